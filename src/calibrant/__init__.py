@@ -1,9 +1,9 @@
-"""How far the probabilities of a model can be trusted.
+"""Measure and recalibrate the probabilities of NLP models, and use their remaining uncertainty.
 
-What the commands do, functions of the same names do: `measure`, `slices`, `fit`, `apply`, `report` and
-others, each from a table or a file to a record.
+Each command has a function of the same name: `measure`, `slices`, `fit`, `apply`, `report` and others. They
+take a table or a file and return a record.
 
-Modules and names listed in ``__all__`` load on first use, so that ``import calibrant`` stays quick.
+Modules and names in ``__all__`` are imported on first use, so ``import calibrant`` is fast.
 
 Examples
 --------
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibrant.lazy import lazily
+from calibrant.lazy import lazily, offer
 
 if TYPE_CHECKING:
     from calibrant import (
@@ -103,3 +103,10 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazily(__name__)
+
+# Methods of records for notebooks (`found.plot()`) do what layers above the records can do.
+offer(
+    draw_view="calibrant.verbs.displays:draw_view",
+    draw_slices="calibrant.verbs.displays:draw_slices",
+    write_report="calibrant.pages.report_page:write_report",
+)

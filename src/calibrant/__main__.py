@@ -1,11 +1,11 @@
-"""The command line: `calibrant`, and `python -m calibrant`."""
+"""Entry point of the commands `calibrant` and `python -m calibrant`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# Bytes of a table for which Python computes in less time than numba needs to load.
+# Size in bytes up to which Python computes a table in less time than numba needs to load.
 SMALL = 1 << 16
 
 
@@ -27,7 +27,7 @@ def run() -> None:
 
 
 def _reads_little(arguments: list[str]) -> bool:
-    """Whether a command measures one small table of text, without work for each cluster or recalibration."""
+    """Return True if a command measures one small table of text, without clusters or recalibration."""
     tables = [each for each in arguments[1:] if each.endswith((".csv", ".tsv", ".jsonl"))]
     more = any(each.startswith(("--cluster", "--model", "--method", "--dev")) for each in arguments)
     if arguments[:1] not in (["measure"], ["report"]) or len(tables) != 1 or more:

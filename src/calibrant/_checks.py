@@ -84,7 +84,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
     Raises
     ------
     InputError
-        If it cannot be one: it is ragged, has masked values, or lies on another device.
+        If it is ragged, has masked values, or is on another device.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
         return array
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         if "inhomogeneous" in str(error):
-            raise InputError(f"{name} holds lists of different lengths", hint, code="shape") from error
+            raise InputError(f"{name} contains lists of different lengths", hint, code="shape") from error
         message = f"{name} cannot be read as an array ({' '.join(str(error).split())[:80]})"
         hint = "pass numbers on the CPU, such as tensor.detach().cpu() in PyTorch"
         raise InputError(message, hint, code="dtype") from error
@@ -138,7 +138,7 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
     if length != other_length:
         raise InputError(
             f"{name} has {length} values and {other} has {other_length}",
-            "pass one of each a pair",
+            "pass one of each per pair",
             code="length",
         )
 
@@ -191,7 +191,7 @@ def unit_interval(array: NDArray[Any], name: str) -> tuple[NDArray[np.floating[A
 
 
 def score_error(value: float, row: int, name: str, low: float, high: float) -> InputError:
-    """Say why one score is refused, with a guess at what the column holds."""
+    """Return the error for one invalid score, with a hint about the probable content of the column."""
     if np.isnan(value) or np.isinf(value):
         hint = "drop the row or repair the model's output"
     elif low < -1 or (low < 0 and high > 1):
@@ -199,9 +199,9 @@ def score_error(value: float, row: int, name: str, low: float, high: float) -> I
     elif low >= 0 and 10 < high <= 100:
         hint = "these look like percentages; divide by 100"
     elif low > -1e-3 and high < 1 + 1e-3:
-        hint = "clip it if it is rounding error; nothing is guessed"
+        hint = "clip it if it is rounding error"
     else:
-        hint = "pass probabilities; nothing is clipped or guessed"
+        hint = "pass probabilities; calibrant does not clip them"
     return InputError(
         f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row
     )
@@ -223,7 +223,8 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     if bad >= 0:
         raise InputError(
             f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
-            "pass 1 where the event happened and 0 elsewhere, or one column of probabilities per class",
+            "pass 1 where the event happened and 0 elsewhere, or, for more than two classes, a matrix of "
+            "probabilities with one column per class",
             code="label-value",
             row=int(bad),
         )
@@ -261,7 +262,7 @@ class WeightRange:
             what, hint = "not a finite weight >= 0", "drop the row or repair the weight"
             if 0 < value < np.inf:
                 what = f"outside {least:g} to {most:g}"
-                hint = "scale the weights so that they lie near 1; only their ratios matter"
+                hint = "scale the weights so that they are near 1; only their ratios matter"
             raise _weight_error(name, row, value, what, hint)
         used = weight[weight > 0]
         if not len(used):
@@ -308,7 +309,7 @@ def cluster_codes(
     hint: str = "name the cluster of every pair",
     code: str = "cluster",
 ) -> tuple[Integers, NDArray[Any]]:
-    """Return int64 codes 0..C-1 and the C names they stand for (in sorted order).
+    """Return int64 codes 0..C-1 and their C names in sorted order.
 
     Raises
     ------
@@ -343,7 +344,7 @@ def _check_unicode(names: NDArray[Any], codes: Integers, name: str) -> None:
         return
     bad = next(code for code, text in enumerate(names.tolist()) if not is_unicode(text))
     row = int(np.flatnonzero(codes == bad)[0])
-    message = f"{name}[{row}] has half of a character (a lone surrogate)"
+    message = f"{name}[{row}] has an incomplete character (a lone surrogate)"
     raise InputError(message, "correct it", code="dtype", row=row)
 
 
@@ -358,7 +359,7 @@ def _codes_of_objects(values: list[Any], name: str, hint: str, code: str) -> tup
         try:
             codes[row] = place.setdefault(value, len(place))
         except TypeError as error:
-            message = f"{name}[{row}] is of the type {type(value).__name__}, which names nothing"
+            message = f"{name}[{row}] is of the type {type(value).__name__}, which cannot be a name"
             raise InputError(message, "use texts or numbers", code="dtype", row=row) from error
         if len(place) > len(rows):
             rows.append(row)
@@ -471,19 +472,11 @@ def shown(value: object, most: int = 60) -> str:
     return text if isinstance(value, str) or len(text) <= most else text[:most] + "..."
 
 
-def positive_integer(
-    value: object, name: str, *, largest: int | None = None, least: int = 1, most: int = LARGEST
-) -> int:
-    """Return a whole number from ``least`` to ``largest``, the number of pairs, and to ``most``; or raise."""
+def positive_integer(value: object, name: str, *, least: int = 1, most: int = LARGEST) -> int:
+    """Return a whole number from ``least`` to ``most``, or raise."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         hint = f"give a whole number of at least {least}"
         raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
-    if largest is not None and value > largest:
-        raise InputError(
-            f"{name} is {shown(value)}, more than the {largest} pairs",
-            f"give at most {largest}",
-            code="parameter",
-        )
     if value > most:
         raise InputError(f"{name} is {shown(value)}", f"give at most {most:,}", code="parameter")
     return int(value)
@@ -520,7 +513,7 @@ def positive(value: object, name: str) -> float:
 
 
 def is_list(values: object) -> bool:
-    """Whether values have a length and an order and are no text: a list, a tuple, an array, a column."""
+    """Return True if values are ordered with a length, and not text: a list, tuple, array or column."""
     if isinstance(values, (list, tuple)):
         return True
     ordered = isinstance(values, Sequence) or getattr(values, "ndim", 0) > 0

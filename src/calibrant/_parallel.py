@@ -48,8 +48,8 @@ def fold(
 ) -> list[State]:
     """Update one state a thread with the chunks, each chunk once; return the states.
 
-    Chunks are drawn as they are needed, so a stream never lies in memory as a whole. Which state
-    a chunk lands in depends on timing: the states' merge must not.
+    Chunks are read when they are needed, so a whole stream is never in memory. The state that receives a
+    chunk depends on timing, and the merge of the states must not.
     """
     if threads <= 1:
         state = new_state()

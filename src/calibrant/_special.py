@@ -35,7 +35,7 @@ def load_compiled() -> None:
 
 
 def _load_alone(module: str, packages: dict[str, Path]) -> None:
-    """Import a module while empty packages stand for those that it is in."""
+    """Import a module with empty packages in the place of its parents."""
     if not packages.keys().isdisjoint(sys.modules):
         return
     before = set(sys.modules)

@@ -1,7 +1,7 @@
-"""The one tree of errors that calibrant raises.
+"""The errors that calibrant raises.
 
-Each error has a stable ``code``, a ``message`` that names what is wrong and where, and a
-``hint`` that says what to do next.
+Each error has a stable ``code``, a ``message`` that describes the problem and its place, and a ``hint``
+about its solution.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import Self
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    r"""Replace the characters that a terminal would obey or cannot show by their escapes.
+    r"""Return a text with escapes for control characters and characters that a terminal cannot show.
 
     Parameters
     ----------
     text
-        The text, which may contain names from files.
+        Text, which may contain names from files.
     keep
         Characters that are not replaced.
 
     Returns
     -------
     str
-        The text, in which every character can be printed.
+        Text in which every character is printable.
 
     Examples
     --------
@@ -43,9 +43,9 @@ class CalibrantError(Exception):
     Parameters
     ----------
     message
-        What is wrong, with the argument or file, the row and the value.
+        Description of the problem, with the argument or file, the row and the value.
     hint
-        What to do next.
+        Description of its solution.
     code
         Stable identifier, listed in the documentation.
 
@@ -66,15 +66,15 @@ class CalibrantError(Exception):
 
 
 class InputError(CalibrantError, ValueError):
-    """Values that cannot be used: wrong shape, range, type or length.
+    """Error of invalid values: wrong shape, range, type or length.
 
     Parameters
     ----------
     message, hint, code
         As in `CalibrantError`.
     file, line, row, column
-        Where the value stands, if known. Rows count from 0 in arrays and from 1 in files
-        (the first row of data is row 1); lines of text count from 1, blank ones too.
+        Place of the value, if known. Rows count from 0 in arrays and from 1 in files (the first row of data
+        is row 1); lines of text count from 1, including blank lines.
 
     Examples
     --------
@@ -107,17 +107,17 @@ class InputError(CalibrantError, ValueError):
         row: int | None = None,
         column: str | None = None,
     ) -> Self:
-        """Say where in a file the values stand, for an error from code that knew the values only.
+        """Set the place of the values in a file, for an error from code that only knew the values.
 
         Parameters
         ----------
         file, line, row, column
-            The place. It replaces the earlier one, which counts from 0 in an array.
+            Place of the values. It replaces the earlier one, which counts from 0 in an array.
 
         Returns
         -------
         InputError
-            The same error, to be raised.
+            The same error, for ``raise``.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class InputError(CalibrantError, ValueError):
 
 
 class FormatError(InputError):
-    """A file that is not what it claims to be: truncated, mislabelled, or of a newer version.
+    """Error of an invalid file: truncated, with a wrong ending, or of a newer version.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class FormatError(InputError):
 
 
 class MissingExtraError(CalibrantError, ImportError):
-    """A capability whose optional dependency is not installed.
+    """Error of a missing optional dependency.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What loads on first use: names of packages, and libraries that are not always there."""
+"""Import names of packages, and optional libraries, on first use."""
 
 from __future__ import annotations
 
@@ -34,6 +34,33 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         return sorted({*vars(module), *module.__all__})
 
     return load, names
+
+
+_OFFERED: dict[str, str] = {}
+
+
+def offer(**homes: str) -> None:
+    """Name functions of upper layers that lower ones may call: the package does, which is above all layers.
+
+    Parameters
+    ----------
+    **homes
+        ``module:function`` by the name under which `offered` finds it. Nothing is imported.
+    """
+    _OFFERED.update(homes)
+
+
+def offered(name: str) -> Any:
+    """Return a function that the package offers to all layers, and load its module.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> offered("draw_slices").__name__
+    'draw_slices'
+    """
+    module, _, function = _OFFERED[name].partition(":")
+    return getattr(import_module(module), function)
 
 
 def from_extra(module: str, need: str, extra: str) -> Any:

@@ -1,10 +1,10 @@
-"""The parts of calibrant that its core does without: the wings, and the studies."""
+"""The optional parts of calibrant: the wings and the studies."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
-# How to get each. A wheel has all wings: only a damaged or a cut installation lacks one.
+# Command that installs each part. A wheel has all wings: only a damaged installation lacks one.
 _WHOLE = "pip install --force-reinstall calibrant"
 PARTS = {
     "calibrant.structures": _WHOLE,
@@ -17,5 +17,5 @@ PARTS = {
 
 
 def is_here(package: str) -> bool:
-    """Whether a package is installed."""
+    """Return True if a package is installed."""
     return find_spec(package) is not None

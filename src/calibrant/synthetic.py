@@ -258,7 +258,7 @@ def sample(
         Pairs a cluster (the last may be smaller); 1 makes independent pairs without clusters.
     label_correlation
         Correlation of two labels of one cluster at equal scores: with probability sqrt(correlation) a label
-        uses its cluster's uniform number, else one of its own.
+        uses its cluster's uniform number, else a separate one.
     score_correlation
         Correlation of two scores of one cluster, on the normal scale (a Gaussian copula).
     seed
@@ -319,7 +319,9 @@ def draw_uniforms(
     else:
         cluster = np.repeat(np.arange(len(cluster_size), dtype=np.int64), cluster_size)
         if len(cluster) != n:
-            raise InputError(f"the clusters have {len(cluster)} pairs, not {n}", "let them add up to n")
+            raise InputError(
+                f"the clusters have {len(cluster)} pairs, not {n}", "pass sizes that add up to n"
+            )
     clusters = int(cluster[-1]) + 1
     if score_correlation > 0:
         from scipy.special import ndtr

@@ -38,7 +38,7 @@ def assert_calibrated(
     max_error
         Largest calibration error that is acceptable, in [0, 1]; 0.05 is five percentage points.
     strict
-        Whether the data have to show that the error is at most ``max_error``.
+        True if the data must show that the error is at most ``max_error``.
     **options
         Other arguments of `calibrant.measure`, such as ``view``, ``clusters`` or ``level``. Each view has to
         pass; of a matrix or a classifier, it is ``top`` unless you name others. If the error is ``max_error``
@@ -72,17 +72,27 @@ def assert_calibrated(
         raise InputError(f"max_error is {most:g}", "give a number from 0 to 1", code="parameter")
     if isinstance(source, Measured | Measurement):
         if p is not None or y is not None or options:
-            message = "a measurement is given, and something beside it"
-            raise InputError(message, "leave the rest out", code="parameter")
+            message = "a measurement is given together with other arguments"
+            raise InputError(message, "leave the other arguments out", code="parameter")
         found = source.views if isinstance(source, Measured) else (source,)
     else:
-        found = measure(source, p, y, **options).views
         if p is not None and options.get("view") is None:
-            found = tuple(each for each in found if each.view in ("binary", "top"))
+            options["view"] = _view(source, p)
+        found = measure(source, p, y, **options).views
     failed = [line for each in found if (line := _failure(each, most, strict)) is not None]
     if failed:
         more = [f"{len(failed) - MOST_SHOWN} more views fail."] if len(failed) > MOST_SHOWN else []
         raise AssertionError("\n".join([*failed[:MOST_SHOWN], *more]))
+
+
+def _view(source: Any, p: Any) -> str:
+    """The view of arrays, or of a classifier, of which nobody names one."""
+    from calibrant._checks import as_array
+
+    if hasattr(source, "predict_proba"):
+        return "top" if len(getattr(source, "classes_", ())) > 2 else "binary"
+    array = as_array(p, "p")
+    return "top" if array.ndim == 2 and array.shape[1] > 2 else "binary"
 
 
 def _failure(found: Measurement, most: float, strict: bool) -> str | None:

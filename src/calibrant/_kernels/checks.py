@@ -15,8 +15,8 @@ _BLOCK = 4096
 def first_above(bits: NDArray[Any], largest: Any) -> int:
     """Index of the first unsigned integer above ``largest``, or -1.
 
-    The bits of the floating point numbers in [0, 1] are the integers from those of 0.0 to those of 1.0: NaN,
-    infinity and all numbers with a sign, -0.0 among them, lie above.
+    The bits of the floating point numbers in [0, 1] are the integers from those of 0.0 to those of 1.0. NaN,
+    infinity and all numbers with a sign, including -0.0, are above.
     """
     n = len(bits)
     for start in range(0, n, _BLOCK):
@@ -33,7 +33,7 @@ def first_above(bits: NDArray[Any], largest: Any) -> int:
 
 @jit
 def any_other_integer(label: NDArray[Any]) -> bool:
-    """Whether an integer label is neither 0 nor 1; much faster than finding it."""
+    """Return True if an integer label is neither 0 nor 1; much faster than finding it."""
     seen = label[0]
     for i in range(len(label)):
         seen |= label[i]

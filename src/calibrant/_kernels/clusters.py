@@ -169,7 +169,7 @@ def influence(
     """Sums over clusters: own cross products, and squared first-order influence.
 
     The first is sum_c [(sum_b f_b U_cb^2)^2 - sum_b (f_b U_cb^2)^2]; the second
-    sum_c [sum_b 2 gap_b U_cb - (gap_b^2 + centre) W_cb]^2.
+    sum_c [sum_b 2 gap_b U_cb - (gap_b^2 + center) W_cb]^2.
     """
     own = 0.0
     total = 0.0

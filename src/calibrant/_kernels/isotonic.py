@@ -44,7 +44,7 @@ def pool_adjacent_violators(
 def may_have_corners(
     n: NDArray[np.int64], positives: NDArray[np.int64], start: NDArray[np.int64], rounding: float
 ) -> NDArray[np.bool_]:
-    """Whether a block of the fit may begin or end in each range, from the blocks of whole ranges."""
+    """Return True for each range in which a block of the fit may begin or end, from the blocks of ranges."""
     wanted = np.zeros(len(n), np.bool_)
     for block in range(len(start)):
         first = start[block]

@@ -39,7 +39,7 @@ def interpret() -> None:
 
 
 def is_interpreted() -> bool:
-    """Whether kernels are left as they are written."""
+    """Return True if kernels are interpreted, not compiled."""
     return _interpreted
 
 
@@ -74,9 +74,9 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
 def jit_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a kernel for which a process that leaves kernels as they are written calls ``arrays``.
 
-    That is the same to the last bit in NumPy, whose calls cost less than a loop over thousands of rows in
-    Python. Sums are accumulated in the order of the loop: `numpy.add.accumulate` and `numpy.bincount` do
-    so, `numpy.sum` does not; and `math.exp` is the one that compiled kernels call.
+    The result of NumPy is identical, and its calls take less time than a loop over thousands of rows in
+    Python. Sums are accumulated in the order of the loop, as in `numpy.add.accumulate` and `numpy.bincount`
+    but not in `numpy.sum`. Compiled kernels call `math.exp` too.
     """
     return lambda function: arrays if _interpreted else _cached(function)
 
@@ -136,19 +136,19 @@ def _private_folder() -> Path | None:
         folder = None
     if folder is None:
         _say(
-            "kernels are compiled anew in each process, since there is no directory to cache them in that "
-            "only this user can write. Set NUMBA_CACHE_DIR to a writable directory."
+            "kernels are compiled again in each process, because there is no cache directory that only this "
+            "user can write. Set NUMBA_CACHE_DIR to a writable directory."
         )
     elif made:
         _say(
-            f"compiled kernels are cached in {folder}, since neither the package's directory nor the home "
+            f"compiled kernels are cached in {folder}, because neither the package's directory nor the home "
             "directory is writable. Set NUMBA_CACHE_DIR to use another directory."
         )
     return folder
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether only this user can write a folder, and nobody else can put another one in its place."""
+    """Return True if only this user can write or replace a folder."""
     found = folder.lstat()
     return (
         stat.S_ISDIR(found.st_mode)
@@ -159,7 +159,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def _keeps_entries(folder: os.stat_result) -> bool:
-    """Whether other users cannot rename or remove this user's entries of a folder."""
+    """Return True if other users cannot rename or remove this user's entries of a folder."""
     shared = folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return folder.st_uid in (0, os.getuid()) and (not shared or bool(folder.st_mode & stat.S_ISVTX))
 
@@ -174,7 +174,7 @@ def _say(message: str) -> None:
 
 @cache
 def _digest(file: str) -> str:
-    """Of a file of kernels and of all files of kernels that it imports, directly or not."""
+    """Return the digest of a file of kernels and of all files of kernels that it imports."""
     import hashlib
 
     reached: dict[Path, bytes] = {}

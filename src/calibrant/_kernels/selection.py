@@ -270,7 +270,7 @@ def counting_sort_in_arrays(code: NDArray[Any], items: NDArray[Any], sorted_item
 def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:
     """Write items in order of their code, those of one code in the order of ``items``.
 
-    Codes count from 0; empty ``items`` stand for all of them as they come.
+    Codes count from 0; empty ``items`` mean all items in their order.
     """
     place = np.zeros(1, np.int64)
     if len(code):

@@ -28,7 +28,7 @@ def _rows_and_offsets(
 ) -> None:
     """Write the grid row of every score and its offset from the first score of that row.
 
-    Both differences of the offset are exact, since a row lies within a factor of two.
+    Both differences of the offset are exact, because a row spans at most a factor of two.
     """
     n = len(score)
     write_keys(score, buffer, row)

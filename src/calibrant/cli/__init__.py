@@ -1,4 +1,4 @@
-"""The command line: each command parses, calls one verb, and prints."""
+"""The command line: each command parses its options, calls one verb and prints the result."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from calibrant.cli.group import CommandGroup
 
 main = CommandGroup(
     name="calibrant",
-    help="How far can the probabilities of a model be trusted? Calibration errors with honest intervals.\n\n"
-    "Start with `calibrant demo`, then `calibrant measure PREDICTIONS` on your own.",
+    help="Measure how far the probabilities of a model can be trusted, recalibrate them, and estimate counts "
+    "from them.\n\nStart with `calibrant demo`, then run `calibrant measure` on a file of predictions.",
     commands={
         "Start": {
             "demo": "calibrant.demo.cli",
@@ -38,7 +38,7 @@ main = CommandGroup(
             "monitor": "calibrant.evaluation.cli.monitor",
             "protocol": "calibrant.evaluation.cli.protocol",
         },
-        "Estimation: counts and shares": {
+        "Estimation: counts and fractions": {
             "estimate": "calibrant.estimation.cli",
         },
         "Studies": {

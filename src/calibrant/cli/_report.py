@@ -1,4 +1,4 @@
-"""A report's headline as text."""
+"""A report's main numbers as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH = 100
 
 
 def lines_of(report: Report) -> list[str]:
-    """Word the models side by side, and how they differ."""
+    """Return the lines of the models side by side and of their differences."""
     first = report.models[0].measured.views[0]
     level = text.percent(first.level)
     header = ["model", "view", "n", "error", f"{level} interval", "CalibErr", "ECE", "Brier"]
@@ -40,7 +40,7 @@ def lines_of(report: Report) -> list[str]:
         lines += ["", *_changes(report, level)]
     if report.groups is not None:
         part = group_part(report.groups)
-        lines += ["", "Group by group", *text.table([part.table.head, *part.table.rows])]
+        lines += ["", "Groups of classes", *text.table([part.table.head, *part.table.rows])]
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
         difference, roots = found.difference, found.difference.rms_difference
@@ -50,7 +50,7 @@ def lines_of(report: Report) -> list[str]:
             f"  {text.decimal(roots.estimate)}, {level} interval "
             f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (
-                f"undefined ({difference.reason or 'the data do not say'})"
+                f"undefined ({difference.reason or 'too few data'})"
                 if difference.p_value is None
                 else text.p_value(difference.p_value)
             )
@@ -60,7 +60,7 @@ def lines_of(report: Report) -> list[str]:
 
 
 def _adjusted(found: ModelDifference, several: int) -> str:
-    """Add the adjusted p-value where there are several comparisons, and how intervals treat a map."""
+    """Return the adjusted p-value if there are several comparisons, and how intervals treat the map."""
     said = ""
     if several > 1 and found.adjusted_p_value is not None:
         said = f", after Holm's method {text.p_value(found.adjusted_p_value)}"
@@ -70,7 +70,7 @@ def _adjusted(found: ModelDifference, several: int) -> str:
 
 
 def _tasks(tasks: TaskErrors) -> list[str]:
-    """Show the worst tasks of a model."""
+    """Return the lines of a model's worst tasks."""
     table = tasks.table
     header = ["task", "subject", "n", "accuracy", "confidence", "error", "interval"]
     rows = [
@@ -85,13 +85,13 @@ def _tasks(tasks: TaskErrors) -> list[str]:
         for row in table.slices[:MOST_TASKS]
     ]
     more = len(table.slices) - len(rows)
-    lines = [f"Task by task, top labels of {tasks.model}, the worst first (by errors shrunken to their mean)"]
+    lines = [f"Tasks, top labels of {tasks.model}, the worst first (by errors shrunken to their mean)"]
     lines += text.table([header, *rows], left=2)
-    return lines + ([f"  ({more} more; the page and --json have all)"] if more else [])
+    return lines + ([f"  ({more} more tasks in the page and with --json)"] if more else [])
 
 
 def _changes(report: Report, level: str) -> list[str]:
-    """Show what recalibration does to each view's squared error: before, after, change."""
+    """Return the lines of each view's squared error before and after recalibration, and its change."""
     rows = [["view", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
     for found in report.differences:
         fall, relative = found.difference.mse_difference, found.difference.relative_change
@@ -117,5 +117,5 @@ def _changes(report: Report, level: str) -> list[str]:
 
 
 def _share(change: float | None) -> str:
-    """Write a relative change, as percent with its sign."""
+    """Return a relative change as a percentage with its sign."""
     return "-" if change is None else f"{100 * change:+.0f} %"

@@ -1,4 +1,4 @@
-"""`calibrant apply`: write predictions again with mended scores."""
+"""`calibrant apply`: recalibrate the scores of a table with a saved recalibrator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "apply",
-    short_help="Write predictions again with mended probabilities.",
-    epilog="Example: calibrant apply model.json test.parquet -o mended.parquet",
+    short_help="Recalibrate the scores of a table with a saved recalibrator.",
+    epilog="Example: calibrant apply model.json test.parquet -o recalibrated.parquet",
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("predictions", metavar="PRED")
@@ -26,20 +26,18 @@ from calibrant.cli.progress import ProgressLine
     help=WRITES,
 )
 @click.option("--score", metavar="NAME", help="Column of predicted probabilities.  [default: score]")
-@click.option(
-    "--class", "class_column", metavar="NAME", help="Column that names the class.  [default: class]"
-)
-@click.option("--form", type=click.Choice(["long", "wide"]), help="Form of PRED, where its columns fit both.")
+@click.option("--class", "class_column", metavar="NAME", help="Column of class names.  [default: class]")
+@click.option("--form", type=click.Choice(["long", "wide"]), help="Form of PRED, if its columns fit both.")
 @printing
 def command(model: str, predictions: str, output: str, printing: Printing, **columns: Any) -> None:
-    """Mend the scores in PRED with a MODEL that calibrant fit has saved; all other columns stay.
+    """Recalibrate the scores in PRED with a MODEL saved by calibrant fit, and write the table to OUT.
 
-    PRED needs no labels. It is read and written in pieces, whatever its size.
+    All other columns stay as they are. PRED needs no labels, and may be larger than memory.
     """
     from calibrant.io import Columns
     from calibrant.verbs import apply
 
     with ProgressLine() as progress:
         found = apply(model, predictions, output, columns=Columns(**columns), progress=progress)
-    lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if it has labels")
+    lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if the table has labels")
     printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

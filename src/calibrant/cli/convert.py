@@ -22,13 +22,13 @@ from calibrant.cli.progress import ProgressLine
     "--output",
     metavar="OUT",
     required=True,
-    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz), or an archive of "
-    "arrays, .npz.",
+    help="File to write: a table (.parquet, .arrow, .csv, .tsv or .jsonl, text also as .gz) or an archive of "
+    "arrays (.npz).",
 )
 @click.option(
     "--to",
     type=click.Choice(["long", "wide"]),
-    help="Form of the new table: long has one score per row, wide one row per item and one score per class.  "
+    help="Form of the new table. long: one score per row. wide: one row per item with one score per class.  "
     "[default: the form of PRED; wide for .npz]",
 )
 @columns
@@ -36,9 +36,9 @@ from calibrant.cli.progress import ProgressLine
 def command(source: str, output: str, to: Any, printing: Printing, **options: Any) -> None:
     """Write the predictions in PRED to OUT: a long table, a wide one, or an .npz archive of arrays.
 
-    PRED is whatever calibrant measure reads. Labels, classes, items, clusters and weights are kept; other
-    columns stay too, except from long to wide and in archives. Tables are written in pieces, whatever their
-    size.
+    calibrant measure --help lists the formats of PRED, which needs labels. Labels, classes, items, clusters
+    and weights are kept. Other columns are kept too, except from long to wide and in archives. Tables may be
+    larger than memory.
     """
     from calibrant.cli.text import printed
     from calibrant.verbs import convert

@@ -1,4 +1,4 @@
-"""`calibrant fit`: learn from labelled predictions how to mend probabilities."""
+"""`calibrant fit`: fit a recalibrator to labeled predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BINNED = with_setting("n_bins")
 
 
 def own_settings(function: Function) -> Function:
-    """Add an option for each setting that a method has."""
+    """Add an option for each setting of a method."""
     return added(function, [_option(name, setting) for name, setting in SETTINGS.items()])
 
 
@@ -45,7 +45,7 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _fits_again(source: str, columns: Columns) -> bool:
-    """Tell if maps can be fitted to resamples of a table: it is long, without weights, and not a pipe."""
+    """Return True if maps can be fitted to resamples of a table: a long file without weights, not a pipe."""
     from calibrant.io import open_predictions
 
     if source == "-" or Path(source).is_fifo():
@@ -59,62 +59,65 @@ def _fits_again(source: str, columns: Columns) -> bool:
 
 @click.command(
     "fit",
-    short_help="Learn from labelled predictions how to mend probabilities.",
+    short_help="Fit a recalibrator to labeled predictions.",
     epilog="Example: calibrant fit dev.parquet -o model.json --method isotonic --group frequency",
 )
 @click.argument("predictions", metavar="PRED")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The recalibrator to write (JSON).")
+@click.option("-o", "--output", metavar="FILE", required=True, help="File of the recalibrator (JSON).")
 @click.option(
     "--method",
     type=click.Choice(list(METHODS)),
     default="isotonic",
     show_default=True,
-    help=f"{' and '.join(ROWS)} map all classes of a wide table's row at once, {' and '.join(ONLY_ROWS)} "
-    "nothing else.",
+    help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} map all classes of a wide table's "
+    f"row at once; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} a wide table.",
 )
 @click.option(
     "--group",
     default="shared",
     show_default=True,
     metavar="shared|class|frequency|FILE",
-    help="One map for all classes, for each, or for groups of similarly frequent ones; or a FILE with a "
-    "class and the name of its group a line, between them a tab.",
+    help="Classes that share a calibration map: all classes, each class alone, groups of similar frequency, "
+    "or the groups of a FILE (one line per class: the class, a tab, the group).",
 )
 @click.option(
     "--groups",
     callback=number_or_auto,
     metavar="G|auto",
-    help="Groups by frequency; auto chooses by cross-validation.  [default: 5]",
+    help="Number of groups for --group frequency; auto chooses it by cross-validation.  [default: 5]",
 )
 @click.option(
     "--counts",
     metavar="FILE",
-    help="Counts of classes in the training data, for groups by frequency: a class and its count a line, "
-    "between them a tab.  [default: counted in PRED]",
+    help="Class counts of the training data, for --group frequency (one line per class: the class, a tab, "
+    "the count).  [default: counts in PRED]",
 )
 @click.option(
     "--min-scores",
     type=click.IntRange(min=1),
-    help="Scores that a class must have at least for a map of its own.  [default: 200]",
+    help="Number of scores that a class needs for its own map, with --group class.  [default: 200]",
 )
 @click.option(
     "--n-bins",
     callback=number_or_auto,
     metavar="B|auto",
-    help=f"Bins of {' and '.join(BINNED)}; auto chooses by cross-validation.  "
+    help=f"Number of bins of {' and '.join(BINNED)}; auto chooses it by cross-validation.  "
     f"[default: {' and '.join(str(METHODS[name].n_bins) for name in BINNED)}]",
 )
 @own_settings
 @click.option(
-    "--threshold", type=float, help="Leave out scores below it, in [0, 1); they will stay as they are."
+    "--threshold",
+    type=float,
+    help="Ignore scores below this threshold, in [0, 1); apply then leaves them unchanged.  "
+    "[default: no threshold]",
 )
 @columns
 @printing
 def command(predictions: str, output: str, printing: Printing, **options: Any) -> None:
-    """Fit a map from the scores in PRED to better ones, and save it.
+    """Fit a recalibrator to the scores and labels in PRED, and save it.
 
-    PRED is labelled and was used to train nothing: see calibrant measure for what it may be. Choose and
-    measure on other data than you fit on.
+    PRED has labels and must not contain training data of the model; calibrant measure --help lists the
+    formats. Use different data to choose a method and to measure its result.
     """
     from time import perf_counter
 
@@ -135,5 +138,5 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     steps = [f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after"]
     if not predictions.endswith(".npz"):  # an archive is not rewritten
         steps += [f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores"]
-    head = ("", f"Wrote {output}", "", "Next, on other data than it was fitted on")
+    head = ("", f"Wrote {output}", "", "Next, on data that was not used for fitting")
     printing.show(found, lambda: [*found.to_text().splitlines(), *head, *steps])

@@ -27,6 +27,8 @@ COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator
 MOST_SHOWN = 3
 NONE = "the result has none"
 _DEFINED = re.compile(r"(?s)(.*\S)\s+if\s+defined")
+MISSPELT = {"=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "=": "=="}
+_MISSPELT = re.compile(r"=>|=<|≥|≤|(?<![<>=!])=(?![<>=])")
 _COMPARED = re.compile(r"(?s)(.*\S)\s*(<=|>=|==|<|>)\s*(\S+)")
 
 
@@ -43,7 +45,7 @@ class Condition:
     symbol, bound
         The comparison and the number to compare with; both None for a field that is true or false.
     if_defined
-        Whether an undefined number passes.
+        True if an undefined number passes.
     """
 
     text: str
@@ -53,7 +55,7 @@ class Condition:
     if_defined: bool = False
 
     def meets(self, value: float | bool) -> bool:
-        """Tell if a number meets the condition.
+        """Return True if a number meets the condition.
 
         Examples
         --------
@@ -78,7 +80,7 @@ class Found:
     reason
         Reason why it is undefined.
     truth
-        Whether the field is true or false.
+        True if the field is true or false, not a number.
     """
 
     rows: tuple[str, ...]
@@ -108,7 +110,7 @@ def condition_of(text: str) -> Condition:
     Raises
     ------
     ValueError
-        The text states no condition; the message says why.
+        If the text is not a condition; the message says why.
 
     Examples
     --------
@@ -119,10 +121,12 @@ def condition_of(text: str) -> Condition:
     defined = _DEFINED.fullmatch(rest)
     if defined:
         rest = defined[1]
+    if wrong := _MISSPELT.search(rest):
+        raise ValueError(f"write {MISSPELT[wrong[0]]} instead of {wrong[0]}")
     compared = _COMPARED.fullmatch(rest)
     if compared is None:
         if not rest or re.search(r"\s[^\s\w]+\s|[<>=!]\s*$", rest):
-            raise ValueError(f"write PATH, one of {' '.join(COMPARE)}, and a number")
+            raise ValueError(f"a condition is NAME, one of {' '.join(COMPARE)}, and a number")
         return Condition(text, rest, if_defined=defined is not None)
     path, symbol, number = compared.groups()
     try:
@@ -130,17 +134,17 @@ def condition_of(text: str) -> Condition:
     except ValueError:
         bound = math.nan
     if not math.isfinite(bound):
-        raise ValueError(f"{printable(number)!r:.40} is not a number to compare with")
+        raise ValueError(f"{printable(number)!r:.40} is not a finite number")
     return Condition(text, path, symbol, bound, defined is not None)
 
 
 def check_names(kind: type[Record], condition: Condition) -> None:
-    """Check that records of a kind can have the number of a condition, whatever the names of their rows.
+    """Check that records of a kind can contain the number of a condition, for some names of rows.
 
     Raises
     ------
     ValueError
-        They cannot; the message names similar numbers.
+        If they cannot; the message names similar numbers.
 
     Examples
     --------
@@ -153,31 +157,35 @@ def check_names(kind: type[Record], condition: Condition) -> None:
     found = [*_in_record(kind, None, path, ())]
     if not found:
         names = [*dict.fromkeys(_paths(kind))]
-        last = path.rpartition(".")[2]
-        near = get_close_matches(path, names) or get_close_matches(last, names)
-        near = near or [name for name in names if last in name][:MOST_SHOWN]
-        told = f"similar: {', '.join(near)}" if near else f"some that there are: {', '.join(names[:3])}"
+        first, last = path.partition(".")[0], path.rpartition(".")[2]
+        optional = _optional_parts(kind)
+        there = [name for name in names if name.partition(".")[0] not in optional]
+        near: list[str] = []
+        for known in [names] if get_close_matches(first, optional) else [there, names]:
+            near = near or get_close_matches(path, known) or get_close_matches(last, known)
+            near = near or [name for name in known if last in name][:MOST_SHOWN]
+        told = f"similar: {', '.join(near)}" if near else f"some known ones: {', '.join(names[:3])}"
         raise ValueError(f"there is no number {path!r}; {told}")
     if condition.symbol is not None and all(each.truth for each in found):
-        raise ValueError(f"{path} is true or false: leave the comparison out")
+        raise ValueError(f"{path} is true or false: give only its name, without a comparison")
     if condition.symbol is None and not all(each.truth for each in found):
-        raise ValueError(f"{path} is a number: compare it, such as {path} > 0.05")
+        raise ValueError(f"{path} is a number: compare it with another, such as {path} > 0.05")
 
 
 def failure(record: Record, condition: Condition) -> str | None:
-    """Return which numbers of a record meet a condition, in one line; None if none does.
+    """Return one line that names the numbers that meet a condition; None if no number does.
 
     Parameters
     ----------
     record
         The record.
     condition
-        Its path may leave out the names of tables and of rows: then all rows are meant.
+        The condition. If its path has no names of tables and rows, it applies to all rows.
 
     Raises
     ------
     ValueError
-        The record has no such number; the message names similar ones.
+        If the record has no such number; the message names similar ones.
 
     Examples
     --------
@@ -191,7 +199,7 @@ def failure(record: Record, condition: Condition) -> str | None:
     if not found:  # the name of a row is wrong
         rows = [*dict.fromkeys(_row_names(record))]
         near = get_close_matches(condition.path, rows, cutoff=0.3) or rows[:MOST_SHOWN]
-        raise ValueError(f"there is no row for {condition.path!r}; rows are called {', '.join(near)}")
+        raise ValueError(f"there is no row for {condition.path!r}; some rows: {', '.join(near)}")
     failed = [
         each
         for each in found
@@ -205,7 +213,7 @@ def failure(record: Record, condition: Condition) -> str | None:
 
 
 def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Found]:
-    """The numbers at a path; of a record that is None, those that records of its kind can have."""
+    """Yield the numbers at a path; if the record is None, those that records of its kind can have."""
     if record is not None:
         kind = _kind_of(record)
     found = [
@@ -225,7 +233,7 @@ def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[s
     }
     if len(tables) > 1 and record is not None:
         said = " or ".join(f"{name}.{path}" for name in tables)
-        raise ValueError(f"{path!r} is in several tables; say which: {said}")
+        raise ValueError(f"{path!r} is in several tables: write {said}")
     for inside in tables.values():
         yield from inside
 
@@ -233,7 +241,7 @@ def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[s
 def _in_field(
     kind: type[msgspec.Struct], field: Field, record: Any, rest: str, rows: tuple[str, ...]
 ) -> Iterator[Found]:
-    """The numbers at the rest of a path inside a field."""
+    """Yield the numbers at the rest of a path inside a field."""
     value = None if record is None else getattr(record, field.name)
     shape = _shape(kind, field.name)
     if shape in ("rows", "mapping"):
@@ -249,7 +257,7 @@ def _in_field(
 
 
 def _in_rows(field: Field, value: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
-    """The numbers at the rest of a path in all rows, or in those that it names."""
+    """Yield the numbers at the rest of a path in the rows that it names, or in all rows."""
     if not value:  # any text may be the name of a row
         ways = [rest, *(rest[place.end() :] for place in re.finditer(r"\.", rest))]
         for way in ways:
@@ -259,25 +267,23 @@ def _in_rows(field: Field, value: Any, rest: str, rows: tuple[str, ...]) -> Iter
                 return
         return
     named = [*_named(value)]
-    every = [
-        found for names, each in named for found in _in_row(field, each, rest, (*rows, ", ".join(names)))
-    ]
+    every = [found for told, _, each in named for found in _in_row(field, each, rest, (*rows, told))]
     if every:
         yield from every
         return
     chosen: dict[int, list[Found]] = {}
-    for names, each in named:
+    for told, names, each in named:
         left = rest
         for name in names:
             left = left[len(name) + 1 :] if left.startswith(f"{name}.") else left
         if left != rest:
-            found = [*_in_row(field, each, left, (*rows, ", ".join(names)))]
+            found = [*_in_row(field, each, left, (*rows, told))]
             chosen.setdefault(len(left) if found else len(rest), []).extend(found)
     yield from chosen[min(chosen)] if chosen else ()
 
 
 def _in_row(field: Field, each: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
-    """The numbers at the rest of a path in a row, or the entry of a mapping."""
+    """Yield the numbers at the rest of a path in a row or in the entry of a mapping."""
     if field.kind is None:
         if not rest and (each is None or isinstance(each, int | float)):
             yield Found(rows, each)
@@ -287,15 +293,19 @@ def _in_row(field: Field, each: Any, rest: str, rows: tuple[str, ...]) -> Iterat
         yield Found(rows, None if each is None else each.estimate, None if each is None else each.reason)
 
 
-def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Rows with their names; those without are numbered from 1."""
+def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """Yield the name of each row, the names that lead to it, and the row; unnamed rows are numbered."""
     if isinstance(value, Mapping):
-        yield from (((str(key),), each) for key, each in value.items())
+        yield from ((str(key), (str(key),), each) for key, each in value.items())
         return
     for number, each in enumerate(value, 1):
         names = [field for field in fields_of(_kind_of(each)) if field.role == "name"]
         told = tuple(worded(getattr(each, field.name), "seed") for field in names)
-        yield told or (f"{number}",), each
+        called = each.called() if isinstance(each, Record) else None
+        if told:
+            yield ", ".join(told), told, each
+        else:
+            yield called or f"{number}", tuple(filter(None, (called, f"{number}"))), each
 
 
 def _kind_of(record: msgspec.Struct) -> type[msgspec.Struct]:
@@ -303,7 +313,7 @@ def _kind_of(record: msgspec.Struct) -> type[msgspec.Struct]:
 
 
 def _row_names(record: Record) -> Iterator[str]:
-    """Names of the rows in the tables of a record."""
+    """Yield the names of the rows in the tables of a record."""
     for field in fields_of(type(record)):
         value = getattr(record, field.name)
         if field.role == "name":
@@ -314,7 +324,7 @@ def _row_names(record: Record) -> Iterator[str]:
 
 
 def _paths(kind: type[msgspec.Struct]) -> Iterator[str]:
-    """Short paths of all numbers of a kind of record."""
+    """Yield short paths of all numbers of a kind of record."""
     for field in fields_of(kind):
         rows = _shape(kind, field.name) in ("rows", "mapping")
         if field.kind is None:
@@ -328,13 +338,19 @@ def _paths(kind: type[msgspec.Struct]) -> Iterator[str]:
             yield from (f"{field.name}.{path}" for path in _paths(field.kind))
 
 
+def _optional_parts(kind: type[msgspec.Struct]) -> set[str]:
+    """Names of the records inside that not every record of a kind has."""
+    parts = (field.name for field in fields_of(kind) if field.kind is not None)
+    return {name for name in parts if type(None) in _alternatives(_shapes(kind)[name])}
+
+
 @cache
 def _shapes(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return {each.name: each.type for each in msgspec.structs.fields(kind)}
 
 
 def _shape(kind: type[msgspec.Struct], name: str) -> str:
-    """The shape of a field: rows, mapping, truth, number, or other."""
+    """Return the shape of a field: rows, mapping, truth, number, or other."""
     kinds = [*_alternatives(_shapes(kind)[name])]
     origins = {get_origin(each) for each in kinds}
     if origins & {tuple, list}:
@@ -348,7 +364,7 @@ def _shape(kind: type[msgspec.Struct], name: str) -> str:
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation allows, without what is written beside them."""
+    """Yield the types that an annotation allows, without their metadata."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _alternatives(get_args(annotation)[0])
@@ -360,7 +376,7 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
 
 
 def _after(path: str, name: str) -> str | None:
-    """What follows a name at the start of a path; None if the path does not start with it."""
+    """Return the rest of a path after a name; None if the path does not start with the name."""
     return path[len(name) + 1 :] if path == name or path.startswith(f"{name}.") else None
 
 
@@ -370,7 +386,7 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
     Raises
     ------
     click.UsageError
-        A text states no condition, or the command prints no such number.
+        If a text is not a condition, or the command prints no such number.
     """
     if not texts:
         return ()
@@ -380,7 +396,7 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
     command = " ".join(context.command_path.split()[1:])
     kind = output_of(command)
     if kind is None:
-        raise click.UsageError("--fail-if goes with commands that measure something.")
+        raise click.UsageError("--fail-if requires a command that measures something.")
     found = []
     for text in texts:
         try:
@@ -400,7 +416,7 @@ def check(record: Record, conditions: Sequence[Condition]) -> None:
     click.exceptions.Exit
         If a condition is met.
     click.UsageError
-        If the record has no such number, such as that of a class that is not there.
+        If the record has no such number, for example that of an unknown class.
     """
     lines = []
     for condition in conditions:

@@ -27,9 +27,9 @@ class CommandGroup(click.Group):
     Parameters
     ----------
     commands
-        Module by command name, or such mappings by the heading that the help shows them under.
+        Module of each command name, or one such mapping for each heading of the help.
     name, help, short_help, epilog
-        As click has them.
+        As for `click.Group`.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class CommandGroup(click.Group):
         self._modules = {name: module for each in self._headings.values() for name, module in each.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; the name alone shows the help."""
+        """Parse the arguments; the command without arguments shows the help."""
         return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands, in order."""
+        """Return the names of the commands, in order."""
         return list(self._modules)
 
     def modules(self) -> dict[str, str]:
@@ -64,7 +64,7 @@ class CommandGroup(click.Group):
         return dict(self._modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command."""
+        """Return a command, imported on first use."""
         if cmd_name not in self._modules:
             return None
         try:
@@ -75,7 +75,7 @@ class CommandGroup(click.Group):
             missing = [
                 part for part in PARTS if f"{error.name}.".startswith(f"{part}.") and not is_here(part)
             ]
-            if not missing:  # the package is there, and damaged
+            if not missing:  # the package is installed, and damaged
                 raise
             return _not_here(self.name, cmd_name, missing[0])
         return command
@@ -118,8 +118,8 @@ class CommandGroup(click.Group):
     ) -> Any:
         """Run a command line and exit.
 
-        The code is 0 if all is well, 2 for wrong usage or input, 3 if a condition of ``--fail-if`` is met,
-        130 or 143 if the command was stopped, and 1 for anything else.
+        The exit code is 0 for success, 2 for wrong usage or input, 3 if a condition of ``--fail-if`` is
+        met, 130 or 143 if the command was stopped, and 1 for any other error.
         """
         extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
         if not standalone_mode:
@@ -130,7 +130,7 @@ class CommandGroup(click.Group):
                 code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The reader has had enough; what the interpreter flushes at exit must go somewhere.
+            # The reader has closed the pipe; the interpreter still flushes standard output at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
         except (Exception, KeyboardInterrupt) as error:
@@ -143,7 +143,7 @@ class CommandGroup(click.Group):
 
 
 def _not_here(group: str | None, name: str, package: str) -> click.Command:
-    """Return a command in the place of one whose package is not installed: it says how to get it."""
+    """Return a command that says how to install the missing package of the named command."""
     from calibrant.parts import PARTS
 
     title = name if group in (None, "calibrant") else f"{group} {name}"
@@ -160,14 +160,14 @@ def _not_here(group: str | None, name: str, package: str) -> click.Command:
 
 @contextmanager
 def _stoppable(received: list[int]) -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed."""
+    """Make SIGTERM end the command as Ctrl-C does, so that incomplete files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         received.append(number)
-        sys.unraisablehook = lambda unraisable: None  # of objects that the signal left half made
+        sys.unraisablehook = lambda unraisable: None  # errors of objects that the signal left incomplete
         raise KeyboardInterrupt
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
@@ -182,7 +182,7 @@ def _stoppable(received: list[int]) -> Iterator[None]:
 
 
 def _fail(error: Exception) -> NoReturn:
-    """Say in one line what is wrong, and exit."""
+    """Print the error in one line, and exit."""
     from calibrant.exceptions import CalibrantError, InputError
 
     if os.environ.get(DEBUG):
@@ -201,17 +201,18 @@ def _fail(error: Exception) -> NoReturn:
         _say(str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
     if isinstance(error, MemoryError):
-        _say("not enough memory for this")
+        _say("not enough memory; use a smaller file, or fewer --workers or --threads")
     elif isinstance(error, OSError):
         _say(str(error))
     else:
         _compiled_instead()
-        _say(f"{type(error).__name__}: {error} (a fault of calibrant; {DEBUG}=1 shows where)")
+        bug = f"a bug in calibrant; please report it with the traceback that {DEBUG}=1 shows"
+        _say(f"{type(error).__name__}: {error} ({bug})")
     sys.exit(1)
 
 
 def _compiled_instead() -> None:
-    """Run the command again with compiled kernels, if those as they are written have failed."""
+    """Run the command again with compiled kernels if it failed with interpreted kernels."""
     from calibrant._kernels.jit import COMPILED, is_interpreted
 
     if is_interpreted():
@@ -219,7 +220,7 @@ def _compiled_instead() -> None:
         os.execve(sys.executable, command, {**os.environ, COMPILED: "1"})
 
 
-# Options that are not called like the parameter that they set.
+# Options whose name differs from the parameter that they set.
 OPTIONS = {
     "class_column": "class",
     "type_column": "type",
@@ -241,7 +242,7 @@ def option_of(parameter: str) -> str:
 
 
 def _with_options(hint: str) -> str:
-    """Name options where a hint names parameters: `seed` is --seed, `unit='day'` is --unit day."""
+    """Replace the parameters in a hint by options: `seed` by --seed, `unit='day'` by --unit day."""
 
     def named(found: re.Match[str]) -> str:
         name, value = found.groups()

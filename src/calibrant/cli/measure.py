@@ -1,4 +1,4 @@
-"""`calibrant measure`: calibration errors of a prediction table, with intervals."""
+"""`calibrant measure`: measure the calibration of a prediction table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _lines_of(measured: Measured, source: str) -> list[str]:
-    """Word a whole measurement."""
+    """Return the lines of a whole measurement."""
     from calibrant.cli import text
 
     recipe = measured.recipe
@@ -24,18 +24,18 @@ def _lines_of(measured: Measured, source: str) -> list[str]:
 
 
 def _next_steps(measured: Measured, source: str) -> list[str]:
-    """Name the commands to type next."""
+    """Return the lines that suggest the next commands."""
     name = "PRED" if source == "-" else shlex.quote(source)
-    lines = [f"  calibrant report {name} -o report.html    the same to look at"]
+    lines = [f"  calibrant report {name} -o report.html    the same numbers with figures"]
     if len(measured.views) > 1:
         view = shlex.quote(measured.views[0].view)
-        lines.append(f"  calibrant measure {name} --view {view}    one view in full, with its bins")
+        lines.append(f"  calibrant measure {name} --view {view}    one view with its bins")
     return ["Next", *lines]
 
 
 @click.command(
     "measure",
-    short_help="Calibration errors with intervals, decomposition, bins.",
+    short_help="Measure calibration errors, with confidence intervals.",
     epilog="Example: calibrant measure dev.parquet --view top --bin-size 500",
 )
 @click.argument("predictions", metavar="PRED")
@@ -50,14 +50,14 @@ def command(
     """Measure how far the probabilities in PRED can be trusted.
 
     PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
-    input. A long table has a column score in [0, 1] and a column label in {0, 1}; a wide one has label (a
-    class name) and one p_<class> column a class.
+    input. A long table has a column score in [0, 1] and a column label in {0, 1}. A wide table has a column
+    label (a class name) and one column p_<class> per class.
 
     PRED may also be a folder or a quoted pattern of .parquet files with the same columns, such as
     'parts/*.parquet'.
 
-    Or PRED is a log of a language model's evaluation, or a folder of logs: samples of
-    lm-evaluation-harness, logs of inspect_ai, responses with log-probabilities in OpenAI's format.
+    PRED may also be a log of a language model's evaluation, or a folder of logs: samples of
+    lm-evaluation-harness, logs of inspect_ai, or responses with log-probabilities in OpenAI's format.
     """
     from calibrant.verbs import measure
 

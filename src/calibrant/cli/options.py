@@ -22,14 +22,14 @@ LEVEL = click.option(
     type=float,
     default=0.95,
     show_default=True,
-    help="Coverage of every interval, between 0 and 1.",
+    help="Confidence level of all intervals, between 0 and 1.",
 )
 SEED = click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Seed of everything that is drawn.",
+    help="Seed of all random draws.",
 )
 EXECUTOR = click.option(
     "--executor",
@@ -37,19 +37,19 @@ EXECUTOR = click.option(
     default="processes",
     show_default=True,
     callback=lambda context, parameter, value: None if value == "processes" else value,
-    help="processes of this machine, or the address of a Dask scheduler (tcp://HOST:PORT), whose workers "
-    "find models under the same paths.",
+    help="Where the work runs: processes on this machine, or the address of a Dask scheduler "
+    "(tcp://HOST:PORT) whose workers find models under the same paths.",
 )
 WORKERS = click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes. More than one pay off for long texts and slow models, such as spaCy's: each loads its "
-    "own.",
+    help="Number of processes. Each process loads its own copy of the model, so several processes pay off "
+    "only for long texts and slow models, such as spaCy's.",
 )
 THREADS = click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads to use.  [default: all processors]"
+    "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors]"
 )
 
 
@@ -57,22 +57,22 @@ WIDTH = click.option(
     "--width",
     type=click.FloatRange(min=1, max=40),
     metavar="INCHES",
-    help="Width of the figure; 3.3 fits a column of a page with two, 6.9 the page.",
+    help="Width of the figure in inches: 3.3 fits one column of a two-column page, 6.9 the full page.",
 )
 PLOT = (
     click.option(
         "--plot",
         metavar="FIGURE",
-        help="Also draw the calibration curve: a name in .pdf, .svg or .png.",
+        help="Also draw the calibration curve to this file (.pdf, .svg or .png).",
     ),
     WIDTH,
 )
 
 
 def drawn_as(function: Function) -> Function:
-    """Add where a command's own figure goes; ``-o`` and ``--output`` are other names of ``--plot``."""
+    """Add the option for a command's figure; ``-o`` and ``--output`` are other names of ``--plot``."""
     names = "-o", "--output", "--plot"
-    text = "Also draw the result: a name that ends in .pdf, .svg or .png."
+    text = "Also draw the result to this file (.pdf, .svg or .png)."
     return added(function, (click.option(*names, "output", metavar="FIGURE", help=text), WIDTH))
 
 
@@ -82,28 +82,30 @@ _PRINTING = (
         "--format",
         "shape",
         type=click.Choice(FORMATS),
-        help="How to print the result. md, latex: tables for a paper; tabular: the same for a LaTeX table of "
-        "your own; csv: one table with all digits; json: everything.  [default: text]",
+        help="Format of the printed result. md and latex: tables for a paper; tabular: the LaTeX tables "
+        "without the table environment; csv: one table with all digits; json: the whole result.  "
+        "[default: text]",
     ),
     click.option(
         "--table",
         metavar="NAME",
-        help="Print one table alone, with md, latex, tabular or csv; a wrong name tells those there are.  "
+        help="Print only this table (with md, latex, tabular or csv); an unknown name lists the known ones.  "
         "[default: all; csv: the first]",
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option(
         "--meanings",
         is_flag=True,
-        help="Explain each number below the tables of text, md, latex and tabular.",
+        help="Print an explanation of each number after the tables (with text, md, latex or tabular).",
     ),
     click.option(
         "--fail-if",
         "fail_if",
         multiple=True,
         metavar="CONDITION",
-        help="Exit with code 3 if a number meets the condition, such as 'calibration_error.low > 0.05'. "
-        "Names: those of --json. An undefined number meets it, unless 'if defined' follows; may be repeated.",
+        help="Exit with code 3 if a number meets this condition, such as 'calibration_error.low > 0.05'. "
+        "Names are those of --json. An undefined number meets the condition, unless it ends in "
+        "'if defined'. May be repeated.",
     ),
 )
 
@@ -117,11 +119,11 @@ class Printing:
     shape
         One of `FORMATS`.
     table
-        Name of a table to print alone; None for all (in CSV, the first).
+        Name of the only table to print; None for all (in CSV, the first).
     meanings
         Explain each number below the tables.
     conditions
-        Conditions of which each makes the command exit with code 3 after it has printed its result.
+        Conditions; if one is met, the command exits with code 3 after it has printed its result.
     """
 
     shape: str
@@ -134,8 +136,8 @@ class Printing:
     ) -> None:
         """Print a result, and exit with code 3 if it meets a condition.
 
-        ``lines`` words it as text, its tables do if there are none. With ``err``, standard output has
-        something else.
+        ``lines`` returns the lines of the text format; if it is None, the record's tables are printed.
+        With ``err``, print to standard error, because standard output contains something else.
         """
         self._print(found, lines, err)
         if self.conditions:
@@ -161,7 +163,7 @@ class Printing:
                 click.echo(line, err=True)
 
     def _beside(self, found: Printed) -> list[str]:
-        """Word warnings, reasons and the names of other tables, for which CSV has no place."""
+        """Return the lines that CSV cannot contain: warnings, reasons and the names of other tables."""
         from calibrant.records.formats import named
 
         tables = found.to_tables()
@@ -185,7 +187,7 @@ class Printing:
 
 
 def printing(function: Callable[..., None]) -> Callable[..., None]:
-    """Add how the result is printed; the command gets it as ``printing``."""
+    """Add the options of printing; the command receives them as ``printing``."""
 
     @wraps(function)
     def command(
@@ -198,13 +200,17 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
         **options: Any,
     ) -> None:
         if as_json and shape not in (None, "json"):
-            raise click.UsageError(f"--json and --format {shape} ask for different things: leave one out.")
+            raise click.UsageError(f"--json and --format {shape} exclude each other: give one of them.")
         shape = "json" if as_json else shape or "text"
         if table is not None and shape in ("text", "json"):
-            raise click.UsageError("--table goes with --format md, latex, tabular or csv.")
+            raise click.UsageError("--table requires --format md, latex, tabular or csv.")
         if meanings and shape in ("csv", "json"):
-            hint = "CSV has them in its column meaning" if shape == "csv" else "the JSON Schemas have them"
-            raise click.UsageError(f"--meanings goes with text, md, latex or tabular: {hint}.")
+            hint = (
+                "CSV contains the meanings in its column meaning"
+                if shape == "csv"
+                else "the JSON Schemas contain the meanings"
+            )
+            raise click.UsageError(f"--meanings requires --format text, md, latex or tabular: {hint}.")
         conditions: tuple[Condition, ...] = ()
         if fail_if:
             from calibrant.cli.gates import conditions_of
@@ -216,33 +222,33 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def columns(function: Function) -> Function:
-    """Add the options that say which column is which."""
+    """Add the options that name the columns."""
     for name, parameter, text in reversed(
         (
             ("--score", "score", "Column of predicted probabilities."),
-            ("--label", "label", "Column of outcomes: 0 / 1, or class names in a wide table."),
-            ("--class", "class_column", "Column that names the class of a pair in a long table."),
-            ("--cluster", "cluster", "Column of what is dependent: a sentence, a document."),
+            ("--label", "label", "Column of outcomes: 0 or 1, or class names in a wide table."),
+            ("--class", "class_column", "Column of class names in a long table."),
+            ("--cluster", "cluster", "Column of clusters of dependent rows, such as sentences or documents."),
             ("--weight", "weight", "Column of weights."),
-            ("--item", "item", "Column that names the item, to pair models."),
+            ("--item", "item", "Column of item names, by which models are paired."),
         )
     ):
         default = name.removeprefix("--")
         help_text = f"{text}  [default: {default}]"
         function = click.option(name, parameter, metavar="NAME", help=help_text)(function)
     form = click.option(
-        "--form", type=click.Choice(["long", "wide"]), help="Form of the table, where its columns fit both."
+        "--form", type=click.Choice(["long", "wide"]), help="Form of the table, if its columns fit both."
     )
     return form(added(function, LOGS))
 
 
-# What `calibrant.io` writes, for options of outputs; a test holds it against the list of formats.
-WRITES = "The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz)."
-WRITES_OR_PRINTS = f"{WRITES} -: CSV on standard output; what else is said goes to standard error."
+# Formats that `calibrant.io` writes, for the help of outputs; a test compares them with its list of formats.
+WRITES = "Table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz)."
+WRITES_OR_PRINTS = f"{WRITES} - writes CSV to standard output, and messages to standard error."
 
 
 def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
-    """Add options, in this order."""
+    """Add options in the given order."""
     for option in reversed(options):
         function = option(function)
     return function
@@ -254,12 +260,13 @@ LOGS = (
         type=click.Choice(["none", "characters", "bytes"]),
         default="none",
         show_default=True,
-        help="Of a log: divide the log-likelihoods of options by their lengths (as acc_norm does).",
+        help="For logs: divide the log-likelihood of each answer option by its length (as acc_norm does).",
     ),
     click.option(
         "--gold",
         metavar="FILE",
-        help="Of a log of responses: their right answers, a line each: custom_id, a tab, the answer.",
+        help="For logs of responses: file of right answers, one line per response: custom_id, a tab, the "
+        "answer.",
     ),
 )
 
@@ -269,21 +276,27 @@ VIEW = click.option(
     "views",
     multiple=True,
     metavar="VIEW",
-    help="binary, top (is the top label right?), class:NAME, classwise (each class, then their "
-    "mean) or pooled (all classes together); may be repeated.  [default: binary for a long table; "
-    "pooled and classwise for a long table with classes; top and classwise for a wide one]",
+    help="Probabilities to measure: binary, top (the top label is right), class:NAME, classwise (each class, "
+    "then their mean) or pooled (all classes together). May be repeated.  [default: binary for a long table; "
+    "pooled and classwise for a long table with classes; top and classwise for a wide table]",
 )
 MEASURING = (
     click.option(
         "--bin-size",
         type=int,
-        help="Pairs per plotted bin, in bins of equal counts; 5000 is the papers' choice.  [default: bins "
-        "that show the curve: about n^0.6 pairs each, or n // 20 up to 5,000; bins of equal information "
-        "where scores crowd near 0 or 1]",
+        help="Number of pairs per displayed bin (bins of equal counts); the papers use 5000. Fewer pairs "
+        "are one bin.  [default: about n^0.6, or n // 20 up to 5,000; bins of equal information if most "
+        "scores are near 0 or 1]",
     ),
-    click.option("--n-bins", type=int, help="Number of plotted bins of equal counts, instead of their size."),
     click.option(
-        "--n-ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."
+        "--n-bins", type=int, help="Number of displayed bins of equal counts, instead of --bin-size."
+    ),
+    click.option(
+        "--n-ece-bins",
+        type=int,
+        default=15,
+        show_default=True,
+        help="Number of equal-width bins of the expected calibration error (ECE).",
     ),
     LEVEL,
     click.option(
@@ -291,19 +304,19 @@ MEASURING = (
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
         show_default=True,
-        help="inverted: covers the error itself. sampling: Algorithm 2 of the papers, of the binned "
-        "error. bootstrap: of the debiased error, for comparison.",
+        help="Confidence interval. inverted: of the calibration error, by inverting a test. sampling: of the "
+        "binned error, by Algorithm 2 of the papers. bootstrap: of the debiased error, for comparison.",
     ),
     click.option(
         "--samples",
         type=click.IntRange(min=2),
-        help="Draws of sampling and bootstrap.  [default: 10000 and 2000]",
+        help="Number of draws of --interval sampling and bootstrap.  [default: 10000 and 2000]",
     ),
     SEED,
     click.option(
         "--exact",
         is_flag=True,
-        help="Exact bins for a file of more than 10 million rows too, in two passes instead of one.",
+        help="Compute exact bins for files of more than 10 million rows too, in two passes instead of one.",
     ),
     THREADS,
 )
@@ -312,15 +325,17 @@ ENGINE = click.option(
     type=click.Choice(["kernel", "duckdb"]),
     default="kernel",
     show_default=True,
-    help="What sums .parquet files: the loops of this package, or DuckDB.",
+    help="Engine that sums .parquet files: calibrant's compiled loops, or DuckDB.",
 )
 SMOOTH = click.option(
-    "--smooth", is_flag=True, help="Also the smooth calibration error (Blasiok and Nakkiran)."
+    "--smooth",
+    is_flag=True,
+    help="Also compute the smooth calibration error (Blasiok and Nakkiran 2024).",
 )
 
 
 def measuring(function: Function) -> Function:
-    """Add the options that say what is measured and how."""
+    """Add the options of measuring."""
     return added(columns(function), (VIEW, *MEASURING))
 
 
@@ -332,7 +347,7 @@ def settings_of(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(options: dict[str, Any]) -> Columns:
-    """Take the names of columns out of parsed options."""
+    """Remove the names of columns from parsed options and return them."""
     from calibrant.io import Columns
 
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
@@ -341,7 +356,7 @@ def columns_of(options: dict[str, Any]) -> Columns:
 
 
 def command_line() -> str:
-    """The command that runs now, as it would be typed."""
+    """Return the command that runs now, as it would be typed."""
     import shlex
     import sys
 

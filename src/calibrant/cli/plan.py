@@ -1,4 +1,4 @@
-"""`calibrant plan`: how many labels are needed."""
+"""`calibrant plan`: compute the number of labels that a measurement needs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,28 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
 
 @click.command(
     "plan",
-    short_help="How many labels are needed to see an error.",
+    short_help="Compute how many labels you need to detect an error.",
     epilog="Example: calibrant plan --error 0.02 --pilot dev.parquet --power 0.9",
 )
-@click.option("--error", type=float, help="RMS calibration error to be seen.")
+@click.option("--error", type=float, help="RMS calibration error to detect.")
 @click.option(
     "--difference",
     type=float,
-    help="Difference of two models' RMS errors to be seen; --error is then that of the worse model.",
+    help="Difference of two models' RMS errors to detect; --error is then the error of the worse model.",
 )
 @click.option(
-    "--power", type=float, default=0.8, show_default=True, help="Wanted probability that it is seen."
+    "--power",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="Probability that the error is detected.",
 )
 @LEVEL
-@click.option("--pilot", metavar="PRED", help="Predictions to take the scores from; see calibrant measure.")
+@click.option(
+    "--pilot",
+    metavar="PRED",
+    help="Predictions that the new ones resemble; calibrant measure --help lists the formats.",
+)
 @click.option("--view", metavar="VIEW", help="View of the pilot: binary, top, class:NAME or pooled.")
 @click.option(
     "--beta",
@@ -32,24 +40,28 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
     nargs=2,
     default=(1.0, 1.0),
     show_default=True,
-    help="Without a pilot: scores as from this Beta distribution.",
+    help="Without a pilot: parameters of the Beta distribution of the scores.",
 )
 @click.option(
-    "--cluster-size", type=int, default=1, show_default=True, help="Pairs a cluster (sentence, document)."
+    "--cluster-size",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Number of pairs per cluster (sentence, document).",
 )
 @click.option(
     "--label-correlation",
     type=float,
     default=0.0,
     show_default=True,
-    help="Correlation of two labels of a cluster, given their scores.",
+    help="Correlation of two labels of one cluster, given their scores.",
 )
 @columns
 @printing
 def command(printing: Printing, **options: Any) -> None:
-    """Say how many labelled pairs show a calibration error, or a difference of two models' errors.
+    """Compute how many labeled pairs detect a calibration error, or a difference of two models' errors.
 
-    It is seen when its interval excludes 0.
+    An error is detected if its confidence interval excludes 0.
     """
     from calibrant.verbs import plan
 
@@ -58,4 +70,5 @@ def command(printing: Printing, **options: Any) -> None:
     found = plan(columns=columns_of(options), **options)
     from calibrant.cli.text import printed
 
-    printing.show(found, lambda: printed(found, steps=["calibrant measure PRED    once they are labelled"]))
+    step = "calibrant measure PRED    when the pairs are labeled"
+    printing.show(found, lambda: printed(found, steps=[step]))

@@ -1,4 +1,4 @@
-"""`calibrant plot`: predictions as a figure for a paper."""
+"""`calibrant plot`: draw a figure for a paper."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "plot",
-    short_help="One figure for a paper: PDF, SVG or PNG, several models in one.",
+    short_help="Draw one figure for a paper: PDF, SVG or PNG, of several models.",
     epilog="Example: calibrant plot nb.parquet logreg.parquet -o curves.pdf --width 3.3",
 )
 @click.argument("predictions", metavar="PRED...", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", metavar="FIGURE", required=True, help="A name that ends in .pdf, .svg or .png."
+    "-o", "--output", metavar="FIGURE", required=True, help="File of the figure: .pdf, .svg or .png."
 )
 @click.option(
     "--what",
     type=click.Choice(["curve", "log-odds", "smooth", "confidence", "labels", "classes"]),
     default="curve",
     show_default=True,
-    help="curve: calibration curves, one over the other. log-odds: the same, for scores near 0 and "
-    "1. smooth: without bins. confidence: histogram and bars of one model. labels: its scores by label. "
-    "classes: each class's error.",
+    help="Kind of figure. curve: calibration curves of all models. log-odds: the same on log-odds axes, for "
+    "scores near 0 and 1. smooth: smoothed curves without bins. confidence: confidence histogram and "
+    "reliability bars of one model. labels: scores of one model by label. classes: error of each class.",
 )
-@click.option("--name", "names", multiple=True, metavar="NAME", help="What to call each model, in order.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of each model, in order; repeat the option.  [default: its file's name]",
+)
 @WIDTH
 @measuring
 @printing
@@ -41,10 +47,11 @@ def command(
     printing: Printing,
     **options: Any,
 ) -> None:
-    """Draw the predictions of one or several models, one PRED each: see calibrant measure for what it may be.
+    """Draw the predictions of one or several models in one figure, and print its numbers.
 
-    Texts stay texts and fonts are embedded; equal input gives equal bytes. Of several views the first is
-    drawn; --view names another. Its numbers are printed.
+    Give one PRED per model; calibrant measure --help lists the formats. The figure shows the first view;
+    choose another with --view. Text in figures stays text, fonts are embedded, and equal input gives equal
+    bytes.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.verbs import plot
@@ -53,7 +60,7 @@ def command(
     settings = settings_of(options)
     views = settings.pop("view")
     if views is not None and len(views) > 1:
-        raise click.UsageError("A figure is of one --view.")
+        raise click.UsageError("A figure shows one view: give --view once.")
     view = None if views is None else views[0]
     with ProgressLine() as progress:
         found = plot(

@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far long work has come."""
+"""A progress line on the terminal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ WIDTH = 20
 
 
 class ProgressLine:
-    """Shows a stage and how much of it is done, on stderr, if that is a terminal and work takes long.
+    """Context manager that shows the progress of long work on standard error, if it is a terminal.
 
-    Used as a context manager; on leaving, the line is wiped.
+    The line is erased at the end.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class ProgressLine:
         self._shown = False
 
     def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
-        """Show how far a stage is, where somebody watches."""
+        """Show the stage and the amount of work done."""
         now = time.monotonic()
         if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._last < INTERVAL:
             return
@@ -49,7 +49,7 @@ class ProgressLine:
 
 
 class Bar(ProgressLine):
-    """A bar for a known amount of work, with the rate and the time left.
+    """Progress bar for a known amount of work, with the rate and the remaining time.
 
     Examples
     --------
@@ -62,10 +62,10 @@ class Bar(ProgressLine):
         self._begun: tuple[str, float, int] = ("", self._start, 0)
 
     def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
-        """Show how far a stage is, and how long the rest takes."""
+        """Show the stage, the amount of work done, the rate and the remaining time."""
         now = time.monotonic()
         if stage != self._begun[0]:
-            self._begun = (stage, now, done)  # what was there before is no work done now
+            self._begun = (stage, now, done)  # earlier work does not count for the rate
         if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._last < INTERVAL:
             return
         self._last = now
@@ -76,16 +76,16 @@ class Bar(ProgressLine):
 
 
 def bar_text(stage: str, done: int, total: int | None, rate: float) -> str:
-    """Word how far work has come.
+    """Return the text of a progress bar.
 
     Examples
     --------
     >>> bar_text("extracting", 300, 1200, 10.0)
-    'extracting [#####---------------] 300 of 1,200 (25 %), 10 a second, 1:30 left'
+    'extracting [#####---------------] 300 of 1,200 (25 %), 10 per second, 1:30 left'
     >>> bar_text("reading", 300, None, 0.0)
     'reading: 300'
     """
-    speed = f", {rate:,.0f} a second" if rate >= 1 else ""
+    speed = f", {rate:,.0f} per second" if rate >= 1 else ""
     if total is None:
         return f"{stage}: {done:,}{speed}"
     share = min(1.0, done / max(total, 1))

@@ -1,4 +1,4 @@
-"""`calibrant report`: the measurement to look at, one HTML file, several models side by side."""
+"""`calibrant report`: write a measurement of one or several models as an HTML file."""
 
 from __future__ import annotations
 
@@ -13,45 +13,53 @@ from calibrant.recalibrate.methods import METHODS
 
 @click.command(
     "report",
-    short_help="The same to look at: one HTML file, several models side by side.",
+    short_help="Write an HTML report with figures, of one or several models.",
     epilog="Example: calibrant report nb.parquet logreg.parquet -o report.html",
 )
 @click.argument("predictions", metavar="PRED...", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report to write."
+    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="File of the report."
 )
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="NAME",
-    help="What to call each model, in order.  [default: its file's name]",
+    help="Name of each model, in order; repeat the option.  [default: its file's name]",
 )
 @click.option(
-    "--model", metavar="FILE", help="A recalibrator that calibrant fit has saved: show PRED before and after."
+    "--model",
+    metavar="FILE",
+    help="Recalibrator saved by calibrant fit: the report shows PRED before and after it.",
 )
 @click.option(
     "--dev",
     metavar="FILE",
-    help="The table on which the recalibrator is fitted. It is resampled, so that intervals of the change "
-    "include the sampling error of the calibration map; without it they treat the map as fixed.",
+    help="Table to which the recalibrator was fitted. With --dev, intervals of the change include the "
+    "sampling error of the calibration map, by resampling this table; without --dev, they treat the map as "
+    "fixed.",
 )
 @click.option(
     "--method",
     type=click.Choice(list(METHODS)),
-    help="Instead of --model: fit a recalibrator to the table of --dev, as calibrant fit does.",
+    help="Instead of --model: fit this method to the table of --dev, as calibrant fit does.",
 )
 @click.option(
     "--group",
     metavar="frequency|FILE",
-    help="Groups of classes to show before and after: similarly frequent ones, or those of a FILE with a "
-    "class and the name of its group a line, between them a tab.  [default: those that MODEL has maps for]",
+    help="Groups of classes to show before and after: classes of similar frequency, or the groups of a FILE "
+    "(one line per class: the class, a tab, the group).  [default: the groups of the recalibrator]",
 )
-@click.option("--groups", type=click.IntRange(min=1), metavar="G", help="Groups by frequency.  [default: 5]")
+@click.option(
+    "--groups",
+    type=click.IntRange(min=1),
+    metavar="G",
+    help="Number of groups for --group frequency.  [default: 5]",
+)
 @click.option(
     "--counts",
     metavar="FILE",
-    help="Counts of classes in the training data, as for calibrant fit.  [default: counted in PRED]",
+    help="Class counts of the training data, as for calibrant fit.  [default: counts in PRED]",
 )
 @click.option("--title", help="Title of the report.")
 @measuring
@@ -64,12 +72,12 @@ def command(
     printing: Printing,
     **options: Any,
 ) -> None:
-    """Write a report on one or several models, one PRED each: see calibrant measure for what it may be.
+    """Write a report on one or several models as one HTML file that needs no network.
 
-    Models on the same items (by the item column, or else row by row) are compared, with the interval of
-    the paired difference. The report is one file that needs no network.
+    Give one PRED per model; calibrant measure --help lists the formats. Models with the same items (matched
+    by the column item, else row by row) are compared, with the interval of the paired difference.
 
-    A folder of an evaluation's logs gives one page: its tasks with their errors, the models side by side.
+    A folder of evaluation logs gives one page with the error of each task, the models side by side.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.pages import page, write

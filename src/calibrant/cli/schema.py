@@ -1,4 +1,4 @@
-"""`calibrant schema`: the JSON Schema of what a command prints."""
+"""`calibrant schema`: print the JSON Schema of a command's output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import click
 )
 @click.argument("words", metavar="COMMAND", nargs=-1, required=True)
 def command(words: tuple[str, ...]) -> None:
-    """Print the JSON Schema (2020-12) of what COMMAND prints with --json.
+    """Print the JSON Schema (2020-12) of the output of COMMAND with --json.
 
-    The schema is generated from the same fields as the output: every field has its type and its meaning.
+    The schema gives the type and the meaning of each field.
     """
     import json
 
@@ -23,5 +23,5 @@ def command(words: tuple[str, ...]) -> None:
 
     name, known = " ".join(words), outputs()
     if name not in known:
-        raise click.UsageError(f"No command {name!r} prints JSON; these do: {', '.join(known)}.")
+        raise click.UsageError(f"No command {name!r} prints JSON. Commands with JSON: {', '.join(known)}.")
     click.echo(json.dumps(schema(known[name], command=name), indent=2))

@@ -1,4 +1,4 @@
-"""`calibrant slices`: where the model is miscalibrated, the worst slices first."""
+"""`calibrant slices`: measure the calibration of parts of the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "slices",
-    short_help="Where is the model miscalibrated? Errors by column, the worst first.",
+    short_help="Find the parts of the data where a model is miscalibrated.",
     epilog="Example: calibrant slices predictions.parquet --by subject --by subject,model --by length:4",
 )
 @click.argument("predictions", metavar="PRED")
@@ -31,31 +31,32 @@ from calibrant.cli.progress import ProgressLine
     multiple=True,
     required=True,
     metavar="COLUMN",
-    help="Column that makes the slices; COLUMN,COLUMN crosses two; COLUMN:4 cuts numbers into four bands. "
-    "class: each class of the view pooled. May be repeated, each on its own.",
+    help="Column whose values define the slices. COLUMN,COLUMN crosses two columns; COLUMN:4 cuts numbers "
+    "into four ranges; class takes each class of the view pooled. May be repeated, for several tables.",
 )
 @columns
 @click.option(
     "--view",
     metavar="VIEW",
-    help="binary, top, class:NAME or pooled.  [default: binary without classes; pooled by class; top where "
-    "the classes of an item stand together; else pooled]",
+    help="Probabilities to measure: binary, top, class:NAME or pooled.  [default: binary without classes; "
+    "pooled with --by class; top if the rows of an item are adjacent; else pooled]",
 )
 @click.option(
     "--adjust",
     type=click.Choice(["simultaneous", "fcr", "none"]),
     default="simultaneous",
     show_default=True,
-    help="What intervals promise. simultaneous: that all of them hold. fcr: that of those of the slices "
-    "found, a share of LEVEL does. none: each for its slice alone.",
+    help="Adjustment of the intervals for the number of slices. simultaneous: all intervals cover, with "
+    "probability LEVEL. fcr: of the slices reported as miscalibrated, an expected fraction LEVEL is covered "
+    "(false coverage rate). none: each interval by itself.",
 )
 @click.option(
     "--rank",
     type=click.Choice(["error", "signed"]),
     default="error",
     show_default=True,
-    help="What worst goes by. error: RMS calibration error. signed: mean score - frequency, whose sign tells "
-    "over- from underconfidence. Both shrunken.",
+    help="Number by which slices are sorted, the worst first, after shrinkage. error: RMS calibration error. "
+    "signed: mean score - frequency, positive if scores are too high.",
 )
 @LEVEL
 @click.option(
@@ -63,10 +64,14 @@ from calibrant.cli.progress import ProgressLine
     type=click.IntRange(min=1),
     default=30,
     show_default=True,
-    help="Pairs that a slice needs to be measured.",
+    help="Number of pairs that a slice needs to be measured.",
 )
 @click.option(
-    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Slices to show of each way."
+    "--most",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Largest number of slices to show for each --by.",
 )
 @drawn_as
 @THREADS
@@ -74,10 +79,11 @@ from calibrant.cli.progress import ProgressLine
 def command(
     predictions: str, ways: tuple[str, ...], most: int, output: str | None, printing: Printing, **options: Any
 ) -> None:
-    """Measure the calibration of PRED in each slice, and say which slices are the worst.
+    """Measure the calibration of PRED in each slice, and list the worst slices first.
 
-    PRED is as in calibrant measure. The worst of many slices looks worse than it is: intervals are adjusted
-    for their number, and the shrunken errors say what to expect of a slice in new data.
+    calibrant measure --help lists the formats of PRED. The worst of many slices looks worse than it is, so
+    intervals are adjusted for the number of slices, and errors shrunken to their mean predict the errors in
+    new data.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.verbs import slice_tables

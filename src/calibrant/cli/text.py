@@ -1,4 +1,4 @@
-"""Numbers and tables as a terminal shows them."""
+"""Format numbers and tables for a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def printed(found: Printed, *, head: Sequence[str] = (), steps: Sequence[str] = ()) -> list[str]:
-    """Word a record: lines above its tables, and the commands to type next.
+    """Return the lines of a record: a head, its tables, and the commands to run next.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def printed(found: Printed, *, head: Sequence[str] = (), steps: Sequence[str] = 
 
 
 def show(lines: Sequence[str], *, err: bool = False) -> None:
-    """Print lines; what a terminal might obey (in names that come from data) is printed as an escape."""
+    """Print lines; control characters (in names that come from data) are printed as escapes."""
     click.echo("\n".join(printable(line) for line in lines), err=err)
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: int = 2) -> list[str]:
-    """Align rows in columns: the first ``left`` to the left, the others to the right.
+    """Return rows aligned in columns: the first ``left`` columns to the left, the others to the right.
 
     Examples
     --------

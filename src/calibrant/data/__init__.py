@@ -1,9 +1,9 @@
-"""What ships with the package: predictions, evaluations to start from, dated texts, stores of events.
+"""Data that ship with the package: predictions, example evaluations, dated texts and stores of events.
 
 `predictions` are long prediction tables (``item``, ``score``, ``label``) of one of two classifiers of tweets
 on one split of one of two sets; ``item`` is the line of the text in its source file, from 1.
-`tagger_predictions` are those of a part-of-speech tagger, a row a word and tag.
-``README.md`` beside the files says how they were made. `example` finds the files of whole evaluations.
+`tagger_predictions` are predictions of a part-of-speech tagger, one row per word and tag.
+``README.md`` beside the files describes their origin. `example` returns the files of whole evaluations.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
     Returns
     -------
     Path
-        Of a Parquet file in the installed package.
+        Path of a Parquet file in the installed package.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def tagger_predictions(split: str = "test") -> Path:
     Returns
     -------
     Path
-        Of a Parquet file in the installed package.
+        Path of a Parquet file in the installed package.
 
     Raises
     ------
@@ -135,13 +135,13 @@ def example(name: str = "summaries") -> Path:
     Parameters
     ----------
     name
-        ``"summaries"``: sentences that a summary should keep, of a dozen short articles, labelled twice.
+        ``"summaries"``: sentences that a summary should keep, of a dozen short articles, labeled twice.
         ``"sentiment"``: the two classifiers of tweets.
 
     Returns
     -------
     Path
-        Of a TOML file in the installed package; the tables that it names stand beside it.
+        Path of a TOML file in the installed package; the tables that it names are in the same folder.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def event_store(name: str = "current-events") -> Path:
     Returns
     -------
     Path
-        Of a folder in the installed package.
+        Path of a folder in the installed package.
 
     Raises
     ------
@@ -206,10 +206,10 @@ def event_store(name: str = "current-events") -> Path:
 
 
 def event_labels() -> Path:
-    """Path of labelled documents that suit the stores that ship: ``score``, ``label``, ``cluster``.
+    """Return the path of labeled documents for the stores that ship: ``score``, ``label``, ``cluster``.
 
-    They are documents of GUM with gold entities, each scored by a model that has not seen it: a row a
-    document, country and verb. It is an assumption that scores of the three corpora are as good.
+    They are documents of GUM with gold entities, each scored by a model that has not seen it, with one row
+    per document, country and verb. Their use assumes that scores of the three corpora have the same quality.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def event_labels() -> Path:
 
 
 class EventReading(NamedTuple):
-    """What a reader found of documents that a store is sure of.
+    """Result of reading documents about which a store is certain.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ def event_reading(name: str = "current-events") -> EventReading:
     Parameters
     ----------
     name
-        Of a store as in `event_store`, without ``-paper``: those were not read.
+        Name of a store as in `event_store`, without ``-paper``, because those were not read.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The story of `calibrant demo`: the one place that knows several wings."""
+"""The story of `calibrant demo`, the only package that uses several wings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`calibrant demo`: the main job end to end, on predictions that ship with the package."""
+"""`calibrant demo`: show calibrant's main steps on predictions that ship with the package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INDENT = 3
 
 @click.command(
     "demo",
-    short_help="The main job end to end, on data that ships with the package.",
+    short_help="See the main steps on data that ships with the package.",
     epilog="Example: calibrant demo",
 )
 @click.option(
@@ -28,15 +28,15 @@ INDENT = 3
     metavar="FILE",
     default="calibrant-demo.html",
     show_default=True,
-    help="The report to write.",
+    help="File of the report.",
 )
 @printing
 def command(output: str, printing: Printing) -> None:
-    """Tell one story on real numbers and write a report: no network, no arguments, some seconds.
+    """Show calibrant's main steps on real predictions, and write a report.
 
-    A part-of-speech tagger looks good; how far its probabilities can be trusted; they are mended on other
-    text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
-    ship with the package, as numbers.
+    The demo measures the calibration of a part-of-speech tagger, recalibrates its probabilities on other
+    text, also for rare tags, and shows the uncertainty of counts over time. It takes some seconds and needs
+    no network: predictions and counts ship with the package.
     """
     from calibrant.demo.pages import story_page
     from calibrant.demo.verbs import demonstrate
@@ -52,13 +52,13 @@ def command(output: str, printing: Printing) -> None:
 
 
 def _lines_of(page: StoryPage, output: str) -> list[str]:
-    """Word the demonstration."""
+    """Return the lines of the demonstration."""
     from calibrant.cli import text
 
     lines = wrap(f"{page.title} {page.lead}", WIDTH)
     for number, step in enumerate(page.steps, 1):
         lines += ["", f"{number}. {step.heading}", *_step(step)]
-    lines += ["", f"Wrote {output}: the same with figures; open it in a browser.", "", "What to type next"]
+    lines += ["", f"Wrote {output}: the same with figures. Open it in a browser.", "", "Next"]
     for what, commands in page.next:
         lines += _paragraph(what)
         lines += text.table([[f"  {command}", remark] for command, remark in commands], left=2, indent=INDENT)

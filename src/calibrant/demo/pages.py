@@ -1,4 +1,4 @@
-"""The page of `calibrant demo`: one story in steps, the same words for a terminal and for a browser."""
+"""The page of `calibrant demo`: a story in steps, with the same text for a terminal and for a browser."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
 
 CURVES = (
-    "Each point is a twentieth of the probabilities: what the model says, against how often it is right. On "
-    "the diagonal the two agree; below it the model is too sure. The vertical lines are 95 % intervals."
+    "Each point is the mean of 5 % of the cases: the probability against how often the model is right. On "
+    "the diagonal the two agree. Below it the model is overconfident. The vertical lines are 95 % "
+    "intervals."
 )
 SERIES = (
-    "Inner band: the doubt about who did it. Outer band: with the doubt about the model's probabilities "
-    "too. Dashed: the best guess."
+    "Inner band: 95 % interval. Outer band: total interval, which also includes the uncertainty of the "
+    "model's probabilities. Dashed line: 1-best count."
 )
 TITLE = "How far can the probabilities of a model be trusted?"
-LEAD = "One story, on data that come with calibrant."
-SHARED, GROUPED = "one map for all", "a map a group"
+LEAD = "A demo on data that ship with calibrant."
+SHARED, GROUPED = "one map for all", "one map per group"
 NEXT: tuple[tuple[str, Lines], ...] = (
     (
-        "Your own predictions: one a row, columns score (from 0 to 1) and label (1 if it happened, or 0)",
+        "Your predictions: one per row, with columns score (from 0 to 1) and label (0 or 1)",
         (
-            ("calibrant measure test.csv", "how far off they are"),
-            ("calibrant report test.csv -o report.html", "the same to look at"),
+            ("calibrant measure test.csv", "the calibration error"),
+            ("calibrant report test.csv -o report.html", "the same with figures"),
         ),
     ),
     (
-        "Many classes: a row an item and class, with the columns class, item, and cluster (the sentence)",
+        "Many classes: one row per item and class, with columns class, item and cluster (sentence)",
         (
-            ("calibrant fit dev.csv --method histogram --group frequency -o map.json", "mend"),
+            ("calibrant fit dev.csv --method histogram --group frequency -o map.json", "recalibrate"),
             ("calibrant report test.csv --model map.json --dev dev.csv -o report.html", "before and after"),
         ),
     ),
     (
-        "Counts over time: those of this story",
+        "Counts over time, as in this demo",
         (
             ("calibrant events table socialist-worker --by quarter", "the numbers"),
             ("calibrant explore socialist-worker", "needs pip install 'calibrant[web]'"),
@@ -66,13 +67,13 @@ class StoryStep:
     Attributes
     ----------
     heading
-        Of the step.
+        Heading of the step.
     before
-        What is asked, a paragraph each.
+        Paragraphs above the table.
     table
-        The numbers, or None.
+        Table of the numbers, or None.
     after
-        What they say, a paragraph each; verdicts of better and worse are computed.
+        Paragraphs below the table; verdicts of better and worse are computed.
     """
 
     heading: str
@@ -88,13 +89,13 @@ class StoryPage(Printed):
     Attributes
     ----------
     title, lead
-        Of the page.
+        Title and first sentence of the page.
     steps
-        Of the story.
+        Steps of the story.
     next
-        What to type for one's own data: what it is for, and commands with a remark each.
+        Commands to run next: their purpose, and each command with a remark.
     found
-        The record behind every number.
+        Record that contains all numbers.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class StoryPage(Printed):
     found: Demonstration
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the page as plain Python values: every text, and the numbers behind it."""
+        """Return the page as plain Python values: all texts and numbers."""
         return {
             "title": self.title,
             "lead": self.lead,
@@ -135,7 +136,7 @@ class StoryPage(Printed):
 
 
 def story_page(found: Demonstration) -> StoryPage:
-    """Word the demonstration for its reader.
+    """Return the page of a demonstration.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def story_page(found: Demonstration) -> StoryPage:
 
 
 def changes_of(found: TaggerStory) -> dict[str, GroupedChanges]:
-    """What each of the two recalibrators does, under the names that the story gives them."""
+    """Return the changes by each of the two recalibrators, by their names in the story."""
     return {SHARED: found.shared_changes, GROUPED: found.grouped_changes}
 
 
@@ -160,9 +161,9 @@ def _looks_good(found: TaggerStory) -> StoryStep:
     return StoryStep(
         "A model that looks good",
         (
-            f"A tagger gives each word of a text its part of speech, one of {found.classes} tags. On "
-            f"{found.words:,} words from the web its first choice is right {words.percent(right, 1)} of the "
-            f"time, and it is {words.percent(sure, 1)} sure of it on average.",
+            f"A tagger assigns one of {found.classes} part-of-speech tags to each word. On {found.words:,} "
+            f"words from the web, its top prediction is right {words.percent(right, 1)} of the time. Its "
+            f"average probability is {words.percent(sure, 1)}.",
         ),
         None,
         (),
@@ -170,17 +171,17 @@ def _looks_good(found: TaggerStory) -> StoryStep:
 
 
 def _trusted(found: TaggerStory) -> StoryStep:
-    low = "" if found.threshold is None else f", from {words.percent(found.threshold)} on"
+    low = "" if found.threshold is None else f" of at least {words.percent(found.threshold)}"
     return StoryStep(
         "How far its probabilities can be trusted",
         (
-            "It has a probability for every tag of each word. Of 100 cases where it says 30 %, it should be "
-            f"right in 30. All its probabilities{low}:",
+            "The tagger gives a probability to every tag of each word. A tag with a probability of 30 % "
+            f"should be right in 30 of 100 cases. All probabilities{low}, and how often they are right:",
         ),
         _ranges(found),
         (
-            f"{text.error_verdict(found.before.interval)} This distance is the calibration error, with its "
-            f"95 % interval; 0 if all can be trusted. {text.direction_verdict(found.before)}",
+            f"{text.error_verdict(found.before.interval)} This distance is the calibration error. It is 0 "
+            f"if all probabilities can be trusted. {text.direction_verdict(found.before)}",
         ),
     )
 
@@ -196,23 +197,23 @@ def _ranges(found: TaggerStory) -> TextTable:
         )
         for row, limits in zip(found.ranges.to_rows(), found.range_intervals.to_rows(), strict=True)
     ]
-    head = ("it says", "on average", "it is right", "95 % interval", "cases")
+    head = ("probability", "on average", "it is right", "95 % interval", "cases")
     return TextTable("", head, tuple(rows))
 
 
 def _mended(found: TaggerStory) -> StoryStep:
     change = found.shared_changes.total
     said = {
-        "better": "It is better: the change is larger than sampling error explains.",
-        "worse": "It is worse: the change is larger than sampling error explains.",
-    }.get(change.verdict or "", "The change is inconclusive: sampling error explains it as well.")
+        "better": "This is an improvement: sampling error does not explain the change.",
+        "worse": "This is worse: sampling error does not explain the change.",
+    }.get(change.verdict or "", "The change is inconclusive: sampling error may explain it.")
     return StoryStep(
-        "Mended on other text",
+        "Recalibrated on other text",
         (
-            f"A map from what it says to how often it is right is learned from {found.dev_words:,} words of "
-            "another text (dev): one map for all tags. On the test text it changes the error from "
-            f"{error_points(change.before)} to {error_points(change.after)} points. "
-            f"{said}",
+            "A calibration map replaces each probability by how often the model is right at it. One map "
+            f"for all tags, learned from {found.dev_words:,} words of another text (dev), changes the "
+            f"calibration error from {error_points(change.before)} to {error_points(change.after)} "
+            f"percentage points. {said}",
         ),
         None,
         (),
@@ -223,8 +224,8 @@ def _rare(found: TaggerStory) -> StoryStep:
     return StoryStep(
         "The rare tags",
         (
-            "The error by group, from the most frequent tags (NN nouns, IN prepositions) to the rarest, in "
-            "points. A cell without a verdict is inconclusive:",
+            "The calibration error of groups of tags in percentage points, from the most frequent tags (NN "
+            "nouns, IN prepositions) to the rarest. A cell without a verdict is inconclusive:",
         ),
         group_table(changes_of(found), head="tags", total=False, inconclusive=""),
         (
@@ -235,31 +236,31 @@ def _rare(found: TaggerStory) -> StoryStep:
 
 
 def _rarest(found: TaggerStory) -> str:
-    """Say how the rarest group fares, and how many groups have gained."""
+    """Return the verdict on the rarest group, and the number of groups that have improved."""
     shared, grouped = found.shared_changes.groups, found.grouped_changes.groups
     errors = [group.before.calibration_error.estimate or 0.0 for group in shared]
     largest = "The rarest tags have the largest error. " if errors[-1] == max(errors) else ""
     one_map = {
-        "better": "One map for all makes them better too.",
-        "worse": "One map for all makes them worse.",
-    }.get(shared[-1].verdict or "", "Whether one map for all makes them better is inconclusive.")
+        "better": "One map for all tags improves them too.",
+        "worse": "One map for all tags makes them worse.",
+    }.get(shared[-1].verdict or "", "With one map for all tags, their change is inconclusive.")
     better = [group.verdict for group in grouped].count("better")
-    who = largest or "The rarest tags: "
-    return f"{who}{one_map} A map for each group makes {better} of {len(grouped)} groups better."
+    who = largest or "The last group contains the rarest tags. "
+    return f"{who}{one_map} One map per group improves {better} of {len(grouped)} groups."
 
 
-# The groups and the kind of map come from whoever wrote the story, who had looked at the test text.
-CHOSEN = "(Groups and maps were chosen with these results in view; choose yours on dev.)"
+# The authors of the story chose the groups and the kind of map after they had seen the test text.
+CHOSEN = "(Groups and maps were chosen with knowledge of these results. Choose yours on dev data.)"
 
 
 def _price(found: TaggerStory) -> str:
-    """Say what the maps cost in sharpness; nothing where they cost none."""
+    """Return a sentence on the increase of the Brier score; empty if it does not increase."""
     before, after = found.before.brier, found.grouped.brier
     if after <= before:
         return ""
     return (
-        f" Price: maps of few steps blur; the mean squared error goes from {text.number(before)} to "
-        f"{text.number(after)}."
+        " These maps have few steps and lose detail: the mean squared error (Brier score) increases from "
+        f"{text.number(before)} to {text.number(after)}."
     )
 
 
@@ -269,24 +270,24 @@ def _counted(found: Demonstration) -> StoryStep:
         by_country.setdefault(row.country, []).append(row)
     series = list(by_country.items())
     years = [row.period for row in series[0][1]]
-    totals = ", and ".join(
-        f"{sum(row.best for row in rows):,} for {country} where "
-        f"{sum(row.count.estimate or 0.0 for row in rows):,.0f} are expected"
+    totals = " and ".join(
+        f"{sum(row.best for row in rows):,} for {country} (expected count: "
+        f"{sum(row.count.estimate or 0.0 for row in rows):,.0f})"
         for country, rows in series
     )
     return StoryStep(
-        "Counts over time, with and without the doubt",
+        "Counts over time, with their uncertainty",
         (
-            "In how many articles of a newspaper does a country use force? A model reads who does what, "
-            'and is often not sure who "they" are. The paper is Socialist Worker, '
-            f"{years[0]} to {years[-1]}, the countries are the United States and Iraq:",
+            f"In how many articles of Socialist Worker, {years[0]} to {years[-1]}, do the United States "
+            "(USA) and Iraq (IRQ) use force? A model extracts who did what. It is often uncertain who "
+            '"they" are:',
         ),
         _counts(series),
         (
-            "guess: as if its best guess were sure. doubt: 95 % interval that keeps its doubt. wider: with "
-            f"the doubt about its probabilities as well. In all years the guess counts {totals}. No interval "
-            f"has wrong parses and rules: of {found.read} articles that the model was sure of, a reader "
-            f"found {found.right} right.",
+            "1-best counts the model's top predictions as if they were certain. The 95 % interval includes "
+            "the model's uncertainty, and the total interval also the uncertainty of its probabilities. "
+            f"Over all years, the 1-best count is {totals}. No interval includes errors of parser "
+            f"and rules: {found.right} of {found.read} certain predictions were right.",
         ),
     )
 
@@ -294,7 +295,7 @@ def _counted(found: Demonstration) -> StoryStep:
 def _counts(series: Sequence[tuple[str, Sequence[EventCount]]]) -> TextTable:
     head = ["year", "articles"]
     for country, _ in series:
-        head += [f"{country}: guess", "doubt", "wider"]
+        head += [f"{country}: 1-best", "95 %", "total"]
     rows = []
     for found in zip(*(rows for _, rows in series), strict=True):
         cells = [found[0].period, words.count(found[0].documents)]
@@ -325,6 +326,6 @@ def series(events: EventTable) -> list[Picture]:
         rows = tuple(row for row in events.counts if row.country == country)
         figure = event_plots.event_series(replace(events, counts=rows), columns=1)
         name = f"story-series-{country.lower()}"
-        svg = plots.inline_svg(figure, name=name, description=f"Counts a year of {country}, with intervals")
-        pictures.append(Picture(svg, f"Articles a year in which {country} uses force", SERIES))
+        svg = plots.inline_svg(figure, name=name, description=f"Counts per year of {country}, with intervals")
+        pictures.append(Picture(svg, f"Articles per year in which {country} uses force", SERIES))
     return pictures

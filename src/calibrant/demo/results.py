@@ -1,4 +1,4 @@
-"""The record behind `calibrant demo`: a tagger measured, mended and measured again, and counts with doubt."""
+"""The record of `calibrant demo`: a tagger before and after recalibration, and counts with intervals."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from calibrant.results.measurement import Measurement
 
 @dataclass(frozen=True)
 class TaggerStory:
-    """How far a tagger's probabilities can be trusted, before and after recalibration.
+    """Calibration of a tagger's probabilities before and after recalibration.
 
     Attributes
     ----------
     words, sentences, classes, dev_words
-        Of the test text, the tags that the tagger gives, and of the text that maps were fitted on.
+        Numbers of words and sentences of the test text, of tags, and of words of the dev text.
     threshold
-        Scores below it are not in the tables; None where all are.
+        Smallest score in the tables; None if the tables contain all scores.
     first
-        Of each word's most probable tag: how often it is right, and the mean of its probability.
+        Measurement of each word's most probable tag.
     before, shared, grouped
-        Of the probabilities of all tags: as they are, after one map for all, after a map a group of tags.
+        Measurements of the probabilities of all tags: before recalibration, after one map for all tags, and
+        after one map per group of tags.
     ranges, range_intervals
-        The probabilities before, in ranges of equal width.
+        Bins of equal width of the probabilities before recalibration, with intervals.
     shared_changes, grouped_changes
-        What the two recalibrators do to all scores, and to each group of tags.
+        Changes of the errors of all scores and of each group of tags, by the two recalibrators.
     """
 
     words: int
@@ -48,20 +49,21 @@ class TaggerStory:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What `calibrant demo` tells.
+    """Record of `calibrant demo`.
 
     Attributes
     ----------
     tagger
-        The tagger's part of the story.
+        Calibration of the tagger.
     events
-        Counts over time, with and without the doubt.
+        Counts over time, with intervals.
     right, read
-        Of so many documents that the model of events is sure of, so many were right.
+        Number of documents that were checked by hand among those about which the model of events is certain
+        (``read``), and how many of them are right (``right``).
     version
-        Of calibrant.
+        Version of calibrant.
     command
-        The command line; None where there is none.
+        Command line; None if there is none.
     """
 
     tagger: TaggerStory
@@ -72,7 +74,7 @@ class Demonstration:
     command: str | None = None
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return what each recalibrator does to groups of tags, and the counts over time."""
+        """Return tables of the changes of each group of tags by each recalibrator, and of the counts."""
         named: dict[str, Printed] = {
             "one-map": self.tagger.shared_changes,
             "map-a-group": self.tagger.grouped_changes,

@@ -1,4 +1,4 @@
-"""The story of `calibrant demo`: a tagger measured, mended on dev and measured again; counts with doubt."""
+"""The computations of `calibrant demo`: a tagger before and after recalibration; counts with intervals."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ COUNTRIES = ("USA", "IRQ")
 def demonstrate(
     *, seed: Seed = 0, progress: Progress | None = None, command: str | None = None
 ) -> Demonstration:
-    """Tell the story of `calibrant demo` on what ships with the package.
+    """Compute the numbers of `calibrant demo` on data that ship with the package.
 
     Parameters
     ----------
     seed
-        Of everything that is drawn.
+        Seed of all random draws.
     progress
-        Called now and then with a stage, the work done and the whole work (or None).
+        Function that is called with a stage, the work done and the whole work (or None).
     command
-        The command line to record.
+        Command line to record.
 
     Returns
     -------
     Demonstration
-        For `calibrant.demo.story_page`.
+        Record for `calibrant.demo.story_page`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def demonstrate(
 
 
 def tagger_story(test: Any, dev: Any, counts: Any, *, seed: Seed, tell: Progress) -> TaggerStory:
-    """Measure the tables of a tagger, mend them on dev in two ways, and measure again."""
+    """Measure the tables of a tagger, recalibrate them in two ways, and measure them again."""
     tell("measuring", 0, None)
     table, learned = open_predictions(test), open_predictions(dev)
     batch = table.read(items=True)
@@ -85,7 +85,7 @@ def tagger_story(test: Any, dev: Any, counts: Any, *, seed: Seed, tell: Progress
     shared = fit(dev, method=METHOD)
     asked: dict[str, Any] = {"group": "frequency", "groups": GROUPS, "counts": counts}
     grouped = fit(dev, method=METHOD, **asked)
-    tell("measuring what was mended", 0, None)
+    tell("measuring after recalibration", 0, None)
     resampled: dict[str, Any] = {"dev": dev, "draws": DRAWS, "seed": seed}
     return TaggerStory(
         words=len(np.unique(np.asarray(batch.item))),
@@ -105,9 +105,9 @@ def tagger_story(test: Any, dev: Any, counts: Any, *, seed: Seed, tell: Progress
 
 
 def first_choices(table: Predictions, seed: Seed) -> Measurement:
-    """Measure the most probable class of each item: of equally probable ones the first in the table.
+    """Measure the most probable class of each item; among equal probabilities, the first in the table.
 
-    Every item's most probable class has to be in the table.
+    The table must contain the most probable class of every item.
     """
     batch = table.read(items=True)
     order = np.lexsort((-batch.score, np.asarray(batch.item)))

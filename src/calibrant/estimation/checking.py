@@ -53,13 +53,13 @@ def quantile_calibration(
     truth
         (n,) what they turned out to be.
     clusters
-        (n,) what is dependent: counts of one document share its entities.
+        (n,) clusters of dependent numbers, such as counts from one document.
     levels
-        Of the central intervals whose coverage is counted.
+        Levels of the central intervals whose coverage is computed.
     level
-        Of the intervals of the coverage.
+        Level of the intervals of the coverage.
     seed
-        Of the randomisation.
+        Seed of the randomization.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def quantile_calibration(
     ----------
     Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior quantiles";
     Neyman (1937), "Smooth test for goodness of fit"; Czado, Gneiting and Held (2009), "Predictive model
-    assessment for count data", for the randomisation.
+    assessment for count data", for the randomization.
 
     Examples
     --------
@@ -120,19 +120,20 @@ def central_set_hits(
     clusters: ArrayLike | None = None,
     levels: Sequence[float] = SET_LEVELS,
 ) -> CentralSets:
-    """Count how often the truth lies in central sets, against the mass that the samples state for them.
+    """Compare how often the truth is in central sets with the mass of these sets.
 
-    A central set of a whole number has more mass than its level, so that hits above the level are no fault.
-    One half of the samples makes the set, the other states its mass. The test is exact: if the truth is one
-    more draw, then, given how many of the other half and the truth are inside together, it is inside with
-    that share of them. With clusters it is that of as many independent predictions as vary alike.
+    A central set of whole numbers has more mass than its level, so hits above the level are correct. One half
+    of the samples determines the set, and the other half its mass. The test is exact: if the truth is one
+    more draw, then, given how many of the other half and the truth are inside together, the truth is inside
+    with that proportion as its probability. With clusters, the test is that of the number of independent
+    predictions with the same variance.
 
     Parameters
     ----------
     samples, truth, clusters
         As in `quantile_calibration`; at least 4 samples.
     levels
-        Of the sets.
+        Levels of the sets.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def central_set_hits(
     drawn, true, codes, count = _numbers(samples, truth, clusters)
     asked = _levels(levels)
     if drawn.shape[1] < FEWEST_SAMPLES:
-        message = f"there are {drawn.shape[1]} samples a number"
+        message = f"there are {drawn.shape[1]} samples per number"
         raise InputError(message, f"draw at least {FEWEST_SAMPLES}", code="parameter")
     making, stating = drawn[:, ::2], drawn[:, 1::2]
     rows = [_of_level(making, stating, true, float(one)) for one in asked]
@@ -175,7 +176,7 @@ def central_set_hits(
 
 
 class _Level(NamedTuple):
-    """What is in the central sets of one level."""
+    """Hits and masses of the central sets of one level."""
 
     hit: NDArray[np.bool_]
     stated: float
@@ -290,7 +291,7 @@ def _smooth_test(
         statistic = float((parts.sum(axis=1) ** 2).sum()) / len(pit)
         return statistic, float(chdtrc(components, statistic)), None
     if count < FEWEST_CLUSTERS:
-        why = f"{count} clusters are too few for a test of uniformity, which takes {FEWEST_CLUSTERS}"
+        why = f"{count} clusters are too few for a test of uniformity, which needs {FEWEST_CLUSTERS}"
         return None, None, why
     sums = np.stack([np.bincount(codes, part, minlength=count) for part in parts])
     total, spread = sums.sum(axis=1), sums @ sums.T

@@ -30,9 +30,9 @@ class CountDistribution:
     Attributes
     ----------
     lowest
-        The smallest value that is kept.
+        Smallest value that is kept.
     probabilities
-        Of ``lowest``, ``lowest + 1``, ...; values with smaller tails than about 1e-25 are left out.
+        Probabilities of ``lowest``, ``lowest + 1``, ...; values with tails below about 1e-25 are left out.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class CountDistribution:
         return math.sqrt(float((self.values - self.mean) ** 2 @ self.probabilities))
 
     def interval(self, level: float) -> tuple[int, int]:
-        """The central interval: the smallest with at most (1 - level) / 2 beyond each end.
+        """Return the central interval, the smallest with at most (1 - level) / 2 beyond each end.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class CountDistribution:
 
 
 def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
-    """The distribution of the number of independent events that happen.
+    """Return the distribution of the number of independent events that happen.
 
     One event after another is convolved. All terms are positive: each probability has a relative error of at
     most 4 n 2^-53 (1e-11 for 20,000 events). Tails below 1e-30 are dropped on the way, at most 1e-24 in all
@@ -109,7 +109,7 @@ def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
 
 
 def probabilities_of(values: ArrayLike, name: str) -> Floats:
-    """Checked float64 probabilities; an empty list is fine."""
+    """Return checked float64 probabilities; the list may be empty."""
     if np.size(values) == 0:
         return np.zeros(0)
     return np.ascontiguousarray(_checks.scores(values, name), np.float64)
@@ -122,22 +122,22 @@ def count_interval(
     interval: Interval = "poisson-binomial",
     level: float = 0.95,
 ) -> CountInterval:
-    """How many documents have something, given the probability of each or samples of it.
+    """Estimate the number of positive documents from the probability of each or samples of it.
 
-    Documents are independent given the model. What all of them share (a model that is wrong in one
-    direction) is not in this interval, and does not average out: `RefittedRecalibrator` has it.
+    Documents are independent given the model. Errors that all documents share (a model that is wrong in one
+    direction) are not in this interval and do not average out; `RefittedRecalibrator` includes them.
 
     Parameters
     ----------
     probabilities
-        (D,) that each document counts. None: the shares of ``bits``.
+        (D,) probabilities that each document counts. None: the proportions in ``bits``.
     bits
-        (S, D) whether document d counts in sample s.
+        (S, D) 1 if document d counts in sample s, else 0.
     interval
         ``"poisson-binomial"``: exact quantiles given the probabilities. ``"normal"``: the paper's mean -+ z
-        sd, where the lower limit is at least 0. ``"samples"``: quantiles of the sums of ``bits``.
+        sd, with a lower limit of at least 0. ``"samples"``: quantiles of the sums of ``bits``.
     level
-        Of the interval.
+        Level of the interval.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def count_interval(
 def number_interval(
     numbers: ArrayLike, *, interval: Interval = "poisson-binomial", level: float = 0.95
 ) -> CountInterval:
-    """How many things documents have together, given samples of each document's number.
+    """Estimate the total number over documents from samples of each document's number.
 
     As `count_interval`, for documents that may count more than once. Where no number is above 1, both are
     the same.
@@ -192,7 +192,7 @@ def number_interval(
         ``"poisson-binomial"``: exact quantiles of the sum of independent documents, each with the frequencies
         of its samples. ``"normal"`` and ``"samples"`` as in `count_interval`.
     level
-        Of the interval.
+        Level of the interval.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def number_interval(
         raise InputError(message, "give (samples, documents)", code="shape")
     if drawn.dtype.kind not in "biu" or (drawn.size and drawn.min() < 0):
         message = "numbers are not all whole numbers of at least 0"
-        raise InputError(message, "say how often each document counts", code="dtype")
+        raise InputError(message, "give how often each document counts", code="dtype")
     drawn = drawn.astype(np.int64)
     mean, noise = float(drawn.mean(axis=0).sum()), float(drawn.var(axis=0).sum())
     return _counted(mean, noise, drawn.shape[1], drawn, lambda: _sum_of(drawn), interval, level)
@@ -244,7 +244,7 @@ def _counted(
 ) -> CountInterval:
     """The interval of a sum with some mean and variance."""
     size = None if drawn is None else len(drawn)
-    # Shares of S samples vary less around their own mean than the documents do, by 1 - 1/S.
+    # Proportions in S samples vary less around their mean than the documents do, by 1 - 1/S.
     sd = math.sqrt(noise * size / (size - 1)) if size is not None and size > 1 else math.sqrt(noise)
     if interval == "poisson-binomial":
         low, high = map(float, distribution().interval(level))
@@ -255,7 +255,7 @@ def _counted(
         limits = central_interval(drawn.sum(axis=1, dtype=np.float64), level)
         low, high = float(limits[0]), float(limits[1])
     else:
-        raise InputError("an interval of samples needs bits", "give (S, D) bits", code="parameter")
+        raise InputError("this interval needs bits", "give (S, D) bits", code="parameter")
     error = math.sqrt(noise / size) if size is not None else 0.0
     return CountInterval(
         count=Quantity(mean, low, high, error),
@@ -274,7 +274,9 @@ def _bits(values: ArrayLike) -> NDArray[np.bool_]:
         raise InputError(message, "give (samples, documents)", code="shape")
     found = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
     if found is None or not (array == found).all():
-        raise InputError("bits are not all 0 or 1", "say whether each document counts", code="label-value")
+        raise InputError(
+            "bits are not all 0 or 1", "give 1 for documents that count, else 0", code="label-value"
+        )
     return found
 
 
@@ -295,9 +297,9 @@ def compare_counts(
         (D,) probabilities that a document counts for the first and not the second (p10), and the reverse
         (p01); `joint_probabilities` has them from samples.
     names
-        Of the two.
+        Names of the two.
     level
-        Of the interval of the difference.
+        Level of the interval of the difference.
 
     Returns
     -------
@@ -322,8 +324,8 @@ def compare_counts(
     wrong = np.flatnonzero(up + down > 1 + ROUNDING)
     if len(wrong):
         row = int(wrong[0])
-        message = f"document {row} has {up[row]:g} and {down[row]:g}, more than 1 together"
-        raise InputError(message, "give p10 and p01 of each document", code="class-sum", row=row)
+        message = f"p10 and p01 of document {row} are {up[row]:g} and {down[row]:g}, more than 1 together"
+        raise InputError(message, "give probabilities whose sum is at most 1", code="class-sum", row=row)
     lowest, found = sum_of_steps(down, up)
     difference = CountDistribution(int(lowest), found)
     low, high = difference.interval(level)
@@ -342,7 +344,7 @@ def compare_counts(
 
 
 def joint_probabilities(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """How often documents count for both, the first only, the second only, and neither of two things.
+    """Return how often documents count for both, only the first, only the second, and neither.
 
     Parameters
     ----------
@@ -367,6 +369,6 @@ def joint_probabilities(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Fl
     one, other = _bits(first), _bits(second)
     if one.shape != other.shape:
         message = f"bits have shapes {one.shape} and {other.shape}"
-        raise InputError(message, "give those of the same samples and documents", code="shape")
+        raise InputError(message, "give bits of the same samples and documents", code="shape")
     both, first_only, second_only = (bits.mean(axis=0) for bits in (one & other, one & ~other, other & ~one))
     return both, first_only, second_only, (~(one | other)).mean(axis=0)

@@ -82,7 +82,7 @@ def estimate_drift(y_true: ArrayLike, y_prob: ArrayLike, periods: ArrayLike) -> 
     _checks.same_length("y_prob", len(score), "y_true", len(label))
     _checks.same_length("periods", len(code), "y_true", len(label))
     if len(names) < FEWEST_PERIODS:
-        message = f"the labels are of {len(names)} periods"
+        message = f"the labels are from only {len(names)} periods"
         hint = f"label at least {FEWEST_PERIODS} periods, or give the standard deviation of the drift"
         raise InputError(message, hint, code="parameter")
     posterior = _posterior(label, score, code, len(names))
@@ -124,7 +124,7 @@ def _densities() -> Floats:
 def shifts_of(
     drift: Drift, posterior: Floats | None, labelled: float, count: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw how a period without labels differs from the labelled ones.
+    """Draw shifts of a period without labels from the labeled periods.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def shifts_of(
     posterior
         Probabilities of `DEVIATIONS`; None if the standard deviation is known.
     labelled
-        Effective number of labelled periods: their mean shift is in the fitted map.
+        Effective number of labeled periods: their mean shift is in the fitted map.
     count
-        How many to draw; they are spread evenly over the distribution.
+        Number of draws, which are spread evenly over the distribution.
     rng
         Puts them in order.
     """

@@ -1,4 +1,4 @@
-"""Shares and counts from a model's scores, corrected by a labelled subsample."""
+"""Estimate proportions and counts from a model's scores and a labeled subsample."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
 FEWEST = 2
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
-DOMINANT = 0.5  # part of the labels in one cluster, from which on that is named
-UNEQUAL = "documents were chosen to be labelled with unequal probabilities: see dsl and labels"
-POOLED = "a period has under 2 labels: right only if all documents were equally likely to be labelled"
+DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
+UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
+POOLED = "a period has under 2 labels: right only if all documents were equally likely to be labeled"
 ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
 FEW = (
     f"fewer than {ENOUGH} labels are positive, or negative: the scores help little, and the interval is wide"
@@ -43,14 +43,14 @@ FEW_UNEQUAL = (
     f"fewer than {ENOUGH_UNEQUAL} labels (effective number) are positive, or negative, and were chosen with "
     "unequal probabilities: the interval may be too narrow"
 )
-UNTUNED = f"fewer than {ENOUGH} labelled documents are positive, or negative: the scores have weight 0"
-ONE_CLUSTER = "all labels are of one cluster, which does not tell how clusters differ"
-ONE_SIDED = "the labelled documents of a kind are of one cluster, which does not tell how clusters differ"
+UNTUNED = f"fewer than {ENOUGH} labeled documents are positive, or negative: the scores have weight 0"
+ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
+ONE_SIDED = "labeled documents of one kind are in one cluster, so the variation between clusters is unknown"
 
 
 @dataclass(frozen=True)
 class Study:
-    """What the estimates of all periods have in common.
+    """Data and settings that the estimates of all periods share.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Study:
 
 
 Found = tuple[Quantity, dict[str, str]]
-"""An estimate of a share, and warnings by the field of `CorrectedMean`."""
+"""An estimate of a proportion, and warnings by the field of `CorrectedMean`."""
 
 
 def corrected_counts(
@@ -88,35 +88,35 @@ def corrected_counts(
     sampling: str = "detect",
     level: float = 0.95,
 ) -> CorrectedCounts:
-    """Estimate a share of documents and their number, in all and by period, by several methods.
+    """Estimate the proportion and the number of positive documents, in total and by period.
 
-    - ``uncorrected``: the mean score. Its interval takes the scores as right.
-    - ``labels``: the labelled documents alone.
+    - ``uncorrected``: the mean score. Its interval treats the scores as correct.
+    - ``labels``: only the labeled documents.
     - ``ppi``: prediction-powered inference: the mean score plus the mean of label minus score.
-    - ``ppi++``: the same with the scores multiplied by what makes the variance least (0: labels alone).
-    - ``dsl``: design-based supervised learning: label minus score is weighted by one over the chance of
-      being labelled, so that documents may be labelled with unequal, known chances.
-    - ``prior-shift``: adjusted counts: the mean score, rescaled by the labelled documents' mean scores of
-      positives and of negatives in all periods. It needs no labels in a period, but that scores of
-      positives, and of negatives, are distributed alike in all.
+    - ``ppi++``: the same with scores multiplied by the factor that minimizes the variance (0: labels only).
+    - ``dsl``: design-based supervised learning: label minus score is weighted by one over the selection
+      probability, so documents may have unequal, known selection probabilities.
+    - ``prior-shift``: adjusted counts: the mean score, rescaled by the labeled documents' mean scores of
+      positives and of negatives in all periods. A period needs no labels, but the distributions of the scores
+      of positives and of negatives must be the same in all periods.
 
     Parameters
     ----------
     scores
         (N,) probabilities of all documents.
     labelled
-        (n,) numbers of the labelled documents, from 0.
+        (n,) positions of the labeled documents, from 0.
     labels
-        (n,) what they are: 0 or 1.
+        (n,) labels, 0 or 1.
     periods
-        (N,) the period of each document; None for one.
+        (N,) periods of the documents; None for one period.
     chances
-        (n,) the known probability that the document was chosen to be labelled. None: each document of a
-        period had the same, n / N.
+        (n,) known selection probabilities of the labeled documents. None: each document of a period had the
+        same probability, n / N.
     clusters
-        (n,) the cluster of each labelled document, if labels are dependent.
+        (n,) clusters of the labeled documents, if labels are dependent.
     methods
-        Those wanted.
+        Methods to use.
     population
         ``"corpus"``: the documents given are all that is asked about, and a document with a label is
         certain. ``"superpopulation"``: they are a sample of more.
@@ -127,7 +127,7 @@ def corrected_counts(
         their probabilities are whole and add up to the documents, else independent. With equal
         probabilities, labels are a simple random sample of each period.
     level
-        Of the intervals.
+        Level of the intervals.
 
     Returns
     -------
@@ -137,16 +137,16 @@ def corrected_counts(
     Raises
     ------
     InputError
-        For bad values, a document labelled twice, or an unknown method.
+        For bad values, a document labeled twice, or an unknown method.
 
     Notes
     -----
-    An interval contains the shares from which the estimate is less than a critical number of standard errors
-    away, where the standard error is that *at this share* and not at the estimate. For labels alone in a
-    simple random sample this is Wilson's interval; with clusters, the variance is multiplied by the design
-    effect and the critical value is Student's, as Korn and Graubard do with an effective sample size. So an
-    interval never has width 0 unless all documents are labelled. Sums of clusters have the correction of
-    Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
+    An interval contains the proportions whose distance from the estimate is less than a critical number of
+    standard errors, where the standard error is that *at this proportion*, not at the estimate. For labels
+    alone in a simple random sample, this is Wilson's interval. With clusters, the variance is multiplied by
+    the design effect and the critical value is Student's, as Korn and Graubard do with an effective sample
+    size. Therefore an interval has width 0 only if all documents are labeled. Sums of clusters have the
+    correction of Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
 
     ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels.
 
@@ -205,7 +205,7 @@ def corrected_counts(
 
 
 def _simple(sample: Sample) -> Sample:
-    """Return the sample with equal probabilities of being labelled."""
+    """Return the sample with equal probabilities of being labeled."""
     return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
 
 
@@ -223,14 +223,16 @@ def _sample(
     rows = np.asarray(labelled)
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         message = f"labelled has shape {rows.shape} and dtype {rows.dtype}"
-        raise InputError(message, "give numbers of documents, from 0", code="shape")
+        raise InputError(message, "give positions of documents, counted from 0", code="shape")
     _checks.same_length("labels", len(label), "labelled", len(rows))
     if not 0 <= rows.min() <= rows.max() < len(score):
-        message = f"labelled goes from {rows.min()} to {rows.max()}"
-        raise InputError(message, f"documents are 0 to {len(score) - 1}", code="parameter")
+        message = f"labelled has positions from {rows.min()} to {rows.max()}"
+        raise InputError(message, f"positions are from 0 to {len(score) - 1}", code="parameter")
     twice = np.flatnonzero(np.bincount(rows) > 1)
     if len(twice):
-        raise InputError(f"document {twice[0]} is labelled twice", "give one label each", code="parameter")
+        raise InputError(
+            f"document {twice[0]} is labeled twice", "give each document one label", code="parameter"
+        )
     code, names = np.zeros(len(score), np.int64), np.array(["all"])
     if periods is not None:
         code, names = _checks.cluster_codes(periods, "periods")
@@ -245,8 +247,10 @@ def _sample(
         _checks.same_length("chances", len(chance), "labels", len(label))
         if not chance.all():
             row = int(np.flatnonzero(chance == 0)[0])
-            hint = "give the chance, above 0, with which it was chosen"
-            raise InputError(f"chances[{row}] is 0, but it is labelled", hint, code="parameter", row=row)
+            hint = "give the probability, above 0, with which it was selected"
+            raise InputError(
+                f"chances[{row}] is 0, but the document is labeled", hint, code="parameter", row=row
+            )
     return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 
@@ -413,14 +417,14 @@ def _inverted(
 
 @dataclass(frozen=True)
 class Kind:
-    """Scores of the labelled documents of one kind: positive or negative.
+    """Scores of the labeled documents of one kind: positive or negative.
 
     Attributes
     ----------
     mean, variance
-        Of the scores, by inverse probabilities, so that labelled documents represent all.
+        Mean and variance of the scores, weighted by inverse selection probabilities.
     sums
-        (clusters,) what each cluster, or document, adds to the error of the mean.
+        (clusters,) contribution of each cluster, or document, to the error of the mean.
     effective
         Effective number of clusters, or of documents.
     """
@@ -445,25 +449,25 @@ class Kind:
 
 
 def _prior_shift(sample: Sample, study: Study) -> Found:
-    """The share at which the mean score is what it is, given mean scores of positives and negatives.
+    """Return the proportion that explains the mean score, given the mean scores of positives and negatives.
 
-    The interval is Fieller's: the shares at which mean score and mixture differ by no more than chance.
+    The interval is Fieller's: proportions whose mixture does not differ significantly from the mean score.
     """
     from scipy.optimize import brentq
 
     whole, size = study.whole, len(sample.score)
     if min(whole.kinds) < FEWEST:
-        return _undefined("fewer than 2 labelled documents are positive, or negative")
+        return _undefined("fewer than 2 labeled documents are positive, or negative")
     within = sample is whole
     spared = 1 - whole.chance if within else np.ones(len(whole.label))
     kinds = [Kind.of(whole, kind, spared) for kind in (0, 1)]
     gap = kinds[1].mean - kinds[0].mean
     if gap <= 0:
-        return _undefined("labelled positives do not have higher scores than labelled negatives")
+        return _undefined("labeled positives do not have higher scores than labeled negatives")
     share = (float(sample.score.mean()) - kinds[0].mean) / gap
     if min(one.effective for one in kinds) < 1 + 1e-9:
         return Quantity(share, reason=ONE_SIDED), {}
-    # A period's own documents are further draws, less those among the labelled.
+    # A period's documents are further draws, except those among the labeled documents.
     drawn = [
         0.0 if within else one.variance * (1 - 2 * own / every) / size
         for one, own, every in zip(kinds, sample.kinds, whole.kinds, strict=True)
@@ -487,7 +491,7 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
         return abs(share - at) * gap - critical * math.sqrt(max(0.0, noise))
 
     if excess(inside) > 0:
-        return _undefined("the mean score is outside those of labelled negatives and positives")
+        return _undefined("the mean score is outside those of labeled negatives and positives")
     low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
     high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
     return Quantity(share, low, high), {}

@@ -21,17 +21,17 @@ FEWEST = 2
 
 
 class Sampled(Protocol):
-    """What structures are sampled from: a chain's tags, a document's entities, or stages of them."""
+    """Source of sampled structures: a chain's tags, a document's entities, or stages of these."""
 
     def sample(self, size: int, *, seed: Seed = None) -> Iterable[Structure]:
-        """``size`` structures."""
+        """Yield ``size`` structures."""
 
 
 class Stages:
     """A chain of models in which each stage is given a sample of the one before.
 
-    One sample of the chain is a sample of the first stage, one of what the second makes of it, and so on: the
-    doubt of each stage reaches the next, where passing on the best structure would lose it.
+    One sample of the chain is a sample of the first stage, then a sample of the second stage given the first,
+    and so on. So the uncertainty of each stage reaches the next; passing on the best structure would lose it.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class Stages:
     def sample(self, size: int, *, seed: Seed = None) -> list[tuple[Structure, ...]]:
         """Sample the chain.
 
-        What a stage draws depends on the seed, the stage and the sample's number alone, so that the first
-        10 of 100 samples are the 10 samples of that seed.
+        The draws of a stage depend only on the seed, the stage and the number of the sample, so the first 10
+        of 100 samples are the 10 samples of that seed.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Stages:
 
 
 def _key(structure: Structure) -> bytes:
-    """What tells structures apart."""
+    """Return bytes that identify a structure."""
     return structure.tobytes() if isinstance(structure, np.ndarray) else repr(structure).encode()
 
 
@@ -116,7 +116,7 @@ def propagate(
     level: float = 0.95,
     vectorised: bool = False,
 ) -> Propagated:
-    """The distribution of a function of an uncertain structure, from samples of the structure.
+    """Return the distribution of a function of an uncertain structure, from samples of the structure.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ def propagate(
     seed
         A non-negative integer, a generator, or None.
     level
-        Of the intervals.
+        Level of the intervals.
     vectorised
-        ``f`` takes all samples at once, and returns (samples,) or (samples, J) values.
+        True if ``f`` takes all samples at once, and returns (samples,) or (samples, J) values.
 
     Returns
     -------
@@ -160,14 +160,14 @@ def propagate(
     """
     size = sample_count(samples)
     if size < FEWEST:
-        raise InputError("samples is 1", "draw at least 2 to see a spread", code="parameter")
+        raise InputError("samples is 1", "draw at least 2", code="parameter")
     proportion(level, "level")
     drawn = posterior.sample(size, seed=seed)
     results = f(drawn) if vectorised else [f(structure) for structure in drawn]
     names, values = _names_and_values(results)
     if len(values) != size:
         message = f"there are {len(values)} values for {size} samples"
-        raise InputError(message, "return one row a sample", code="shape")
+        raise InputError(message, "return one row per sample", code="shape")
     known = int(seed) if isinstance(seed, (int, np.integer)) else None
     return summary(values, names, level=level, seed=known)
 
@@ -175,18 +175,18 @@ def propagate(
 def summary(
     values: ArrayLike, names: Sequence[str], *, level: float = 0.95, seed: int | None = None
 ) -> Propagated:
-    """Mean, spread and intervals of quantities that were sampled already.
+    """Return mean, spread and intervals of sampled quantities.
 
     Parameters
     ----------
     values
         (samples, J) finite numbers, at least two samples.
     names
-        Of the J quantities.
+        Names of the J quantities.
     level
-        Of the intervals.
+        Level of the intervals.
     seed
-        To be recorded.
+        Seed to record.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def summary(
 
 
 def central_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Limits with at most (1 - level) / 2 of the samples beyond each; values that occur."""
+    """Return limits among the samples with at most (1 - level) / 2 of the samples beyond each."""
     tail = (1 - level) / 2
     low = np.quantile(values, tail, axis=0, method="lower")
     high = np.quantile(values, 1 - tail, axis=0, method="higher")
@@ -246,8 +246,8 @@ def _names_and_values(results: Any) -> tuple[tuple[str, ...], Floats]:
     try:
         values = np.asarray(results, np.float64)
     except (TypeError, ValueError) as error:
-        hint = "return a number, or equally many for each sample"
-        raise InputError(f"the function returns no numbers ({error})", hint, code="dtype") from None
+        hint = "return one number, or the same number of numbers, for each sample"
+        raise InputError(f"the function does not return numbers ({error})", hint, code="dtype") from None
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
         message = f"the function's values have shape {values.shape}"
@@ -257,7 +257,7 @@ def _names_and_values(results: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def exceedance(found: Propagated, first: str | int = 0, second: str | int = 1) -> Exceedance:
-    """How probable it is that one quantity is greater than another, sample by sample.
+    """Estimate the probability that one quantity is greater than another, sample by sample.
 
     Parameters
     ----------

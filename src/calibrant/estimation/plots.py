@@ -16,16 +16,17 @@ BINS = 10
 def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Figure:
     """Draw where the truth lies among the samples, and how often central intervals hold it.
 
-    On the left a histogram of the randomised transforms, level if the samples are right: high at both ends,
-    intervals are too narrow; high in the middle, too wide; leaning, too low or too high. On the right the
-    coverage of central intervals with its own intervals, against the diagonal.
+    The left panel is a histogram of the randomized transforms, which is flat if the samples are correct. If
+    it is high at both ends, intervals are too narrow; if it is high in the middle, they are too wide; if it
+    slopes, values are too low or too high. The right panel is the coverage of central intervals, with
+    intervals, against the diagonal.
 
     Parameters
     ----------
     found
         From `calibrant.estimation.quantile_calibration`.
     bins
-        Of the histogram.
+        Number of bins of the histogram.
 
     Returns
     -------
@@ -42,7 +43,7 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     >>> rng = np.random.default_rng(0)
     >>> figure = quantile_calibration(check(rng.normal(size=(200, 50)), rng.normal(size=200)))
     >>> [ax.get_ylabel() for ax in figure.axes]
-    ['relative frequency', 'share of truths inside']
+    ['relative frequency', 'proportion of truths inside']
     """
     count = positive_integer(bins, "bins")
     figure, (left, right) = style.new_figure(8.0, 4.0, 2)
@@ -63,7 +64,7 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     left.set_xlim(0, 1)
     left.set_xlabel("rank of the truth among the samples")
     left.set_ylabel("relative frequency")
-    style.plain_title(left, f"{found.n:,} numbers, {percent(round(found.degenerate, 3))} without doubt")
+    style.plain_title(left, f"{found.n:,} numbers, {percent(round(found.degenerate, 3))} without uncertainty")
     style.grid(right)
     right.plot([0, 1], [0, 1], **style.DOTTED)
     shares = [each.coverage for each in found.coverage]
@@ -81,7 +82,7 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     right.set_xlim(0, 1)
     right.set_ylim(0, 1.02)
     right.set_xlabel("level of the central interval")
-    right.set_ylabel("share of truths inside")
+    right.set_ylabel("proportion of truths inside")
     p_value = "" if found.p_value is None else f"uniform: p = {found.p_value:.3g}"
     style.plain_title(right, p_value)
     return figure

@@ -1,4 +1,4 @@
-"""Labelled samples of documents: how they were drawn, and intervals of the shares that they estimate."""
+"""Labeled samples of documents: their design, and intervals of the estimated proportions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Sample:
     score
         (N,) the model's probabilities.
     rows
-        (n,) numbers of the labelled documents.
+        (n,) positions of the labeled documents.
     label
-        (n,) 0.0 or 1.0.
+        (n,) labels, 0.0 or 1.0.
     chance
-        (n,) the probability with which each was chosen to be labelled.
+        (n,) selection probabilities of the labeled documents.
     cluster
-        (n,) codes, or None.
+        (n,) codes of clusters, or None.
     """
 
     score: Floats
@@ -47,18 +47,18 @@ class Sample:
 
     @cached_property
     def equal(self) -> bool:
-        """Whether all labelled documents were chosen with the same probability."""
+        """True if all labeled documents had the same selection probability."""
         return not len(self.chance) or bool(np.ptp(self.chance) <= EQUAL)
 
     @cached_property
     def kinds(self) -> tuple[int, int]:
-        """How many labels are negative, and how many are positive."""
+        """Numbers of negative and positive labels."""
         positive = int(self.label.sum())
         return len(self.label) - positive, positive
 
     @property
     def few(self) -> bool:
-        """Whether there are too few labels of one kind to estimate its scores."""
+        """True if there are too few labels of one kind to estimate its scores."""
         return min(self.kinds) < ENOUGH
 
     @cached_property
@@ -72,12 +72,12 @@ class Sample:
 
     @cached_property
     def scores(self) -> Floats:
-        """(n,) scores of the labelled documents."""
+        """(n,) scores of the labeled documents."""
         return self.score[self.rows]
 
     @cached_property
     def weight(self) -> Floats:
-        """(n,) how many documents each labelled document represents."""
+        """(n,) number of documents that each labeled document represents."""
         return 1 / self.chance
 
     def of(self, documents: Integers) -> Sample:
@@ -99,21 +99,21 @@ class Sample:
 def groups_of_chances(sample: Sample, sampling: str) -> tuple[Integers | None, str]:
     """Tell a sample of fixed sizes from independent draws.
 
-    If every group of documents with one probability of being labelled had a fixed number of labels n, then
-    n over the probability is the number of documents in the group, and these numbers add up to all
-    documents. Independent draws only come near that.
+    If every group of documents with one selection probability has a fixed number of labels n, then n over the
+    probability is the number of documents in the group, and the sum of these numbers is the number of all
+    documents. With independent draws, the sum is only close to it.
 
     Parameters
     ----------
     sample
-        All documents, labelled with unequal probabilities.
+        Sample with unequal selection probabilities.
     sampling
         ``"detect"``, ``"independent"`` or ``"fixed"``.
 
     Returns
     -------
     tuple of an array and a string
-        (n,) the group of each labelled document, or None for independent draws; and the name of the design.
+        (n,) groups of the labeled documents, or None for independent draws; and the name of the design.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def groups_of_chances(sample: Sample, sampling: str) -> tuple[Integers | None, s
 def bands_of_chances(sample: Sample) -> list[Sample]:
     """Split labels into bands of similar probabilities, a factor of 2 wide, with at least 10 labels each.
 
-    In a band where documents were rarely labelled, a few positives that were not seen would count for many.
+    In a band of documents with small selection probabilities, each unseen positive would count for many.
     """
     band = np.floor(np.log2(sample.chance)).astype(np.int64)
     found: list[NDArray[np.bool_]] = []
@@ -161,14 +161,14 @@ def bands_of_chances(sample: Sample) -> list[Sample]:
 
 
 def effective_clusters(parts: Sequence[Sample]) -> float:
-    """Kish's effective number of clusters, or of labels where none are named."""
+    """Return Kish's effective number of clusters, or of labels without clusters."""
     weight, code = _weights(parts)
     sums = np.bincount(code, weight)
     return float(sums.sum() ** 2 / (sums @ sums))
 
 
 def _weights(parts: Sequence[Sample]) -> tuple[Floats, Integers]:
-    """Weights of the labelled documents of all parts, and the clusters' codes."""
+    """Return the weights of the labeled documents of all parts, and the clusters' codes."""
     weight = np.concatenate([one.weight for one in parts])
     given = [one.cluster for one in parts if one.cluster is not None]
     if not given:
@@ -178,7 +178,7 @@ def _weights(parts: Sequence[Sample]) -> tuple[Floats, Integers]:
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over labelled documents of each kind, with which a variance follows from a share.
+    """Sums over labeled documents of each kind, from which the variance at a proportion follows.
 
     With ``x`` the label minus a factor times the score, ``w`` the part of the estimate that a document
     contributes, and ``g`` the part of its variance that remains in a finite corpus.
@@ -197,7 +197,7 @@ class Moments:
     mean: tuple[float, float]
 
     def variance(self, share: float, middle: float | None) -> float:
-        """Variance around `middle`, or around the mean of x, if this were the share of positives."""
+        """Return the variance around `middle`, or around the mean of x, for a proportion of positives."""
 
         def mixed(of: tuple[float, float]) -> float:
             return (1 - share) * of[0] + share * of[1]
@@ -242,23 +242,23 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
 
 @dataclass(frozen=True)
 class ShareModel:
-    """An estimate of a share from labels, and its variance at every possible share.
+    """An estimate of a proportion from labels, and its variance at every possible proportion.
 
     Attributes
     ----------
     estimate
-        The share.
+        Estimated proportion.
     parts
-        Moments of each part that the estimate adds up.
+        Moments of each part of the sum.
     size
         The fraction of the documents that each part has.
     start
         About how frequent positives are in each.
     center
-        Around what the labels vary. ``"part"``: the mean of their part, whose number of labels is fixed.
-        ``"whole"``: the share. ``"none"``: 0, as the number of labels is random.
+        Center of the labels' variance. ``"part"``: the mean of their part, whose number of labels is fixed.
+        ``"whole"``: the proportion. ``"none"``: 0, because the number of labels is random.
     inflation
-        Multiplies the variance: the design effect of clusters.
+        Factor of the variance: the design effect of clusters.
     extra
         Multiplies share (1 - share): the variance of a superpopulation's draw.
     """
@@ -272,7 +272,7 @@ class ShareModel:
     extra: float = 0.0
 
     def at(self, shift: float) -> tuple[float, float]:
-        """Return the share and the standard error if all parts' shares moved by so many log-odds."""
+        """Return the proportion and the standard error after a shift of all parts in log-odds."""
         odds = math.exp(shift)
         moved = [start * odds / (1 - start + start * odds) for start in self.start]
         share = sum(size * one for size, one in zip(self.size, moved, strict=True))
@@ -304,7 +304,7 @@ class ShareModel:
 
 
 def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float:
-    """By how much clusters multiply the variance of a weighted sum of residuals; at least 1.
+    """Return the factor, at least 1, of the variance of a weighted sum of residuals due to clusters.
 
     The sums of clusters have the correction of Bell and McCaffrey (CR2), which for a mean divides by the
     fraction of the weight that is outside the cluster.
@@ -312,9 +312,9 @@ def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float
     Parameters
     ----------
     parts
-        Labelled documents.
+        Labeled documents.
     residuals
-        Of each part (n,), deviations of labels from what the scores and the mean say.
+        (n,) deviations of labels from their prediction by the scores and the mean, for each part.
     """
     if parts[0].cluster is None:
         return 1.0

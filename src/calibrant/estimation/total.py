@@ -1,4 +1,4 @@
-"""Intervals of counts that have in them what all documents share: the recalibration's own doubt."""
+"""Total intervals of counts, which include the uncertainty of the recalibration that all documents share."""
 
 from __future__ import annotations
 
@@ -23,36 +23,35 @@ from calibrant.seeds import Seed, generator
 REFITS = 200
 FEWEST_REFITS = 20
 NO_DRIFT = (
-    "The interval with shared doubt assumes that probabilities are as calibrated in every period as in the "
-    "labelled documents. If log-odds differ by 0.2 between periods, it covers about half of the counts: "
-    "state a drift."
+    "The total interval assumes that probabilities are as well calibrated in every period as in the labeled "
+    "documents. If log-odds differ by 0.2 between periods, it covers about half of the counts: give a drift."
 )
 
 
 class RefittedRecalibrator:
-    """A recalibrator, and what it would have been with other labelled data.
+    """A recalibrator with its refits to resampled labeled data.
 
-    Errors that all documents share do not average out in a count: a recalibrator that is off by a little is
-    off for each of 30,000 documents. So clusters of the labelled data are drawn with replacement, the
-    recalibrator is fitted again to each draw, and the counts under all these maps are mixed. What is still
-    left out: errors of whatever came before the scores (parses, mentions, a lexicon), and documents that
-    differ from the labelled ones.
+    Errors that all documents share do not average out in a count: a small error of a recalibrator affects
+    each of 30,000 documents. Therefore clusters of the labeled data are drawn with replacement, the
+    recalibrator is refitted to each draw, and the counts under all these maps are mixed. Not included are
+    errors of earlier steps (parses, mentions, a lexicon), and differences between the documents and the
+    labeled ones.
 
     Parameters
     ----------
     recalibrator
-        Of one event, such as ``Platt()``; copies of it are fitted.
+        Recalibrator of one event, such as ``Platt()``; copies of it are fitted.
     dev
-        Labelled scores, with clusters where they are dependent.
+        Labeled scores, with clusters if they are dependent.
     refits
-        Draws, at least 20.
+        Number of draws, at least 20.
     seed
-        Of the draws.
+        Seed of the draws.
     drift
-        Standard deviation of the periods' shifts of log-odds around what they have in common. None: it is
+        Standard deviation of the periods' shifts of log-odds around their mean. None: it is
         estimated from ``periods``, or there is no drift if these are not given.
     periods
-        (n,) the period of each labelled document. None: they are of one period. The drift is estimated from
+        (n,) periods of the labeled documents. None: all are from one period. The drift is estimated from
         at least 3 periods (`estimate_drift`).
 
     Attributes
@@ -98,7 +97,7 @@ class RefittedRecalibrator:
         rows = checked(dev, 0.0, "dev")
         check_recalibrator(recalibrator, rows, "the recalibrator")
         if rows.has_classes or not isinstance(recalibrator, BinaryRecalibrator):
-            raise InputError("dev has classes", "count one event at a time", code="parameter")
+            raise InputError("dev has classes", "use data of one event", code="parameter")
         self.fitted = _fitted(recalibrator, rows)
         rng = generator(seed)
         made = rows.refits(recalibrator, refits, rng)
@@ -111,7 +110,7 @@ class RefittedRecalibrator:
         self.drift, self._shifts = _drift(rows, fitted, drift, periods, len(self.maps), rng)
 
     def probabilities(self, scores: ArrayLike) -> Floats:
-        """Scores after the recalibrator that was fitted to all of dev.
+        """Return scores after the recalibrator that was fitted to all of dev.
 
         Parameters
         ----------
@@ -121,7 +120,7 @@ class RefittedRecalibrator:
         return _mapped(self.fitted, scores)
 
     def refitted_probabilities(self, scores: ArrayLike) -> Iterable[Floats]:
-        """Scores after each of the other maps, shifted by the drift if there is one.
+        """Return scores after each of the other maps, shifted by the drift if there is one.
 
         Parameters
         ----------
@@ -135,7 +134,7 @@ class RefittedRecalibrator:
     def count(
         self, scores: ArrayLike, *, interval: Interval = "poisson-binomial", level: float = 0.95
     ) -> CountInterval:
-        """How many documents have it, with both intervals.
+        """Estimate the number of positive documents, with both intervals.
 
         Parameters
         ----------
@@ -144,7 +143,7 @@ class RefittedRecalibrator:
         interval
             ``"poisson-binomial"`` or ``"normal"``, for the interval of ``count``.
         level
-            Of both intervals.
+            Level of both intervals.
 
         Raises
         ------
@@ -160,7 +159,7 @@ class RefittedRecalibrator:
         interval: Interval = "poisson-binomial",
         level: float = 0.95,
     ) -> list[CountInterval]:
-        """How many documents of each of several groups have it: much faster than one group at a time.
+        """Estimate the number of positive documents of several groups, faster than one group at a time.
 
         Parameters
         ----------
@@ -177,7 +176,7 @@ class RefittedRecalibrator:
         groups = [one_dimensional(one, "scores") if np.size(one) else np.zeros(0) for one in scores]
         start = np.concatenate([[0], np.cumsum([len(one) for one in groups], dtype=np.int64)])
         flat = probabilities_of(np.concatenate([*groups, np.zeros(0)]), "scores")
-        # A share of samples has few values: each map is applied to each value once.
+        # Proportions of samples have few values: each map is applied once to each value.
         distinct, code = np.unique(flat, return_inverse=True)
         mended = self.probabilities(distinct)[code]
         every = mixed_counts(self.refitted_probabilities(distinct), len(self.maps), code, start)
@@ -243,14 +242,14 @@ def _shifted(probability: Floats, shift: float) -> Floats:
 
 
 def total_interval(probabilities: Iterable[ArrayLike], *, level: float = 0.95) -> tuple[float, float]:
-    """The central interval of a count whose probabilities are themselves uncertain.
+    """Return the total interval of a count whose probabilities are uncertain.
 
     Parameters
     ----------
     probabilities
-        For each refit of whatever gives them, the (D,) probabilities of all documents.
+        (D,) probabilities of all documents for each refit.
     level
-        Of the interval.
+        Level of the interval.
 
     Returns
     -------
@@ -276,7 +275,7 @@ def total_interval(probabilities: Iterable[ArrayLike], *, level: float = 0.95) -
 
 
 def mixed_count(parts: Sequence[Floats]) -> CountDistribution:
-    """The equal mixture of counts, each of independent events."""
+    """Return the equal mixture of counts, each of independent events."""
     from calibrant.estimation._kernels import add_count
 
     mixed = np.zeros(max(map(len, parts)) + 1)
@@ -288,7 +287,7 @@ def mixed_count(parts: Sequence[Floats]) -> CountDistribution:
 def mixed_counts(
     chances: Iterable[Floats], size: int, code: Integers, start: Integers
 ) -> Iterator[CountDistribution]:
-    """For each group of events the equal mixture of its counts under so many maps."""
+    """Return the equal mixture of the counts of each group of events under several maps."""
     from calibrant.estimation._kernels import add_counts
 
     mixed = np.zeros(len(code) + len(start) - 1)

@@ -35,11 +35,11 @@ def estimate(
     Parameters
     ----------
     predictions
-        A table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or ``date`` for ``by``.
+        Table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or ``date`` for ``by``.
     labelled
-        A table with ``item`` and ``label`` (0 / 1) of a random subsample; ``chance`` where documents were
-        chosen with unequal probabilities, ``cluster`` where labels are dependent. None: ``predictions`` has
-        these columns, and needs no ``item``. A row with an empty label is of a document without a label.
+        Table with ``item`` and ``label`` (0 or 1) of a random subsample; ``chance`` if documents had unequal
+        selection probabilities, ``cluster`` if labels are dependent. None: ``predictions`` has these columns,
+        and needs no ``item``. A row with an empty label is a document without a label.
     by
         ``week``, ``month``, ``quarter`` or ``year`` of the dates. None: the periods of the table, if it has
         them.
@@ -53,7 +53,7 @@ def estimate(
     Raises
     ------
     InputError
-        If a table cannot be read, a labelled item has no score, an item is in two rows, or a date is none.
+        If a table cannot be read, a labeled item has no score, an item is in two rows, or a date is invalid.
 
     Examples
     --------
@@ -97,23 +97,23 @@ def estimate(
 def _check_chances(labels: FoundColumns) -> None:
     chance = labels.get("chance")
     if chance is not None and not chance.all():
-        hint = "give the chance, above 0, with which it was chosen"
-        message = "the chance of a labelled document is 0"
+        hint = "give the probability, above 0, with which it was selected"
+        message = "the selection probability of a labeled document is 0"
         raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
 
 
 def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
-    """Where each labelled item is among those with scores; each item is there once."""
+    """Return the position of each labeled item among the items with scores."""
     place = {name: number for number, name in enumerate(scored.names["item"])}
     for row, name in enumerate(labels.names["item"]):
         if name not in place:
-            message = f"{shown(name)} has a label and no score in {scored.table.name}"
-            raise labels.error(row, message, "score every labelled item", "parameter", part="item")
+            message = f"{shown(name)} has a label but no score in {scored.table.name}"
+            raise labels.error(row, message, "score every labeled item", "parameter", part="item")
     return np.array([place[name] for name in labels.names["item"]], np.int64)
 
 
 def periods_of(table: FoundColumns, by: By | None) -> Any:
-    """The periods of a table's rows: those of its dates, or without `by` its own; None if it has none.
+    """Return the periods of a table's rows: of its dates, or without `by` its column; None without both.
 
     Raises
     ------

@@ -21,24 +21,24 @@ LEAST_LOSS = 0.01  # an upper bound may not promise more than this above what is
 
 @dataclass(frozen=True)
 class Bets:
-    """What is bet on, fixed before the first look.
+    """Bets of a monitor, fixed before the first look.
 
     Attributes
     ----------
     edges
         Inner edges of the regions (low, high].
     weight
-        (directions, regions) in [-1, 1].
+        (directions, regions) weight of the residuals, in [-1, 1].
     names
-        Of the directions.
+        Names of the directions.
     bound
         (2, regions) largest mean of y - q, and of q - y, that the null allows.
     loss
-        (2, regions) the most that y - q, and q - y, can be below 0.
+        (2, regions) largest distance of y - q, and of q - y, below 0.
     strength
-        Fractions of the largest bet that cannot ruin.
+        Fractions of the largest bet that cannot lose everything.
     log_prior
-        (directions, strengths) how wealth is spread.
+        (directions, strengths) log of the initial fractions of the wealth.
     """
 
     edges: Floats
@@ -51,7 +51,7 @@ class Bets:
 
 
 def bets_of(edges: Floats, bound: Floats, strengths: tuple[float, ...] = STRENGTHS) -> Bets:
-    """Bets on single regions, both ways, and on all of them: too high or low, too extreme or timid."""
+    """Return bets on single regions and on all: scores too high or low, over- or underconfident."""
     ends = np.concatenate([[0.0], edges, [1.0]])
     regions = len(ends) - 1
     loss = np.array([ends[1:], 1 - ends[:-1]])
@@ -62,7 +62,7 @@ def bets_of(edges: Floats, bound: Floats, strengths: tuple[float, ...] = STRENGT
     single: dict[str, Floats] = {}
     if regions > 1:
         slope = np.linspace(1.0, -1.0, regions)
-        shapes |= {"scores too extreme": slope, "scores too timid": -slope}
+        shapes |= {"scores overconfident": slope, "scores underconfident": -slope}
         for b in range(regions):
             place = f"scores from {ends[b]:.3g} to {ends[b + 1]:.3g}"
             single[f"frequency above {place}"] = np.eye(regions)[b]
@@ -77,14 +77,14 @@ def bets_of(edges: Floats, bound: Floats, strengths: tuple[float, ...] = STRENGT
 
 
 def regions_of(score: NDArray[np.floating], edges: Floats) -> Integers:
-    """The region (low, high] of each score; 0 lies in the first."""
+    """Return the region (low, high] of each score; 0 is in the first."""
     return np.searchsorted(edges, score.astype(np.float64), side="left")
 
 
 def sums_by_group(
     residual: Floats, score: Floats, region: Integers, group: Integers, regions: int
 ) -> tuple[Floats, Floats, Floats]:
-    """(groups, regions) sums of residuals and of scores, and counts."""
+    """Return (groups, regions) sums of residuals and of scores, and counts."""
     shape = int(group.max()) + 1, regions
     cell = group * regions + region
     total, scores, count = (
@@ -95,10 +95,10 @@ def sums_by_group(
 
 
 def reference_bounds(total: Floats, count: Floats, edges: Floats, risk: float) -> Floats:
-    """(2, regions) upper bounds on the means of y - q and q - y, all of which hold but with this risk.
+    """Return (2, regions) simultaneous upper bounds on the means of y - q and q - y, wrong with this risk.
 
-    A bound is the least mean that betting against it refutes (Waudby-Smith & Ramdas 2024): groups are
-    independent, the labels in one of them need not be.
+    A bound is the smallest mean that bets reject (Waudby-Smith & Ramdas 2024). Groups have to be independent;
+    the labels within a group need not be.
     """
     ends = np.concatenate([[0.0], edges, [1.0]])
     largest = np.array([1 - ends[:-1], ends[1:]])
@@ -112,7 +112,7 @@ def reference_bounds(total: Floats, count: Floats, edges: Floats, risk: float) -
 
 
 def upper_bound(mean: Floats, largest: float, risk: float) -> float:
-    """The least m that a mixture of bets on ``m - mean`` refutes at this risk, or ``largest`` if none is."""
+    """Return the smallest m that a mixture of bets on ``m - mean`` rejects at this risk, or ``largest``."""
     low, high = -1.0, largest
     for _ in range(HALVINGS):
         middle = (low + high) / 2

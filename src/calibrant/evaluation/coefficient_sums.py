@@ -1,4 +1,4 @@
-"""What each item adds to the sums that agreement coefficients are functions of."""
+"""Contributions of items to the sums behind agreement coefficients."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.score_interval import Cells, Statistic, with_possible
 
 DISTANCES = ("nominal", "ordinal", "interval", "ratio")
-ONE_LABEL = "by chance alone all would agree: only one label is used"
+ONE_LABEL = "only one label is used, so that chance agreement is 1"
 NO_PAIR = "no item has two labels"
-NOT_TWO = "it is of two annotators; by_pair has it for each pair"
+NOT_TWO = "it is defined for two annotators; see by_pair for each pair"
 MOST_POSSIBLE = 20  # labels: of more, patterns without items have the most frequent one
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """Items by what is said of them: those of which the same is said are one pattern.
+    """Items grouped into patterns: items with the same labels have the same pattern.
 
     Attributes
     ----------
     counts
-        (patterns, labels) how often each label was given.
+        (patterns, labels) number of times that each label was given.
     pattern
-        (items,) which pattern an item has.
+        (items,) pattern of each item.
     number
-        (patterns,) items of a pattern.
+        (patterns,) number of items per pattern.
     """
 
     counts: Floats
@@ -38,18 +38,18 @@ class Patterns:
 
     @property
     def given(self) -> Floats:
-        """(patterns,) labels an item."""
+        """(patterns,) number of labels per item."""
         given: Floats = self.counts.sum(axis=1)
         return given
 
     @property
     def pairable(self) -> NDArray[np.bool_]:
-        """(patterns,) whether there are two labels to compare."""
+        """(patterns,) True if there are two or more labels to compare."""
         paired: NDArray[np.bool_] = self.given >= 2
         return paired
 
     def cells(self, rows: Floats, cluster: Integers | None) -> Cells:
-        """Cells of the items, from what an item of each pattern adds."""
+        """Return the cells of the items, from the contribution of an item of each pattern."""
         item = None if cluster is None else self.pattern
         # Items with one label are neither agreement nor disagreement.
         equal = np.where(self.pairable, equal_pairs(self.counts), np.nan)
@@ -80,7 +80,7 @@ class Patterns:
         return Patterns(np.vstack([self.counts, new]), self.pattern, number)
 
     def of_label(self, label: int) -> Patterns:
-        """Patterns of one label against all others."""
+        """Return patterns of one label against all others."""
         own, given = self.counts[:, label].astype(np.int64), self.given.astype(np.int64)
         code, place = np.unique(given * (given.max(initial=0) + 1) + own, return_inverse=True)
         counts = np.zeros((len(code), 2))
@@ -90,7 +90,7 @@ class Patterns:
 
 
 def patterns_of(ratings: Ratings) -> Patterns:
-    """Find the patterns by a random number a label, summed over the labels of an item."""
+    """Find the patterns by one random number per label, summed over the labels of an item."""
     keys = np.random.default_rng(0).integers(0, 2**63, len(ratings.labels), np.uint64, endpoint=True)
     sums = np.zeros(len(ratings.items), np.uint64)
     np.add.at(sums, ratings.item, keys[ratings.label])
@@ -104,7 +104,7 @@ def patterns_of(ratings: Ratings) -> Patterns:
 
 
 def equal_pairs(counts: Floats) -> Floats:
-    """Share (rows,) of the pairs of an item's labels that are equal; 0 where there is no pair."""
+    """Return the proportion (rows,) of equal pairs among an item's labels; 0 without pairs."""
     given = counts.sum(axis=1)
     pairs = given * (given - 1)
     equal = (counts * (counts - 1)).sum(axis=1)
@@ -113,7 +113,7 @@ def equal_pairs(counts: Floats) -> Floats:
 
 
 def beyond_chance(observed: Floats, chance: Floats) -> Floats:
-    """(observed - chance) / (1 - chance); NaN where chance alone agrees always."""
+    """Return (observed - chance) / (1 - chance); NaN if chance agreement is 1."""
     room = 1 - chance
     unknown = np.full(np.shape(room), np.nan)
     beyond: Floats = np.divide(observed - chance, room, out=unknown, where=~(np.abs(room) < 1e-12))
@@ -121,14 +121,14 @@ def beyond_chance(observed: Floats, chance: Floats) -> Floats:
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Quotient, NaN for 0 / 0."""
+    """Return the quotient; NaN for 0 / 0."""
     unknown = np.full(np.broadcast_shapes(np.shape(numerator), np.shape(denominator)), np.nan)
     quotient: Floats = np.divide(numerator, denominator, out=unknown, where=denominator != 0)
     return quotient
 
 
 def chance_sums(patterns: Patterns) -> Floats:
-    """Columns: pairable; share of equal pairs; labelled; share of each label."""
+    """Return columns: pairable; proportion of equal pairs; labeled; proportion of each label."""
     given = patterns.given
     share = patterns.counts / np.maximum(given, 1)[:, None]
     labelled = (given > 0).astype(float)
@@ -136,7 +136,7 @@ def chance_sums(patterns: Patterns) -> Floats:
 
 
 def chance_statistics(labels: int) -> dict[str, Statistic]:
-    """Raw agreement, Fleiss' kappa, AC1, from the sums of `chance_sums`."""
+    """Return raw agreement, Fleiss' kappa and AC1, from the sums of `chance_sums`."""
 
     def shares(totals: Floats) -> Floats:
         return ratio(totals[:, 3:], totals[:, 2:3])
@@ -160,11 +160,11 @@ def chance_statistics(labels: int) -> dict[str, Statistic]:
 
 
 def alpha_sums(patterns: Patterns, distance: str, numbers: Floats | None) -> Floats:
-    """Columns: the observed disagreement (or coincidences, if ordinal), then counts of the labels."""
+    """Return columns: the observed disagreement (or coincidences, if ordinal), then counts of the labels."""
     counts = np.where(patterns.pairable[:, None], patterns.counts, 0)
     less = np.maximum(patterns.given - 1, 1)[:, None]
     if distance == "ordinal":
-        # Distances depend on the totals, so that all coincidences are kept.
+        # Distances depend on the totals, so all coincidences are kept.
         together = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
         return np.column_stack([(together / less[:, :, None]).reshape(len(counts), -1), counts])
     d = fixed_distances(counts.shape[1], distance, numbers)
@@ -172,7 +172,7 @@ def alpha_sums(patterns: Patterns, distance: str, numbers: Floats | None) -> Flo
 
 
 def fixed_distances(labels: int, distance: str, numbers: Floats | None) -> Floats:
-    """Squared distances (labels, labels) that do not depend on how often labels are given."""
+    """Return squared distances (labels, labels) that do not depend on the frequency of labels."""
     if numbers is None:
         different: Floats = 1.0 - np.eye(labels)
         return different
@@ -184,7 +184,7 @@ def fixed_distances(labels: int, distance: str, numbers: Floats | None) -> Float
 
 
 def alpha_statistic(labels: int, distance: str, numbers: Floats | None) -> Statistic:
-    """Krippendorff's alpha from the sums of `alpha_sums`."""
+    """Return Krippendorff's alpha from the sums of `alpha_sums`."""
 
     def alpha(totals: Floats) -> Floats:
         n = totals[:, -labels:]
@@ -203,7 +203,7 @@ def alpha_statistic(labels: int, distance: str, numbers: Floats | None) -> Stati
 
 
 def two_sums(first: Integers, second: Integers, weight: Floats) -> Floats:
-    """Columns: both labelled; equal; weight; labels of the first; labels of the second."""
+    """Return columns: both labeled; equal; weight; labels of the first; labels of the second."""
     labels = len(weight)
     both = (first >= 0) & (second >= 0)
     one, other = np.where(both, first, 0), np.where(both, second, 0)
@@ -213,7 +213,7 @@ def two_sums(first: Integers, second: Integers, weight: Floats) -> Floats:
 
 
 def two_statistics(weight: Floats) -> dict[str, Statistic]:
-    """Cohen's kappa and Scott's pi from the sums of `two_sums`."""
+    """Return Cohen's kappa and Scott's pi from the sums of `two_sums`."""
     labels = len(weight)
 
     def cohen(totals: Floats) -> Floats:
@@ -234,7 +234,7 @@ def two_statistics(weight: Floats) -> dict[str, Statistic]:
 
 
 def agreement_weights(labels: int, weights: str | None) -> Floats:
-    """How much two labels agree, in [0, 1], by how far apart they stand in order."""
+    """Return the partial agreement of two labels, in [0, 1], by their distance in order."""
     place = np.arange(labels)
     apart = np.abs(place[:, None] - place[None, :]) / max(1, labels - 1)
     found: Floats = {None: 1.0 * (apart == 0), "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
@@ -242,7 +242,7 @@ def agreement_weights(labels: int, weights: str | None) -> Floats:
 
 
 def class_sums(patterns: Patterns) -> Floats:
-    """Columns, of the first of two labels: equal pairs; share; pairs of it; count; pairable; labelled."""
+    """Return columns of the first of two labels: equal pairs, proportion, pairs, count, pairable, labeled."""
     given, own = patterns.given, patterns.counts[:, 0]
     specific = own * (own - 1) / np.maximum(given - 1, 1)
     columns = [
@@ -257,7 +257,7 @@ def class_sums(patterns: Patterns) -> Floats:
 
 
 def class_statistics() -> dict[str, Statistic]:
-    """Specific agreement, and kappa against all others, of one label; from `class_sums`."""
+    """Return specific agreement of one label, and kappa against all others, from `class_sums`."""
 
     def kappa(totals: Floats) -> Floats:
         share = ratio(totals[:, 1], totals[:, 5])
@@ -265,12 +265,12 @@ def class_statistics() -> dict[str, Statistic]:
 
     return {
         "specific_agreement": quotient([2], [3], "the label is not given"),
-        "kappa": Statistic(kappa, "the label is given always or never"),
+        "kappa": Statistic(kappa, "the label is given to all items or to none"),
     }
 
 
 def quotient(above: ArrayLike, below: ArrayLike, undefined: str) -> Statistic:
-    """Quotient of two sums of columns."""
+    """Return the quotient of two sums of columns."""
     numerator, denominator = np.asarray(above, np.int64), np.asarray(below, np.int64)
     return Statistic(
         lambda totals: ratio(totals[:, numerator].sum(axis=1), totals[:, denominator].sum(axis=1)),

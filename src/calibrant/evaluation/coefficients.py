@@ -1,7 +1,7 @@
 """Agreement of annotators: raw, Cohen's kappa, Scott's pi, Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
 
-All are functions of sums over items, so that intervals need only the counts of items on which the same labels
-were given. An item without a label of some annotator counts with the labels that it has.
+All coefficients are functions of sums over items, so intervals need only the counts of items with the same
+labels. An item that lacks an annotator's label counts with its other labels.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Distance = Literal["nominal", "ordinal", "interval", "ratio"]
 MOST_ANNOTATORS = 12
 MOST_LABELS = 1000  # time grows with the square of their number and more
 MANY = f"there are more than {MOST_ANNOTATORS} annotators"
-TWO = "without one of two annotators there is nobody to agree with"
+TWO = "without one of two annotators, only one is left"
 
 __all__ = ["agreement", "confusion", "pair_agreement"]
 
@@ -47,26 +47,26 @@ def agreement(
     disputed: int = 10,
     level: float = 0.95,
 ) -> Agreement:
-    """How far annotators agree, in all, by pair, by label and by annotator.
+    """Measure the agreement of annotators overall, by pair, by label and by annotator.
 
-    Coefficients are 1 where all agree, and 0 where they agree as often as chance would have it; they
-    differ in what chance is. Fleiss' kappa with missing labels is as Gwet has it: chance from all items,
-    agreement from those with two labels or more.
+    Coefficients are 1 if all annotators agree, and 0 if they agree as often as expected by chance; they
+    differ in the definition of chance agreement. Fleiss' kappa with missing labels follows Gwet: chance
+    agreement from all items, observed agreement from items with two or more labels.
 
     Parameters
     ----------
     ratings
         Labels of two or more annotators.
     distance
-        Between labels, in Krippendorff's alpha: ``nominal`` (equal or not), ``ordinal`` (by order),
-        ``interval`` and ``ratio`` (labels are numbers).
+        Distance between labels in Krippendorff's alpha: ``nominal`` (equal or not), ``ordinal`` (by order),
+        ``interval`` or ``ratio`` (labels are numbers).
     weights
-        Of Cohen's kappa: labels far apart in order disagree more, by their distance (``linear``) or its
-        square.
+        Weights of Cohen's kappa: disagreement grows with the distance between labels in order (``linear``) or
+        with its square (``quadratic``). None: all disagreements count alike.
     clusters
-        (items,) what items belong to, such as documents. Items of one cluster may depend on each other.
+        (items,) cluster of each item, such as its document. Items of one cluster may depend on each other.
     disputed
-        How many of the items with the least agreement are listed.
+        Number of items to list, those with the least agreement first.
     level
         Nominal coverage of the intervals.
 
@@ -142,7 +142,7 @@ def _of_all(
     cluster: Integers | None,
     level: float,
 ) -> tuple[dict[str, IntervalEstimate], str | None]:
-    """Coefficients of any number of annotators, and a warning where clusters are few."""
+    """Return the coefficients of any number of annotators, and a warning if clusters are few."""
     labels = len(ratings.labels)
     numbers = ratings.numbers() if distance in ("interval", "ratio") else None
     chance = patterns.cells(sums.chance_sums(patterns), cluster)
@@ -191,7 +191,7 @@ def _annotators(
     pattern = patterns.pattern[ratings.item]
     given = patterns.given[pattern]
     alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
-    together = sums.quotient([1], [0], "nobody else labelled these items")
+    together = sums.quotient([1], [0], "no other annotator labeled these items")
     found = []
     for code, name in enumerate(ratings.annotators):
         own = ratings.annotator == code
@@ -227,7 +227,7 @@ def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tupl
 
 
 def _disputed(ratings: Ratings, patterns: sums.Patterns, most: int) -> tuple[DisputedItem, ...]:
-    """The items with the least agreement; of equal ones those with more labels, then the first."""
+    """Return the items with the least agreement; of equal ones, those with more labels, then the first."""
     equal = np.where(patterns.pairable, sums.equal_pairs(patterns.counts), 1)[patterns.pattern]
     order = np.lexsort((-patterns.given[patterns.pattern], equal))[:most]
     shown = order[equal[order] < 1]

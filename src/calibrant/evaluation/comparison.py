@@ -1,4 +1,4 @@
-"""Many systems on the same folds or items: means, and a test for each pair, adjusted for their number."""
+"""Comparison of systems on the same folds or items: means, and a test per pair, adjusted for their number."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from calibrant.metrics.resampling import SAMPLES, check_samples
 from calibrant.metrics.tails import ALTERNATIVES, Alternative
 from calibrant.seeds import Seed, number
 
-ALLOWED = "folds share training data, which the intervals, t and the p-values allow for"
+ALLOWED = "folds share training data; the intervals, t and the p-values allow for this"
 IGNORED = (
-    "folds share training data, which the intervals, t and the p-values ignore: they are too sure, and "
-    "do not say which system is better without the ratio of test to training data"
+    "folds share training data; the intervals, t and the p-values ignore this, are too optimistic, and do "
+    "not show which system is better without the ratio of test to training data"
 )
 PLAIN = "the interval ignores that folds share training data"
 UNKNOWN_RATIO = (
-    "give it, 1 / (k - 1) for k folds, or a column repeat that says which folds are of one cross-validation"
+    "give it, 1 / (k - 1) for k folds, or a column repeat that names the cross-validation of each fold"
 )
-UNEQUAL = "repeats have different numbers of folds, so that they do not tell the ratio"
-SINGLE = "a repeat has one fold, which does not tell the ratio"
+UNEQUAL = "repeats have different numbers of folds, so the ratio is unknown"
+SINGLE = "a repeat has one fold, so the ratio is unknown"
 ONE_SYSTEM = "there is one system"
 MOST_ITEMS = 100_000
 
@@ -64,35 +64,36 @@ def compare_systems(
     Parameters
     ----------
     systems
-        Their names.
+        Names of the systems.
     scores
-        (systems, n) score of each on each fold or item.
+        (systems, n) score of each system on each fold or item.
     unit
         ``fold`` (of cross-validation) or ``item``.
     repeat
-        (n,) which repeat of cross-validation a fold is of; with k folds in each the ratio is 1 / (k - 1).
+        (n,) repeat of cross-validation of each fold; with k folds per repeat the ratio is 1 / (k - 1).
     test_train_ratio
-        Size of a fold's test data over that of its training data. None, and no ``repeat``: the intervals of
-        folds ignore that these share training data, and a warning says so.
+        Size of a fold's test data divided by that of its training data. Without it and without ``repeat``,
+        intervals of folds ignore that folds share training data, and the record has a warning.
     clusters
-        (n,) what items belong to.
+        (n,) cluster of each item.
     alternative
-        For each pair, in the order of ``systems``: ``two-sided``, ``greater`` (the first is) or ``less``.
+        Alternative for each pair, in the order of ``systems``: ``two-sided``, ``greater`` (the first system
+        has the greater score) or ``less``.
     higher_is_better
-        False for error rates and the like; only ``better`` asks.
+        False for error rates and the like; it decides only the field ``better``.
     baseline
-        Compare each system with this one only (the system first). None: all pairs.
+        Compare each system with this one only (the other system first). None: all pairs.
     power
-        Of the smallest difference that these items can show.
+        Power at which the smallest detectable difference is computed.
     level
-        Of every test and interval.
+        Level of every test and interval.
     samples, seed
-        Of the resampled tests.
+        Number of draws of the resampled tests, and their seed.
 
     Raises
     ------
     InputError
-        Shapes do not fit, a name is used twice, or an argument is out of its range.
+        Shapes differ, a name is used twice, or an argument is out of its range.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def compare_systems(
 
 
 def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
-    array = _checks.as_array(scores, "scores", "give each system a score of each fold or item")
+    array = _checks.as_array(scores, "scores", "give one score per system and fold or item")
     if array.dtype.kind not in "fiub":
         raise InputError(f"scores has dtype {array.dtype}", "pass numbers", code="dtype")
     if array.ndim != 2 or not array.size or len(array) != len(systems):
@@ -167,7 +168,7 @@ def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
 def _known_ratio(
     unit: str, repeat: ArrayLike | None, given: float | None, n: int
 ) -> tuple[int | None, float | None, str]:
-    """Number of repeats, ratio of test to training data, and the warning on folds."""
+    """Return the number of repeats, the ratio of test to training data, and the warning on folds."""
     if unit == "item":
         if given is not None or repeat is not None:
             message = "scores of items have no repeats and no ratio of test to training data"
@@ -206,7 +207,7 @@ def _adjusted(
     higher_is_better: bool,
     level: float,
 ) -> list[SystemPair]:
-    """Pairs with p-values adjusted for their number."""
+    """Return pairs with p-values adjusted for their number."""
     p_values = [test.p_value for test in tests.values()]
     holm = adjusted_p_values(p_values)
     hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
@@ -239,10 +240,10 @@ def _resampled(
     samples: int,
     seed: int,
 ) -> SystemPair:
-    """Add what only independent items (or clusters of them) allow."""
+    """Add the tests that need independent items or clusters."""
     right_or_wrong = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
     bootstrap = permutation = detectable = None
-    # Of more items the t-test says the same.
+    # For more items, the t-test gives the same result.
     if len(first) <= MOST_ITEMS or right_or_wrong or clusters is not None:
         bootstrap, permutation = (
             resampled(

@@ -1,4 +1,4 @@
-"""Decisions from probabilities: most probable class, threshold, best few of a document, best expected F."""
+"""Decisions from probabilities: most probable class, threshold, top items per document, best expected F."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["decide", "expected_f_decision", "keep_above", "keep_top", "most_prob
 
 
 def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> NDArray[Any]:
-    """Name the class with the highest probability (MAP), the first of equal ones.
+    """Return the class with the highest probability (MAP); of equal ones, the first.
 
     Parameters
     ----------
@@ -32,19 +32,19 @@ def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> ND
     Returns
     -------
     ndarray
-        (n,) classes.
+        (n,) class of each item.
 
     Raises
     ------
     InputError
-        Shapes do not fit, or a probability is outside [0, 1].
+        Shapes differ, or a probability is outside [0, 1].
 
     Examples
     --------
     >>> most_probable([[0.2, 0.8], [0.6, 0.4]], ["keep", "drop"]).tolist()
     ['drop', 'keep']
     """
-    array = _checks.as_array(y_prob, "y_prob", "give a row an item")
+    array = _checks.as_array(y_prob, "y_prob", "give one row per item")
     if array.ndim != 2 or not array.size:
         raise InputError(f"y_prob has shape {array.shape}", "expected (n, classes)", code="shape")
     prob: NDArray[Any] = _checks.scores(array.ravel()).reshape(array.shape)
@@ -57,14 +57,14 @@ def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> ND
 
 
 def keep_above(y_prob: ArrayLike, threshold: float = 0.5) -> NDArray[np.bool_]:
-    """Keep what has at least a probability; at 0.5 this is the most probable decision.
+    """Keep items whose probability reaches a threshold; at 0.5 this is the most probable decision.
 
     Parameters
     ----------
     y_prob
         (n,) probabilities of "keep".
     threshold
-        In [0, 1].
+        Smallest probability to keep, in [0, 1].
 
     Raises
     ------
@@ -85,18 +85,18 @@ def keep_above(y_prob: ArrayLike, threshold: float = 0.5) -> NDArray[np.bool_]:
 def keep_top(
     y_prob: ArrayLike, documents: ArrayLike, most: int, *, threshold: float = 0.0
 ) -> NDArray[np.bool_]:
-    """Keep at most some of each document: the most probable, the first of equal ones.
+    """Keep a limited number of items per document: the most probable; of equal ones, the first.
 
     Parameters
     ----------
     y_prob
         (n,) probabilities of "keep".
     documents
-        (n,) the document of each, in any order.
+        (n,) document of each item, in any order.
     most
-        How many of a document are kept at most.
+        Largest number of items to keep per document.
     threshold
-        None below it is kept.
+        Smallest probability to keep.
 
     Raises
     ------
@@ -121,21 +121,21 @@ def keep_top(
 def expected_f_decision(
     y_prob: ArrayLike, documents: ArrayLike | None = None, *, beta: float = 1.0
 ) -> NDArray[np.bool_]:
-    """Keep what has the greatest expected F score (minimum Bayes risk), each document by itself.
+    """Keep the items that maximize the expected F score (minimum Bayes risk), separately per document.
 
-    The best decision keeps the k most probable for some k. Probabilities are taken as calibrated and
-    independent; F is 1 where there is nothing to keep and nothing is kept. The expectation is exact for
-    documents of up to 2,000 items; for larger ones it is the F score of expected counts, which is then as
-    close.
+    The best decision keeps the k most probable items for some k. Probabilities are assumed to be calibrated
+    and independent. F is 1 if there is nothing to keep and nothing is kept. The expectation is exact for
+    documents of up to 2,000 items. For larger documents it is the F score of expected counts, a close
+    approximation.
 
     Parameters
     ----------
     y_prob
         (n,) probabilities of "keep".
     documents
-        (n,) the document of each; None: all are of one.
+        (n,) document of each item; None: all items are in one document.
     beta
-        Recall weighs beta times as much as precision; a number such as 0.5, 1 or 2.
+        Weight of recall relative to precision, such as 0.5, 1 or 2.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def decide(
     most: int | None = None,
     beta: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """Turn probabilities of "keep" into decisions by a rule's name.
+    """Convert probabilities of "keep" into decisions by the name of a rule.
 
     Parameters
     ----------
@@ -182,12 +182,12 @@ def decide(
     rule
         ``threshold`` (`keep_above`), ``top`` (`keep_top`) or ``expected-f`` (`expected_f_decision`).
     threshold, documents, most, beta
-        Of the rule; ``top`` needs ``documents`` and ``most``, and takes no threshold.
+        Arguments of the rule; ``top`` needs ``documents`` and ``most`` and ignores ``threshold``.
 
     Raises
     ------
     InputError
-        The rule lacks an argument, or as those functions.
+        The rule lacks an argument, or as in those functions.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def decide(
     if documents is None or most is None:
         message, hint = (
             "the rule top lacks documents or most",
-            "say which document each is of, and how many to keep",
+            "give the document of each item, and the number of items to keep per document",
         )
         raise InputError(message, hint, code="parameter")
     return keep_top(y_prob, documents, most)
@@ -216,7 +216,7 @@ def _by_document(y_prob: ArrayLike, documents: ArrayLike) -> tuple[Floats, Integ
 
 
 def _expected(score: Floats, ratio: Fraction) -> Floats:
-    """Expected F (n + 1,) of keeping the first k, of scores that descend."""
+    """Return the expected F (n + 1,) of keeping the first k of descending scores."""
     if len(score) <= LARGEST_EXACT:
         from calibrant.evaluation._kernels.expected_f import expected_f_of_best
 

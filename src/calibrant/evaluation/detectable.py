@@ -1,4 +1,4 @@
-"""What difference a number of items can show, and how many more would settle one."""
+"""Smallest difference that a number of items can detect, and the items needed to detect a difference."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from calibrant.evaluation.results.significance import Detectable
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import ALTERNATIVES, Alternative, critical_value
 
-NEVER = "the differences have no spread"
-NO_NEED = "there is no difference to be found"
+NEVER = "the differences have no variance"
+NO_NEED = "the difference is 0"
 MOST_PAIRS = 10**9
 Power = Callable[[float, int], float]
 
@@ -30,23 +30,23 @@ def minimum_detectable_difference(
     alternative: Alternative = "two-sided",
     freedom: float | None = None,
 ) -> Detectable:
-    """What difference a paired t-test on ``n`` items can show, and how many items would settle one.
+    """Compute the difference that a paired t-test on ``n`` items detects, and the items that one needs.
 
     Parameters
     ----------
     standard_deviation
-        Of the differences of items.
+        Standard deviation of the items' differences.
     n
-        Items, two or more.
+        Number of items, two or more.
     difference
-        One to be settled, such as the one that was seen. None: only what ``n`` items can show.
+        Difference to detect, such as the observed one. None: only the difference that ``n`` items detect.
     power
-        Wanted probability that the test finds it.
+        Probability that the test detects the difference, in (0, 1).
     level, alternative
-        Of the test.
+        Level and alternative of the test.
     freedom
-        Degrees of freedom of the test on ``n`` items, which grow in proportion to the items. None: n - 1.
-        Items in clusters have fewer.
+        Degrees of freedom of the test on ``n`` items; they grow in proportion to the items. None: n - 1.
+        Clustered items have fewer.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def minimum_detectable_difference(
     share = 1.0 if freedom is None else freedom / (n - 1)
 
     def found(size: float, pairs: int) -> float:
-        """Power of a test of so many pairs, for a difference in standard deviations."""
+        """Power of a test by the number of pairs and the difference in standard deviations."""
         return _power(size, pairs, share * (pairs - 1), level, alternative)
 
     effect = _effect(n, power, found)
@@ -103,7 +103,7 @@ def minimum_detectable_difference(
 
 
 def _effect(n: int, power: float, found: Power) -> float:
-    """Difference, in standard deviations, that n pairs show with that power."""
+    """Return the difference, in standard deviations, that n pairs detect with that power."""
     from scipy.optimize import brentq
 
     def lacking(effect: float) -> float:
@@ -116,7 +116,7 @@ def _effect(n: int, power: float, found: Power) -> float:
 
 
 def _needed(effect: float, power: float, found: Power) -> int | None:
-    """Smallest number of pairs that show an effect with that power."""
+    """Return the smallest number of pairs that detect an effect with that power."""
     low, high = 1, 2
     while found(effect, high) < power:
         low, high = high, 2 * high
@@ -129,7 +129,7 @@ def _needed(effect: float, power: float, found: Power) -> int | None:
 
 
 def _power(effect: float, n: int, freedom: float, level: float, alternative: str) -> float:
-    """Probability that a test of n pairs finds an effect, in standard deviations of the differences."""
+    """Return the power of a test of n pairs for an effect in standard deviations of the differences."""
     from scipy.special import ndtr
 
     centre = effect * math.sqrt(n)

@@ -1,6 +1,6 @@
-"""Entities in tagged tokens: what each token adds to entity F1 and to F1 of distinct surface forms.
+"""Entities in tagged tokens: sums for entity F1 and for F1 of distinct surface forms.
 
-An entity is a stretch of tokens with a type, as B- and I- tags mark it. I- continues an entity of the same
+An entity is a sequence of tokens with a type, marked by B- and I- tags. I- continues an entity of the same
 type and otherwise begins one, as in the evaluation script of the WNUT 2017 shared task. The surface F1 of
 that task counts each pair of words and type once, in the reference and in the system's output. A pair is
 correct if the system finds at least one of its occurrences, with its place and type.
@@ -39,7 +39,7 @@ def entity_scores(
     sums
         (n, 3) from `entity_sums` or `surface_sums`.
     clusters
-        (n,) what tokens belong to: sentences for entities, `form_clusters` for surface forms.
+        (n,) cluster of each token: sentences for entities, `form_clusters` for surface forms.
     level
         Nominal coverage of the intervals.
 
@@ -61,7 +61,7 @@ def entity_scores(
     >>> scores["precision"].estimate, scores["recall"].estimate, round(scores["f1"].estimate, 2)
     (1.0, 0.5, 0.67)
     """
-    # An entity that is right, spurious or missed is always possible, if none is in the data.
+    # A correct, a spurious and a missed entity are always possible, even if the data contain no such entity.
     possible = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [0, 0, 1]], np.float64)
     cells = cells_of(np.concatenate([possible, sums]), None)
     assert cells.item is not None
@@ -74,14 +74,14 @@ def entity_scores(
 
 
 def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> Floats:
-    """Return what each token adds to the counts that entity F1 is made of.
+    """Return each token's contribution to the counts of entity F1.
 
     Parameters
     ----------
     y_true, y_pred
         (n,) tags of the tokens in order: ``O``, ``B-TYPE`` or ``I-TYPE``.
     sentences
-        (n,) the sentence of each token. Tokens of a sentence stand together.
+        (n,) sentence of each token. Tokens of a sentence are consecutive.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> F
     Raises
     ------
     InputError
-        Lengths differ, or a tag is none of these.
+        Lengths differ, or a tag has another form.
 
     Examples
     --------
@@ -110,20 +110,20 @@ def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> F
 
 
 def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tokens: ArrayLike) -> Floats:
-    """Return what each token adds to the counts that F1 of distinct surface forms is made of.
+    """Return each token's contribution to the counts of F1 of distinct surface forms.
 
     Parameters
     ----------
     y_true, y_pred, sentences
         As in `entity_sums`.
     tokens
-        (n,) the words.
+        (n,) words.
 
     Returns
     -------
     ndarray
         (n, 3): correct, predicted and reference forms whose first occurrence begins at the token. Forms
-        recur, so sentences are not independent here; `form_clusters` are.
+        recur in several sentences, so use `form_clusters` as clusters instead of sentences.
 
     Raises
     ------
@@ -152,8 +152,8 @@ def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tok
 def form_clusters(outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: ArrayLike) -> Integers:
     """Group sentences that share a surface form, in the reference or in any system's output.
 
-    A form counts once, wherever it occurs, so that what one sentence adds depends on the others that have it.
-    Groups without a form in common do not depend on each other in this way.
+    A form counts once, so the contribution of one sentence depends on the other sentences with the same form.
+    Groups that share no form do not depend on each other in this way.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def form_clusters(outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: Ar
     Returns
     -------
     ndarray
-        (n,) the group of each token, from 0.
+        (n,) group of each token, from 0.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def form_clusters(outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: Ar
 
 
 def _entities(tags: Sequence[str], sentence: Integers) -> list[Entity]:
-    """Entities of tagged tokens, in order."""
+    """Return the entities of tagged tokens, in order."""
     found: list[Entity] = []
     kind, where = "", -1  # of the entity that goes on
     for place, (tag, here) in enumerate(zip(tags, sentence.tolist(), strict=True)):
@@ -206,7 +206,7 @@ def _entities(tags: Sequence[str], sentence: Integers) -> list[Entity]:
             kind = ""
         elif not dash or mark not in ("B", "I") or not own:
             hint = "write O, B-TYPE or I-TYPE"
-            raise InputError(f"{tag!r} is no tag of an entity", hint, code="class-unknown", row=place)
+            raise InputError(f"{tag!r} is not an entity tag", hint, code="class-unknown", row=place)
         elif mark == "I" and own == kind and here == where:
             found[-1] = (found[-1][0], place + 1, own)
         else:

@@ -1,4 +1,4 @@
-"""What a monitor takes: edges of regions, and days in order."""
+"""Checks of a monitor's input and state: edges of regions, days in order, evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERSION = 3
 
 
 class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that a `CalibrationMonitor` knows; logarithms of zero are None."""
+    """State of a `CalibrationMonitor`; logarithms of zero are None."""
 
     version: Literal[3]
     against: Literal["calibrated", "reference"]
@@ -45,8 +45,8 @@ class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def checked_edges(edges: Sequence[float] | Floats) -> Floats:
-    """Return inner edges as an array, or raise."""
-    hint = "give rising numbers between 0 and 1, such as [0.1, 0.5, 0.9]"
+    """Return inner edges as an array, or raise `InputError`."""
+    hint = "give ascending numbers between 0 and 1, such as [0.1, 0.5, 0.9]"
     try:
         array = np.asarray(edges, dtype=np.float64) if _checks.is_list(edges) else np.array([np.nan])
     except (TypeError, ValueError) as error:
@@ -57,10 +57,12 @@ def checked_edges(edges: Sequence[float] | Floats) -> Floats:
 
 
 def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
-    """Return a day's name, which must come after all that were seen."""
+    """Return a day's name; raise `InputError` unless it comes after all earlier days."""
     name = day.isoformat() if isinstance(day, date) else day
     if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
-        raise InputError(f"the day is {day!r:.40}", "name it by a date, text or a number", code="parameter")
+        raise InputError(
+            f"the day is {day!r:.40}", "name the day by a date, text or a number", code="parameter"
+        )
     if isinstance(name, str) and not name.isprintable() and not _is_text(name):
         raise InputError(f"the day {name!a:.40} is not valid Unicode", "rename it", code="text")
     if not seen:
@@ -68,17 +70,17 @@ def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
     last = seen[-1]
     if isinstance(name, str) != isinstance(last, str):
         message = f"the day {name!r} cannot be ordered with {last!r}"
-        raise InputError(message, "name all by text, or all by numbers", code="parameter")
+        raise InputError(message, "name all days by text, or all by numbers", code="parameter")
     if name in seen:
-        raise InputError(f"day {name!r} was taken already", "each counts once", code="duplicate")
+        raise InputError(f"day {name!r} was added before", "add each day once", code="duplicate")
     if max(name, last, key=_order) == last:
-        hint = "labels that come late belong to the day on which they come"
-        raise InputError(f"day {name!r} lies before {last!r}, which was taken", hint, code="parameter")
+        hint = "assign late labels to the day on which they arrive"
+        raise InputError(f"day {name!r} is before {last!r}, which was added", hint, code="parameter")
     return name
 
 
 def _order(day: str | int) -> tuple[int, str]:
-    """A key that orders numbers by value and text as text."""
+    """Return a key that orders numbers by value and text as text."""
     return (0, day) if isinstance(day, str) else (day, "")
 
 
@@ -91,9 +93,9 @@ def _is_text(name: str) -> bool:
 
 
 def persistent_errors(error: Floats, n: Floats) -> str | None:
-    """Warn if the mean errors of days, with so many labels each, are correlated from one day to the next.
+    """Return a warning if the mean errors of adjacent days are correlated, given the labels per day.
 
-    The statistic is the lag-1 autocorrelation of the errors times the root of n, about their mean. For
+    The statistic is the lag-1 autocorrelation, about their mean, of the errors times the root of n. For
     independent days its standard deviation is about one over the root of the number of days.
     """
     if len(error) < FEWEST_DAYS:
@@ -112,12 +114,12 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
 
 
 def check_state(state: MonitorState, regions: int, wealth: Floats, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless what a saved monitor holds can be what a monitor came to."""
+    """Raise ValueError if the values of a saved monitor cannot come from a monitor."""
     bound = np.array(state.bound)
     if bound.shape != (2, regions) or not (np.abs(bound) <= (state.against == "reference")).all():
-        raise ValueError("$.bound: no (2, regions) mean errors")
+        raise ValueError("$.bound: the shape is not (2, regions)")
     if wealth.shape != shape:
-        raise ValueError("$.log_wealth: another shape")
+        raise ValueError("$.log_wealth: wrong shape")
     if not all(value is None or value < np.inf for value in (*wealth.flat, state.log_cash, state.largest)):
         raise ValueError("$.log_wealth: evidence is not finite")
     if state.largest is not None and state.largest < 0 and not state.restart:
@@ -137,14 +139,14 @@ def check_evidence(
     threshold: float,
     restart: bool,
 ) -> None:
-    """Raise ValueError unless days, alarms and evidence of a saved monitor go together."""
+    """Raise ValueError if days, alarms and evidence of a saved monitor contradict each other."""
     limit, top = math.log10(threshold), -math.inf if restart else 0.0
     raised: list[str | int] = []
     for place, day in enumerate(days):
         error = (day.error.estimate, day.error.low, day.error.high, day.p_value)
         shares = [day.score, day.frequency, *(x for x in error if x is not None)]
         if not 1 <= day.groups <= day.n or not all(0 <= share <= 1 for share in shares):
-            raise ValueError(f"$.days[{place}]: numbers that cannot be")
+            raise ValueError(f"$.days[{place}]: impossible numbers")
         top = max(top, day.log10_e)
         if not math.isclose(top, day.log10_largest, rel_tol=1e-6, abs_tol=1e-9):
             raise ValueError(f"$.days[{place}].log10_largest: not the largest evidence of the days")
@@ -152,9 +154,9 @@ def check_evidence(
             raised.append(day.day)
             top = -math.inf if restart else top
         if day.alarm != (day.day in raised if restart else bool(raised)):
-            raise ValueError(f"$.days[{place}].alarm: alarms are not where the evidence is")
+            raise ValueError(f"$.days[{place}].alarm: alarms contradict the evidence")
     if raised != list(alarms):
-        raise ValueError("$.alarms: they are not where the evidence is")
+        raise ValueError("$.alarms: they contradict the evidence")
     begun = not days or (restart and days[-1].alarm)
     last = 0.0 if not days else days[-1].log10_e * math.log(10)
     if not begun and not math.isclose(evidence, last, rel_tol=1e-6, abs_tol=1e-6):

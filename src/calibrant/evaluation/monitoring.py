@@ -1,8 +1,8 @@
-"""A monitor of a deployed model's calibration: evidence by betting, which may be looked at every day.
+"""Sequential monitoring of a deployed model's calibration: evidence by betting, valid at every look.
 
-The bets are martingales where the model has no fault, so that by Ville's inequality the probability that
-the evidence ever reaches 1 / alpha is at most alpha, however often one looks. That holds under the condition
-of the unit (`CONDITIONS`), which every record names.
+The wealth of the bets is a martingale under the null. By Ville's inequality the probability that the evidence
+ever reaches 1 / alpha is at most alpha, however often you look. This holds under the condition of the unit
+(`CONDITIONS`), which every record names.
 """
 
 from __future__ import annotations
@@ -51,71 +51,73 @@ __all__ = ["CalibrationMonitor", "MonitorState", "Unit"]
 Floats = NDArray[np.float64]
 
 CASH = 0.5  # of the wealth at the start, kept for changes that come later
-REFERENCE_SHARE = 0.5  # of alpha, for the risk that the reference's bounds are wrong
+REFERENCE_SHARE = 0.5  # fraction of alpha: the risk that the bounds from the reference are wrong
 NEVER_CALIBRATED = (
-    "the labels do not go with the scores as they stand; a model that was never calibrated always gets here, "
-    "without any change: recalibrate it, or compare with a reference period"
+    "the labels depart from the scores. A model that was never calibrated always raises this alarm, even if "
+    "nothing changes: recalibrate it, or compare with a reference period"
 )
 CONDITIONS = {
     "day": "the errors of a day do not depend on those of earlier days (labels of one day may depend on each "
     "other in any way); day effects that persist break it: use the unit dependent-day",
-    "cluster": "clusters are independent of each other and of earlier days; none has errors that persist",
+    "cluster": "clusters are independent of each other and of earlier days; no cluster has errors that "
+    "persist",
     "item": "all labels are independent of each other and of earlier days",
     "dependent-day": "the errors of days are nearly a normal AR(1) process with a correlation of at most "
-    "0.95 between adjacent days, and noise; the promise is checked by simulation, not exact",
+    "0.95 between adjacent days, and noise; the bound is checked by simulation and is not exact",
 }
-HAS_CHANGED = "labels stray from the scores by more than in the reference period"
-NO_POWER = "the reference has no evidence there, so that no change can be seen: regions "
+HAS_CHANGED = "labels depart from the scores by more than in the reference period"
+NO_POWER = "the reference has too little evidence to detect a change in these regions: "
 
 
 class CalibrationMonitor:
-    """Watches whether labels go on as the scores say, and raises an alarm that is seldom false.
+    """Monitor that raises an alarm if labels depart from the scores, and rarely a false one.
 
     The null is, for every label of a day: *given all labels of earlier days and the scores of the day, its
     mean is its score* (``E[y - q] = 0``; with ``epsilon``, its mean is within epsilon of it). Against a
-    reference (`against_reference`): given the past and the regions that the day's scores fall in, the mean of
-    y - q in each region, and of q - y, is at most that of the reference period plus ``epsilon``.
+    reference (`against_reference`): given the past and the regions of the day's scores, the mean of y - q in
+    each region, and of q - y, is at most that of the reference period plus ``epsilon``.
 
-    Without restarts P(an alarm is ever raised) <= alpha where the null holds. What that needs:
+    Without restarts, P(an alarm is ever raised) <= alpha under the null. This needs a condition per unit:
 
     - ``unit="day"``: the errors of a day do not depend on those of earlier days. Labels of one day may depend
       on each other in any way; the bet is on the day's mean. Evidence grows slowly, whatever the number of
       items: a day with a mean error of d multiplies it by at most 1 + d / (mean score), or for scores that
-      are too high by 1 + d / (1 - mean score), in any test that promises as much. Day effects that persist
+      are too high by 1 + d / (1 - mean score), in any test with the same guarantee. Day effects that persist
       break the condition: with an AR(1) coefficient of 0.9, 45 % of streams had a false alarm at 1 %.
-    - ``unit="dependent-day"``: the errors of days may persist. They are modelled in log-odds as a stationary
+    - ``unit="dependent-day"``: the errors of days may persist. They are modeled in log-odds as a stationary
       AR(1) process with noise, whose coefficient (up to 0.95) and variances are unknown; a change is a shift
-      of the mean that this process does not explain. The promise is exact for normal errors, and close to it
-      for sums of labels, since days are joined until their sum of q (1 - q) reaches 10. Small changes that
-      look like a persistent error are found late or never. ``epsilon`` has to be 0.
+      of the mean that this process does not explain. The bound is exact for normal errors and close for sums
+      of labels, since days are joined until their sum of q (1 - q) reaches 10. Small changes that resemble a
+      persistent error are detected late or never. ``epsilon`` has to be 0.
     - ``unit="cluster"``: clusters (named at each update) are independent of each other given the past; labels
-      in one may depend in any way. A cluster that goes on over several days with errors of its own breaks
-      the null: use days.
+      within a cluster may depend in any way. A cluster that continues over several days with its specific
+      errors breaks the null: use days.
     - ``unit="item"``: labels are independent given the past.
 
-    *Labels that come late*: a day is the day on which labels arrive. The promise holds if, given the score
-    and the past, whether a label is here says nothing about what it is. If positive labels arrive sooner than
-    negative ones, it does not: wait until all labels of a day are there.
+    *Late labels*: a day is the day on which labels arrive. The bound holds if, given the score and the past,
+    the delay of a label does not depend on its value. If positive labels arrive sooner than negative ones, it
+    does not hold: wait until all labels of a day have arrived.
 
     Parameters
     ----------
     alpha
-        Probability of a false alarm, ever; with ``restart``, one over the mean number of looks up to one.
+        Bound on the probability of any false alarm; with ``restart``, one divided by the mean number of looks
+        until a false alarm.
     unit
-        What is independent given the past; with ``"dependent-day"``, nothing is.
+        Unit that is independent given the past; with ``"dependent-day"``, none is.
     epsilon
-        A mean error of this size is no fault.
+        Largest mean error that the null tolerates.
     edges
-        Inner edges of the regions of scores that are bet on apart, between 0 and 1, rising.
+        Inner edges of the regions of scores with separate bets, ascending, between 0 and 1.
     restart
-        Start again after each alarm, and fill up bets that have lost: a later change is found sooner, and the
-        promise is another one: while nothing is wrong, at least 1 / alpha looks on average up to the next
+        Start again after each alarm, and restore bets that have lost: later changes are detected sooner. The
+        guarantee is then another one: under the null, at least 1 / alpha looks on average until the next
         alarm (Shin, Ramdas & Rinaldo 2024).
 
     Raises
     ------
     InputError
-        For bad arguments.
+        An argument is invalid.
 
     References
     ----------
@@ -180,28 +182,28 @@ class CalibrationMonitor:
         epsilon: float = 0.0,
         restart: bool = False,
     ) -> CalibrationMonitor:
-        """Make a monitor that asks whether errors are larger than in a reference period.
+        """Make a monitor that tests whether errors are larger than in a reference period.
 
-        Its regions hold equal numbers of the reference's scores. Half of alpha is the risk that a bound from
-        the reference is wrong; the bounds hold for any number of groups, and are wide for few.
+        Its regions contain equal numbers of the reference's scores. Half of alpha is the risk that a bound
+        from the reference is wrong; the bounds are valid for any number of groups, and wide for few.
 
         Parameters
         ----------
         y_true, y_prob
-            (n,) labels 0 / 1 and scores of the reference period, which lies before the first update.
+            (n,) labels 0 / 1 and scores of the reference period, which is before the first update.
         days
             (n,) days; needed with ``unit="day"`` and ``unit="dependent-day"``.
         clusters
             (n,) clusters; needed with ``unit="cluster"``.
         regions
-            Regions of scores.
+            Number of regions of scores.
         alpha, unit, epsilon, restart
             As in the class.
 
         Raises
         ------
         InputError
-            For bad values, or where days or clusters are needed.
+            A value is invalid, or days or clusters are missing.
 
         Examples
         --------
@@ -239,34 +241,34 @@ class CalibrationMonitor:
 
     @property
     def threshold(self) -> float:
-        """The e-value at which an alarm is raised."""
+        """E-value at which an alarm is raised."""
         return 1 / (self.alpha if self.restart else self.alpha - self._risk)
 
     @property
     def _risk(self) -> float:
-        """The part of alpha that is spent on bounds from the reference."""
+        """Fraction of alpha that is spent on bounds from the reference."""
         bounded = self.against == "reference" and self.unit != "dependent-day"
         return REFERENCE_SHARE * self.alpha if bounded else 0.0
 
     def update(
         self, day: Day, y_true: ArrayLike, y_prob: ArrayLike, *, clusters: ArrayLike | None = None
     ) -> MonitoredDay:
-        """Take the labels that arrived on a day, all at once; with bad input nothing changes.
+        """Add all labels that arrived on a day; invalid input changes nothing.
 
         Parameters
         ----------
         day
-            A date, text or a number; later than the last one (text is compared as text: write dates as
-            YYYY-MM-DD). Days without labels are left out.
+            A date, text or number after the last day (text is compared as text: write dates as YYYY-MM-DD).
+            Omit days without labels.
         y_true, y_prob
             (n,) labels 0 / 1 and scores.
         clusters
-            (n,) clusters; needed with ``unit="cluster"``. Otherwise they only serve the day's interval.
+            (n,) clusters; needed with ``unit="cluster"``. Otherwise they only affect the day's interval.
 
         Raises
         ------
         InputError
-            A value is bad, clusters are missing, or the day was seen or is older than the last one.
+            A value is invalid, clusters are missing, or the day is not after the last one.
         """
         name = checked_day(day, [each.day for each in self._days])
         pairs = _checks.pairs(y_true, y_prob, clusters=clusters)
@@ -288,7 +290,7 @@ class CalibrationMonitor:
         return row
 
     def result(self) -> Monitoring:
-        """Return what was seen so far."""
+        """Return the record of all days so far."""
         warnings = {}
         if self._alarms:
             warnings["alarm_warning"] = NEVER_CALIBRATED if self.against == "calibrated" else HAS_CHANGED
@@ -315,7 +317,7 @@ class CalibrationMonitor:
         )
 
     def to_state(self) -> dict[str, Any]:
-        """Return everything as plain values that JSON knows."""
+        """Return the state as plain values for JSON."""
         return {
             "version": VERSION,
             "against": self.against,
@@ -336,12 +338,12 @@ class CalibrationMonitor:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any] | MonitorState) -> CalibrationMonitor:
-        """Return the monitor that `to_state` was called on, to go on with the next day.
+        """Return the monitor that `to_state` was called on, ready for the next day.
 
         Raises
         ------
         InputError
-            If this is no such state, or that of another version.
+            The state is invalid or from another version.
 
         Examples
         --------
@@ -378,7 +380,7 @@ class CalibrationMonitor:
         return new
 
     def _set(self, edges: Floats, bound: Floats) -> None:
-        """Put all wealth where it stands before the first look."""
+        """Set all wealth to its value before the first look."""
         strengths = DAY_STRENGTHS if self.unit == "day" else STRENGTHS
         self._bets: Bets = bets_of(edges, bound + self.epsilon, strengths)
         prior = np.exp(np.logaddexp.reduce(self._bets.log_prior, axis=1))
@@ -401,24 +403,26 @@ class CalibrationMonitor:
         if self.unit == "item":
             return np.arange(len(pairs))
         if pairs.cluster is None:
-            raise InputError("a monitor by cluster needs clusters", "name them, or use days", code="cluster")
+            raise InputError(
+                "a monitor by cluster needs clusters", "name the clusters, or use unit='day'", code="cluster"
+            )
         return pairs.cluster
 
     def _persistence(self) -> str | None:
-        """Warn if errors persist over the days up to the first alarm: after a change they do in any case."""
+        """Warn if errors persist over the days up to the first alarm; after a change they always do."""
         until = next((place + 1 for place, day in enumerate(self._days) if day.alarm), len(self._days))
         days = self._days[:until]
         error = np.array([day.frequency - day.score for day in days])
         return persistent_errors(error, np.array([day.n for day in days], np.float64))
 
     def _evidence(self) -> float:
-        """Log of the e-value."""
+        """Return the log of the e-value."""
         if self.unit == "dependent-day":
             return self._persistent.log_e
         return float(kernels.log_sum(self._log_wealth, self._log_cash))
 
     def _leading(self) -> str:
-        """The direction with most evidence."""
+        """Return the direction with the most evidence."""
         if self.unit == "dependent-day":
             best, above = self._persistent.leading
             return self._bets.names[2 * best + (not above)]
@@ -427,7 +431,7 @@ class CalibrationMonitor:
         return self._bets.names[int(np.argmax(gain))]
 
     def _looked(self, name: str | int, pairs: Pairs, groups: int, interval: ErrorInterval) -> MonitoredDay:
-        """Evidence after a look, and what it leads to."""
+        """Record the evidence after a look, and raise an alarm if it reaches the threshold."""
         self._looks += 1
         evidence = self._evidence()
         self._largest = largest = max(self._largest, evidence)
@@ -454,7 +458,7 @@ class CalibrationMonitor:
 
 
 def start(bets: Bets, restart: bool) -> tuple[float, Floats]:
-    """Log of the cash and of the wealth in bets before the first look."""
+    """Return the logs of the cash and of the wealth in bets before the first look."""
     if restart:
         return -math.inf, np.full_like(bets.log_prior, -math.inf)
     return math.log(CASH), bets.log_prior + math.log(1 - CASH)
@@ -474,13 +478,13 @@ def log_evidence(
     Parameters
     ----------
     bets
-        As a monitor places them.
+        Bets of a monitor.
     total, score, count
         (looks, groups, regions) sums of label minus score, of scores, and of items.
     restart
-        Whether money comes in over time, as for changes.
+        True if bets are restored over time, to detect later changes.
     threshold
-        Looks after the first that reaches it have minus infinity.
+        Threshold of the log e-value; looks after the first that reaches it have minus infinity.
 
     Returns
     -------
@@ -500,7 +504,7 @@ def _sums(pairs: Pairs, edges: Floats, group: NDArray[np.int64]) -> tuple[Floats
 
 
 def _informations(pairs: Pairs, edges: Floats, group: NDArray[np.int64]) -> Floats:
-    """(groups, regions) sums of q (1 - q)."""
+    """Return (groups, regions) sums of q (1 - q)."""
     score = pairs.score.astype(np.float64)
     region = regions_of(score, edges)
     return sums_by_group(score * (1 - score), score, region, group, len(edges) + 1)[0]

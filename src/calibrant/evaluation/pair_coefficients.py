@@ -26,25 +26,25 @@ def confusion(
     *,
     labels: tuple[str, ...] | None = None,
 ) -> tuple[tuple[str, ...], Integers]:
-    """How often one annotator gives each label where another gives each.
+    """Count how often one annotator gives each label, by the label of another annotator.
 
     Parameters
     ----------
     first, second
-        (items,) labels of the two, people or systems; None where one is missing.
+        (items,) labels of the two annotators; None for a missing label.
     labels
-        The labels of the task, in order; None: those that occur.
+        Labels of the task, in order; None: the labels that occur.
 
     Returns
     -------
     labels : tuple of str
     counts : (labels, labels) int64
-        ``counts[i, j]``: items that the first gave the i-th label and the second the j-th.
+        ``counts[i, j]``: items to which the first gave the i-th label and the second the j-th.
 
     Raises
     ------
     InputError
-        Lengths differ, or a label is not of the task.
+        Lengths differ, or a label is not one of the task's.
 
     Examples
     --------
@@ -71,14 +71,14 @@ def pair_agreement(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> PairAgreement:
-    """How far two annotators agree, on the items that both labelled.
+    """Measure the agreement of two annotators on the items that both labeled.
 
     Parameters
     ----------
     ratings
-        Labels.
+        Labels of the annotators.
     first, second
-        Positions of the two among ``ratings.annotators``.
+        Indices of the two in ``ratings.annotators``.
     weights, clusters, level
         As in `agreement`.
 
@@ -109,7 +109,7 @@ def pair_agreement(
 
 
 def cluster_codes(clusters: ArrayLike | None, items: int) -> Integers | None:
-    """Return a code per item for its cluster."""
+    """Return the code of each item's cluster."""
     if clusters is None:
         return None
     codes, _ = _checks.cluster_codes(clusters)
@@ -120,7 +120,7 @@ def cluster_codes(clusters: ArrayLike | None, items: int) -> Integers | None:
 def pair_of(
     ratings: Ratings, first: int, second: int, weights: Weights | None, cluster: Integers | None, level: float
 ) -> PairAgreement:
-    """Return the agreement of two annotators whose positions were checked."""
+    """Return the agreement of two annotators whose indices were checked."""
     if weights is not None:
         _checks.one_of(weights, ("linear", "quadratic"), "weights")
     labels = len(ratings.labels)
@@ -148,7 +148,7 @@ def pair_of(
 def pair_cells(
     one: Integers, other: Integers, counts: Integers, weight: Floats, cluster: Integers | None
 ) -> Cells:
-    """Cells of the confusion matrix; of many labels, empty ones only with the most frequent label."""
+    """Return the cells of the confusion matrix, with few of the empty ones if labels are many."""
     labels = len(counts)
     used = counts > 0
     if labels <= sums.MOST_POSSIBLE:

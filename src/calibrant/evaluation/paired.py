@@ -1,7 +1,7 @@
-"""Two systems on the same items: paired bootstrap, paired permutation, McNemar's test.
+"""Tests of two systems on the same items: paired bootstrap, paired permutation, McNemar's test.
 
-A statistic is a function of sums over items, such as a mean, or an F score from counts; units that are
-resampled or swapped are items, or clusters of them.
+A statistic is a function of sums over items, such as a mean or an F score from counts. The units that are
+resampled or swapped are items or clusters.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ def paired_bootstrap(
     samples: int = SAMPLES,
     seed: Seed = 0,
 ) -> ResampledTest:
-    """Difference of two systems by resampling items, the same for both.
+    """Estimate the difference of two systems by resampling items, the same for both.
 
-    The p-value is that of differences drawn around no difference: resampled ones less the one that was seen.
-    With fewer than 30 items or clusters (of equal size, or as many as count like that), resampled differences
-    spread too little, and the test rejects up to three times as often as it should. Then the interval and the
-    p-value are those of Student's t, with the CR2 variance of the linearized statistic: ``method`` is ``t``.
+    The p-value compares the observed difference with resampled differences minus the observed one. With fewer
+    than 30 items or effective clusters, resampled differences vary too little, and the test rejects up to
+    three times as often as it should. The interval and the p-value are then those of Student's t, with the
+    CR2 variance of the linearized statistic, and ``method`` is ``t``.
 
     Parameters
     ----------
     first, second
-        (n,) scores of items, or (n, c) what each item adds to the sums that ``statistic`` takes.
+        (n,) scores of items, or (n, c) contribution of each item to the sums that ``statistic`` takes.
     statistic
-        From sums (draws, c) to values (draws,), NaN where undefined; see `calibrant.evaluation.f_of`. None:
-        the mean.
+        Function from sums (draws, c) to values (draws,), NaN if undefined; see `calibrant.evaluation.f_of`.
+        None: the mean.
     clusters
-        (n,) what items belong to, resampled instead of items.
+        (n,) cluster of each item; clusters are resampled instead of items.
     alternative
-        ``two-sided``, ``greater`` (the first's is greater) or ``less``.
+        ``two-sided``, ``greater`` (the first system has the greater statistic) or ``less``.
     level, samples, seed
-        Of the interval, and number and seed of the draws.
+        Level of the interval, and number and seed of the draws.
 
     Raises
     ------
@@ -131,9 +131,9 @@ def paired_permutation(
     samples: int = 10_000,
     seed: Seed = 0,
 ) -> ResampledTest:
-    """Test of two systems by swapping them in random items: if they do not differ, nothing changes.
+    """Test two systems by swapping their outputs in random items.
 
-    All swaps are looked at where there are 14 units or fewer that differ.
+    If 14 units or fewer differ, the test enumerates all swaps.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def paired_permutation(
     Raises
     ------
     InputError
-        As `paired_bootstrap`.
+        As in `paired_bootstrap`.
 
     References
     ----------
@@ -193,14 +193,15 @@ def paired_permutation(
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNemarTest:
-    """McNemar's test of two systems' accuracy on the same, independent items.
+    """Test two systems' accuracy on the same, independent items by McNemar's test.
 
     Parameters
     ----------
     first, second
-        (n,) 0 or 1: whether each system gets the item right.
+        (n,) 1 if the system is correct on the item, else 0.
     exact
-        The binomial test; False: chi-squared with continuity correction, for 25 differing items or more.
+        True: the binomial test. False: chi-squared with continuity correction, for 25 or more differing
+        items.
 
     Raises
     ------
@@ -261,10 +262,10 @@ def _settings(
 def _both(
     first: ArrayLike, second: ArrayLike, statistic: Value | None, clusters: ArrayLike | None
 ) -> tuple[Units, int, Value]:
-    """Units with the sums of both systems side by side, the width of one, and the statistic."""
+    """Return units with the sums of both systems side by side, the columns of one, and the statistic."""
     one, other = _columns(first, "first"), _columns(second, "second")
     if one.shape != other.shape:
-        hint = "give both systems' values of the same items"
+        hint = "give both systems' values on the same items"
         raise InputError(f"first has shape {one.shape} and second {other.shape}", hint, code="length")
     n = len(one)
     codes, count = None, 0
@@ -279,9 +280,12 @@ def _both(
         raise InputError(message, "pass a function, or None for the mean", code="parameter")
     if statistic is None:
         if one.shape[1] != 1:
-            message, hint = f"first has {one.shape[1]} columns and no statistic", "say what they are for"
+            message, hint = (
+                f"first has {one.shape[1]} columns and no statistic",
+                "pass a statistic of these columns",
+            )
             raise InputError(message, hint, code="parameter")
-        # A mean over items: clusters differ in size, so that the number is a sum like others.
+        # Clusters differ in size, so the number of items is a sum like the others.
         ones = np.ones((n, 1))
         sums, width = np.column_stack([one, ones, other, ones]), 2
         return _units(sums, codes, count), width, lambda totals: totals[:, 0] / totals[:, 1]
@@ -289,7 +293,7 @@ def _both(
 
 
 def _linearized(units: Units, gap: Value, difference: float, settings: dict[str, Any]) -> ResampledTest:
-    """Student's t for few units, with the CR2 variance of the units' influences on the difference."""
+    """Apply Student's t for few units, with the CR2 variance of the units' influences on the difference."""
     alternative, level = settings["alternative"], settings["level"]
     totals = units.totals
     step = 1e-6 * np.maximum(np.abs(totals), 1e-3 * np.abs(totals).max())
@@ -317,7 +321,7 @@ def _units(sums: Floats, codes: NDArray[np.int64] | None, count: int) -> Units:
 
 
 def _columns(values: ArrayLike, name: str) -> Floats:
-    array = _checks.as_array(values, name, "give a row an item")
+    array = _checks.as_array(values, name, "give one row per item")
     if array.ndim not in (1, 2) or not array.size:
         raise InputError(f"{name} has shape {array.shape}", "expected (n,) or (n, c)", code="shape")
     if array.dtype.kind not in "fiub":
@@ -325,7 +329,7 @@ def _columns(values: ArrayLike, name: str) -> Floats:
     found = array.astype(np.float64).reshape(len(array), -1)
     bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
     if len(bad):
-        hint = "repair it, or leave the item out"
+        hint = "correct it, or remove the item"
         raise InputError(f"{name}[{bad[0]}] is not finite", hint, code="missing-value", row=int(bad[0]))
     return found
 
@@ -333,7 +337,7 @@ def _columns(values: ArrayLike, name: str) -> Floats:
 def _kept(
     count: NDArray[np.int64], flips: int, exact: bool, samples: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
-    """How many of the units that are alike keep their order of the systems: (draws, rows)."""
+    """Draw the number of identical units that keep the order of the systems: (draws, rows)."""
     if exact:
         bits = (np.arange(2**flips)[:, None] >> np.arange(flips)) & 1
         starts = np.cumsum(count) - count
@@ -345,7 +349,7 @@ def _kept(
 
 
 def _share(draws: Floats, seen: float, alternative: str, *, exact: bool) -> float:
-    """Share of draws at least as extreme as what was seen; that itself is one of them."""
+    """Return the Monte Carlo p-value; the observed statistic counts as one of the draws."""
     near = 1e-9 * max(1e-300, abs(seen))
     if alternative == "two-sided":
         extreme = np.sum(np.abs(draws) >= abs(seen) - near)

@@ -1,4 +1,4 @@
-"""Evidence for a change where the errors of days persist: one series for each direction of a monitor."""
+"""Evidence for a change if the errors of days persist: one series per direction of a monitor."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MODELS = np.array(
 
 
 class Series:
-    """The errors of one direction, day by day, and the evidence that their mean has changed.
+    """Errors of one direction by day, and the evidence that their mean has changed.
 
     Parameters
     ----------
     centred
-        Whether the mean before a change is unknown (a reference period tells it) instead of 0.
+        True if the mean before a change is unknown and estimated from a reference period; False if it is 0.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Series:
         self.change = 0.0
 
     def add(self, day: int, error: float, information: float, *, watched: bool = True) -> None:
-        """Take a day's sums of ``w (y - q)`` and of ``w^2 q (1 - q)``; a change begins on a watched day."""
+        """Add a day's sums of ``w (y - q)`` and of ``w^2 q (1 - q)``; a change begins on a monitored day."""
         error, information = self._waiting[0] + error, self._waiting[1] + information
         self._waiting = error, information
         if information < LEAST:
@@ -79,21 +79,21 @@ class Series:
 
 
 class PersistentState(Struct, frozen=True, forbid_unknown_fields=True):
-    """The days of a `PersistentDays`, with their sums by region, and how many are of the reference."""
+    """Days of a `PersistentDays`: their sums by region, and the number of days in the reference period."""
 
     reference: Annotated[int, Meta(ge=0)]
     days: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
 
 
 class PersistentDays:
-    """All series of a monitor, and the days that they have taken.
+    """All series of a monitor, and the days that they contain.
 
     Parameters
     ----------
     weight
         (directions, regions) weights of the residuals.
     prior
-        (directions,) their shares of the wealth.
+        (directions,) their fractions of the wealth.
     centred
         As in `Series`.
     """
@@ -108,14 +108,14 @@ class PersistentDays:
         self._series = [Series(centred=self._centred) for _ in self.prior]
 
     def restart(self) -> None:
-        """Forget all days but those of the reference."""
+        """Remove all days except those of the reference."""
         kept, self.days = self.days[: self.reference], []
         self._begin()
         for total, information in kept:
             self.add(total, information, watched=False)
 
     def add(self, total: Floats, information: Floats, *, watched: bool = True) -> None:
-        """Take the sums by region of a day: of ``y - q``, and of ``q (1 - q)``."""
+        """Add a day's sums by region of ``y - q`` and of ``q (1 - q)``."""
         self.reference += not watched and len(self.days) >= self.reference
         errors, informations = self.weight @ total, self.weight**2 @ information
         for series, error, known in zip(self._series, errors, informations, strict=True):
@@ -124,13 +124,13 @@ class PersistentDays:
 
     @property
     def log_e(self) -> float:
-        """Log of the mean of the e-values of all directions."""
+        """Return the log of the mean of the e-values of all directions."""
         found: float = np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self._series])
         return found
 
     @property
     def leading(self) -> tuple[int, bool]:
-        """The direction with most evidence, and whether its frequencies are above the scores."""
+        """Return the direction with the most evidence, and True if its frequencies are above the scores."""
         best = int(np.argmax([each.log_e for each in self._series]))
         return best, self._series[best].change > 0
 
@@ -140,13 +140,13 @@ class PersistentDays:
         return {"reference": self.reference, "days": days}
 
     def take(self, state: PersistentState) -> None:
-        """Take the days of `to_state`; raises ValueError where they cannot be."""
+        """Restore the days of `to_state`; raise ValueError if they are invalid."""
         regions = self.weight.shape[1]
         for place, day in enumerate(state.days):
             total, information = (np.array(values) for values in day)
             if total.shape != (regions,) or information.shape != (regions,):
-                raise ValueError(f"$.persistent.days[{place}]: other regions")
+                raise ValueError(f"$.persistent.days[{place}]: the number of regions differs")
             sizes = np.abs([total, information])
             if not ((sizes <= LARGEST).all() and (information >= 0).all()):
-                raise ValueError(f"$.persistent.days[{place}]: sums that cannot be")
+                raise ValueError(f"$.persistent.days[{place}]: impossible sums")
             self.add(total, information, watched=place >= state.reference)

@@ -1,4 +1,4 @@
-"""Labels that annotators gave to items: checked, coded, with gaps where an item has no label."""
+"""Labels that annotators gave to items, checked and coded; labels may be missing."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from calibrant.exceptions import InputError
 
 @dataclass(frozen=True)
 class Ratings:
-    """Labels of items by annotators; an item need not have a label of each.
+    """Labels of items by annotators; an item need not have a label of each annotator.
 
     Attributes
     ----------
     item, annotator, label
-        (given,) int64: which item, which annotator, which label; one entry a label that was given, sorted by
-        item and then annotator.
+        (given,) int64 codes of item, annotator and label; one entry per label, sorted by item and then by
+        annotator.
     items, annotators
-        Their names, in order of appearance.
+        Names of items and annotators, in order of appearance.
     labels
-        The labels in order: as given, else by number where all are numbers, else by name.
+        Labels in order: as given, otherwise by number if all are numbers, otherwise by name.
     """
 
     item: Integers
@@ -39,19 +39,19 @@ class Ratings:
     def from_table(
         cls, items: ArrayLike, annotators: ArrayLike, labels: ArrayLike, *, order: Sequence[Any] | None = None
     ) -> Ratings:
-        """Take one row a label: which item, by whom, which label.
+        """Make ratings from one row per label: item, annotator and label.
 
         Parameters
         ----------
         items, annotators, labels
             (n,) names of any type; compared as text.
         order
-            The labels of the task, in order. Others are refused. None: those that occur.
+            Labels of the task, in order; any other label is an error. None: the labels that occur.
 
         Raises
         ------
         InputError
-            Lengths differ, a label is missing or not of the task, or an annotator labels an item twice.
+            Lengths differ, a label is missing or not one of the task's, or an annotator labels an item twice.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class Ratings:
         if len(again):
             row = int(order_of[again[0] + 1])
             name, by = item_names[item[again[0]]], annotator_names[annotator[again[0]]]
-            hint = "keep one label of an annotator for an item"
+            hint = "keep one label per annotator and item"
             raise InputError(f"{by} labels item {name} twice", hint, code="duplicate", row=row)
         return cls(item, annotator, place, item_names, annotator_names, names)
 
@@ -90,19 +90,19 @@ class Ratings:
     def from_lists(
         cls, by_annotator: Mapping[str, Sequence[Any]], *, order: Sequence[Any] | None = None
     ) -> Ratings:
-        """Take each annotator's labels of the same items, None where one is missing.
+        """Make ratings from each annotator's labels of the same items, with None for a missing label.
 
         Parameters
         ----------
         by_annotator
-            Labels (items,) by annotator.
+            Labels (items,) of each annotator.
         order
             As in `from_table`.
 
         Raises
         ------
         InputError
-            As `from_table`.
+            As in `from_table`.
 
         Examples
         --------
@@ -123,20 +123,20 @@ class Ratings:
         return cls.from_table(items, annotators, labels, order=order)
 
     def matrix(self) -> NDArray[np.int64]:
-        """Label codes (items, annotators), -1 where missing."""
+        """Label codes (items, annotators); -1 for a missing label."""
         table = np.full((len(self.items), len(self.annotators)), -1, np.int64)
         table[self.item, self.annotator] = self.label
         return table
 
     def by(self, annotator: int) -> Integers:
-        """Label codes (items,) of one annotator, -1 where missing."""
+        """Return label codes (items,) of one annotator; -1 for a missing label."""
         codes = np.full(len(self.items), -1, np.int64)
         own = self.annotator == annotator
         codes[self.item[own]] = self.label[own]
         return codes
 
     def without(self, annotator: int) -> Ratings:
-        """Leave an annotator out; the codes of later annotators decrease by one, items and labels stay."""
+        """Remove an annotator; the codes of later annotators decrease by one, items and labels stay."""
         kept = self.annotator != annotator
         others = self.annotator[kept]
         return Ratings(
@@ -149,7 +149,7 @@ class Ratings:
         )
 
     def numbers(self) -> NDArray[np.float64]:
-        """Labels as numbers, or raise."""
+        """Return the labels as numbers, or raise `InputError`."""
         try:
             found = np.array([float(label) for label in self.labels])
         except ValueError:
@@ -162,7 +162,7 @@ class Ratings:
 
 
 def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str, ...]:
-    """Labels in order: as given, by number where all are numbers, else by name.
+    """Return labels in order: as given, otherwise by number if all are numbers, otherwise by name.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str,
         if not all(names):
             raise InputError("a label is empty", "name each label: A,B,...", code="parameter")
         if len(set(names)) != len(names):
-            raise InputError("a label is named twice", "name each label once", code="parameter")
+            raise InputError("a label is given twice", "name each label once", code="parameter")
         return names
     try:
         values = {name: float(name) for name in found}
@@ -185,7 +185,7 @@ def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str,
 
 
 def text(value: Any) -> str:
-    """Write a name as text; whole numbers stored as floats lose their ``.0``."""
+    """Convert a name to text; whole numbers stored as floats lose their ``.0``."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
@@ -196,12 +196,12 @@ def _missing(value: Any) -> bool:
 
 
 def _coded(values: ArrayLike, name: str) -> tuple[Integers, tuple[str, ...]]:
-    """Codes in order of appearance, and the names."""
+    """Return codes in order of appearance, and the names."""
     array = one_dimensional(values, name)
     if array.dtype.kind in "fO":
         for row, value in enumerate(array.tolist()):
             if _missing(value):
-                hint = "leave the row out: a label may be missing, half a row may not"
+                hint = "remove the row; only the label of a row may be missing"
                 raise InputError(f"{name}[{row}] is missing", hint, code="missing-value", row=row)
     words = array if array.dtype.kind in "iubU" else np.array([text(value) for value in array.tolist()])
     distinct, first, code = np.unique(words, return_index=True, return_inverse=True)

@@ -34,14 +34,14 @@ CARRYING = 30  # effective clusters that carry an estimate; below, it has a warn
 
 @dataclass(frozen=True)
 class Statistic:
-    """A function of totals over items.
+    """Function of totals over items.
 
     Attributes
     ----------
     value
-        From totals (draws, columns) to values (draws,), NaN where undefined.
+        Function from totals (draws, columns) to values (draws,), NaN if undefined.
     undefined
-        Why it is undefined, where it is.
+        Reason why it is undefined, if it is.
     quotient
         Columns whose sums are the numerator and the denominator, if the function is their quotient.
     """
@@ -53,18 +53,18 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Cells:
-    """Items by cell: items of a cell add the same to the totals.
+    """Items by cell; items of one cell contribute the same to the totals.
 
     Attributes
     ----------
     rows
-        (cells, columns) what an item of each cell adds.
+        (cells, columns) contribution of an item of each cell.
     count
-        (cells,) items in each cell; 0 for cells that are possible and empty.
+        (cells,) number of items in each cell; 0 for cells that are possible and empty.
     item
-        (items,) the cell of each item, -1 for items that are left out; None without clusters.
+        (items,) cell of each item, -1 for omitted items; None without clusters.
     cluster
-        (items,) the cluster of each item; None where items are independent.
+        (items,) cluster of each item; None if items are independent.
     """
 
     rows: Floats
@@ -79,7 +79,7 @@ class Cells:
         return totals
 
     def by_cluster(self, influence: Floats) -> tuple[Floats, Floats]:
-        """Items of each cluster, and the sum of their influences; clusters without items are left out."""
+        """Return the number of items per cluster and the sum of their influences, for clusters with items."""
         assert self.item is not None
         assert self.cluster is not None
         kept = self.item >= 0
@@ -89,12 +89,12 @@ class Cells:
         return size[size > 0], total[size > 0]
 
     def information(self, fit: GoodnessOfFit) -> Floats:
-        """How much each cluster tells, in items.
+        """Return the effective size of each cluster, in items.
 
-        A quarter is from the items (for a quotient, from its denominator: a recall depends on the clusters
-        that have the label). The rest is from the squares of the items' influences: rare errors may all be in
-        a few clusters. In simulations, halves cover up to 6 points less, and squares alone are up to 70 %
-        wider.
+        A quarter comes from the items (for a quotient, from its denominator: a recall depends on the clusters
+        that have the label). The rest comes from the squares of the items' influences: rare errors may all be
+        in a few clusters. In simulations, equal halves cover up to 6 percentage points less, and intervals
+        from squares alone are up to 70 % wider.
         """
         size, square = self.relevant(fit), self.by_cluster(fit.influence**2)[1]
         if not square.any():
@@ -104,7 +104,7 @@ class Cells:
         return information
 
     def relevant(self, fit: GoodnessOfFit) -> Floats:
-        """Items of each cluster; for a quotient, the cluster's part of the denominator."""
+        """Return the number of items per cluster; for a quotient, the cluster's part of the denominator."""
         if fit.denominator is None:
             return self.by_cluster(fit.influence)[0]
         below = self.by_cluster(fit.denominator)[1]
@@ -114,16 +114,17 @@ class Cells:
 
 
 def cells_of(rows: Floats, cluster: Integers | None) -> Cells:
-    """Cells of items, from what each item adds (items, columns)."""
+    """Return the cells of items, from the contribution of each item (items, columns)."""
     distinct, item, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return Cells(distinct, count, item.reshape(-1), cluster)
 
 
 def with_possible(rows: Floats, count: Integers, equal: Floats) -> Floats:
-    """Make the empty cells of a kind (agreement or not) one, if all cells of that kind are empty.
+    """Merge the empty cells of a kind (agreement or disagreement), if all cells of that kind are empty.
 
-    The best probabilities are not unique where several empty cells fit equally well. Where all annotators
-    agree, the one cell is the mean of those with the least share of equal labels: the widest interval.
+    The best probabilities are not unique if several empty cells fit equally well. If all annotators agree,
+    the merged cell is the mean of the cells with the smallest proportion of equal labels, which gives the
+    widest interval.
     """
     found = rows.copy()
     for kind in (equal == 1, equal < 1):
@@ -133,7 +134,7 @@ def with_possible(rows: Floats, count: Integers, equal: Floats) -> Floats:
 
 
 def warning_of(cells: Cells) -> str | None:
-    """A warning, where clusters are few or one has most of the items."""
+    """Return a warning if clusters are few or one has most of the items; otherwise None."""
     if cells.cluster is None or not cells.count.any():
         return None
     size, _ = cells.by_cluster(np.zeros(len(cells.rows)))
@@ -141,7 +142,7 @@ def warning_of(cells: Cells) -> str | None:
 
 
 def estimates(cells: Cells, statistics: Mapping[str, Statistic], level: float) -> dict[str, IntervalEstimate]:
-    """Each statistic with its interval.
+    """Compute each statistic with its interval.
 
     Items of one cluster may depend on each other: the statistic of the test is divided by a design effect
     (Rao and Scott 1981) from the CR2 variance of the clusters' influences, and compared with Student's t.
@@ -162,7 +163,7 @@ def estimates(cells: Cells, statistics: Mapping[str, Statistic], level: float) -
 
 
 def _warning(cells: Cells, fit: GoodnessOfFit) -> str | None:
-    """Name the condition if clusters of this kind cover less than 93 % in the study of agreement."""
+    """Return the condition under which intervals cover less than 93 % in the study of agreement."""
     size, square = cells.by_cluster(fit.influence**2)
     number, carrying = effective_number(size), effective_number(square) if square.any() else 1.0
     if carrying < CARRYING:
@@ -204,9 +205,9 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
 def proportion_interval(
     successes: float, trials: float, critical: float, *, near_none: bool = True
 ) -> tuple[float, float]:
-    """Wilson's interval of a proportion; with one to three failures (or successes), its modified end.
+    """Compute Wilson's interval of a proportion, with a modified end for one to three failures or successes.
 
-    Wilson's interval covers too little there, whatever the number of items. The modification is that of
+    There, Wilson's interval covers too little for any number of items. The modification is that of
     Brown, Cai and DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science 16.
     """
     from scipy.special import chdtri, ndtr
@@ -230,11 +231,11 @@ class GoodnessOfFit:
     Parameters
     ----------
     rows
-        (cells, columns) what an item of each cell adds to the totals.
+        (cells, columns) contribution of an item of each cell to the totals.
     count
-        (cells,) items in each cell; 0 for cells that are possible and empty.
+        (cells,) number of items in each cell; 0 for cells that are possible and empty.
     statistic
-        The coefficient.
+        Coefficient to invert.
     """
 
     def __init__(self, rows: Floats, count: Floats, statistic: Statistic) -> None:
@@ -254,16 +255,16 @@ class GoodnessOfFit:
 
     @property
     def denominator(self) -> Floats | None:
-        """(cells,) what an item of each cell adds to the denominator of a quotient."""
+        """Return the contribution (cells,) of an item of each cell to the denominator of a quotient."""
         return None if self._quotient is None else self._quotient[1]
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the estimate for independent items, from the influence of each."""
+        """Return the standard error of the estimate for independent items, from their influences."""
         return math.sqrt(float(self._start @ self.influence**2) / self._n)
 
     def interval(self, critical: float) -> tuple[float, float]:
-        """Values whose statistic is at most the square of ``critical``."""
+        """Return the ends of the values whose statistic is at most the square of ``critical``."""
         kinds = self._binomial()
         if kinds is None:
             return self._end(-1, critical), self._end(1, critical)
@@ -276,7 +277,7 @@ class GoodnessOfFit:
         return min(low, self.estimate), max(high, self.estimate)
 
     def _binomial(self) -> tuple[float, float, float, float] | None:
-        """For a quotient with one kind of success and one of failure: what each adds, trials, successes."""
+        """Return contributions, trials and successes of a quotient with two kinds of items."""
         if self._quotient is None:
             return None
         above, below = self._quotient
@@ -294,7 +295,7 @@ class GoodnessOfFit:
         )
 
     def statistic(self, value: float, share: Floats | None = None) -> tuple[float, Floats]:
-        """Pearson's statistic and the best probabilities; infinite where no probabilities give the value."""
+        """Return Pearson's statistic and the best probabilities; infinite if the value is impossible."""
         share = self._start if share is None else share
         if self._quotient is not None:
             gap = self._quotient[0] - value * self._quotient[1]
@@ -340,7 +341,7 @@ class GoodnessOfFit:
         return self._value(totals)
 
     def _linear(self, share: Floats) -> tuple[Floats, float]:
-        """Influence (cells,) of an item of each cell, with mean 0 under ``share``; and the coefficient."""
+        """Return the influence (cells,) of an item, with mean 0 under ``share``, and the coefficient."""
         mean = share @ self._rows
         columns = len(mean)
         moved = np.repeat(mean[None], 2 * columns + 1, axis=0)
@@ -353,7 +354,7 @@ class GoodnessOfFit:
         return self._rows @ slope - mean @ slope, float(found[-1])
 
     def _tilt(self, gap: Floats, least: float, greatest: float) -> float | None:
-        """Multiplier of the constraint that the mean of ``gap`` is 0; None where no probabilities meet it."""
+        """Return the multiplier of the constraint that the mean of ``gap`` is 0; None if it cannot be met."""
         if not least < 0 < greatest:
             return None
         low, high = -1 / greatest, -1 / least

@@ -17,7 +17,7 @@ from calibrant.evaluation.score_interval import Cells, Statistic, estimates, war
 from calibrant.exceptions import InputError
 
 NOT_PREDICTED = "the class is never predicted"
-NOT_THERE = "the reference has none of it"
+NOT_THERE = "the reference does not contain the class"
 NEITHER = "the class is neither predicted nor in the reference"
 NONE_OCCURS = "none of the classes occurs"
 
@@ -33,26 +33,26 @@ def classification_scores(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Classification:
-    """Accuracy, and precision, recall and F of each class and on average.
+    """Compute accuracy, and precision, recall and F of each class and on average.
 
     Parameters
     ----------
     y_true, y_pred
-        (n,) labels of the reference and of the system. For probabilities, decide first:
-        `calibrant.evaluation.decide`, `calibrant.evaluation.most_probable`.
+        (n,) labels of the reference and of the system. Convert probabilities to labels with
+        `calibrant.evaluation.decide` or `calibrant.evaluation.most_probable`.
     labels
-        The labels of the task, in order; others are refused. None: those that occur.
+        Labels of the task, in order; any other label is an error. None: the labels that occur.
     averaged
-        Classes that micro and macro scores are over; None: all.
+        Classes over which micro and macro scores are computed; None: all.
     clusters
-        (n,) what items belong to, such as documents. Items of one cluster may depend on each other.
+        (n,) cluster of each item, such as its document. Items of one cluster may depend on each other.
     level
         Nominal coverage of the intervals.
 
     Raises
     ------
     InputError
-        Lengths differ, a label is missing or not of the task, or an argument is out of its range.
+        Lengths differ, a label is missing or not one of the task's, or an argument is out of its range.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def classification_scores(
 
 
 def f_sums(y_true: ArrayLike, y_pred: ArrayLike, label: Any = True) -> Floats:
-    """What each item adds to the counts that the F score of one class is made of.
+    """Return each item's contribution to the counts of the F score of one class.
 
     Parameters
     ----------
     y_true, y_pred
         (n,) labels of the reference and of the system.
     label
-        The class.
+        Name of the class.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def f_sums(y_true: ArrayLike, y_pred: ArrayLike, label: Any = True) -> Floats:
 
 
 def f_of(totals: Floats) -> Floats:
-    """F score of counts: correct, predicted, in the reference.
+    """Compute the F score from counts: correct, predicted, in the reference.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def f_of(totals: Floats) -> Floats:
     Returns
     -------
     ndarray
-        (draws,), NaN where the class is neither predicted nor in the reference.
+        (draws,); NaN if the class is neither predicted nor in the reference.
 
     Examples
     --------
@@ -179,9 +179,9 @@ def _codes(
 def score_cells(
     true: Integers, pred: Integers, k: int, confusion: NDArray[Any], clusters: ArrayLike | None
 ) -> Cells:
-    """Cells of the confusion matrix. Columns: one; correct, predicted and reference of each class.
+    """Return the cells of the confusion matrix. Columns: one; correct, predicted and reference of each class.
 
-    Empty cells of classes that occur are possible: the diagonal, and those with the most frequent class.
+    Empty cells of classes that occur are possible: on the diagonal, and with the most frequent class.
     """
     unit = np.eye(k)
     occurs = confusion.sum(axis=0) + confusion.sum(axis=1)
@@ -204,7 +204,8 @@ def averages(k: int, chosen: Integers) -> dict[str, Statistic]:
     correct, predicted, reference = 1 + chosen, 1 + k + chosen, 1 + 2 * k + chosen
 
     def mean(quotient: Floats, totals: Floats) -> Floats:
-        # A class that occurs, but not below the line, has 0; one that does not occur has no part.
+        # A class that occurs, but not in the denominator, counts as 0; a class that does not occur is
+        # omitted.
         occurs = (totals[:, predicted] + totals[:, reference]) > 0
         return ratio((np.nan_to_num(quotient) * occurs).sum(axis=1), occurs.sum(axis=1))
 

@@ -1,4 +1,4 @@
-"""Selective prediction: error rate on what a model is sure of, by how much is kept."""
+"""Selective prediction: error rate on the most confident items, by the fraction of items kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calibrant.records import Quantity
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
 MOST_POINTS = 200
 NEAR_THE_CUT = 20  # items on each side of a cut, at least, that tell how accurate it is there
-ALL_RIGHT = "every item is right, or none, so that the order of the items makes no difference"
+ALL_RIGHT = "all items are correct, or all are wrong, so that their order makes no difference"
 ONE_UNIT = "an interval needs two items or clusters"
 
 __all__ = ["risk_coverage"]
@@ -34,23 +34,23 @@ def risk_coverage(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> RiskCoverage:
-    """Risk-coverage curve of a model that may leave out what it is unsure of.
+    """Compute the risk-coverage curve of a model that may abstain on items with low confidence.
 
-    Items are kept from the most confident on; equally confident ones have no order, and count by their mean.
-    The interval of the area is from the influence of each item, that of an accuracy is Wilson's with the
-    effective number of items that the influence gives, which allows for the threshold being found in the same
-    data.
+    Items are kept in the order of their confidence; items of equal confidence have the mean of their errors.
+    The interval of the area comes from the influence of each item. The interval of an accuracy is Wilson's,
+    with the effective number of items from the influences, which allows for the choice of the threshold on
+    the same data.
 
     Parameters
     ----------
     correct
-        (n,) 0 or 1: whether the prediction is right.
+        (n,) 1 if the prediction is correct, else 0.
     confidence
         (n,) finite; only its order counts.
     coverages
-        In (0, 1]: where the accuracy is asked for.
+        Coverages in (0, 1] at which to give the accuracy.
     clusters
-        (n,) what items belong to.
+        (n,) cluster of each item.
     level
         Nominal coverage of the intervals.
 
@@ -109,7 +109,7 @@ def risk_coverage(
 
 
 class _Ranked:
-    """Errors of items by descending confidence; those of equal confidence have their mean."""
+    """Return errors by descending confidence; items of equal confidence have their mean."""
 
     def __init__(self, error: Floats, confidence: Floats, cluster: Integers | None, clusters: int) -> None:
         self.error, self.confidence = error, confidence
@@ -121,12 +121,12 @@ class _Ranked:
         self.risk = np.cumsum(self.expected) / self.rank
 
     def shared(self, values: Floats) -> Floats:
-        """Mean over the items of equal confidence."""
+        """Average over the items of equal confidence."""
         means: Floats = np.repeat(np.add.reduceat(values, self._starts) / self._sizes, self._sizes)
         return means
 
     def standard_error(self, influence: Floats) -> float:
-        """Of the mean of influences, whole clusters varying."""
+        """Return the standard error of the mean of influences, with clusters as units."""
         n, units = len(influence), len(influence)
         if self.cluster is not None:
             units = self.clusters
@@ -139,9 +139,9 @@ class _Ranked:
 
 
 def _area_error(ranked: _Ranked, area: float) -> tuple[float | None, str]:
-    """Standard error of the area, and why there is none.
+    """Return the standard error of the area, or the reason for its absence.
 
-    With h the risk at an item's rank and S its coverage, an item z changes the area by
+    If h is the risk at an item's rank and S its coverage, an item z changes the area by
     h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
     """
     if ranked.units < 2:
@@ -155,7 +155,7 @@ def _area_error(ranked: _Ranked, area: float) -> tuple[float | None, str]:
 
 
 def _best_area(errors: int, n: int) -> float:
-    """Area of an order that puts every error last."""
+    """Return the area of the order that puts all errors last."""
     rank = np.arange(n - errors + 1, n + 1)
     return float(np.sum((rank - (n - errors)) / rank) / n)
 
@@ -176,7 +176,7 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
 
 
 def _effective_number(ranked: _Ranked, kept: int, risk: float, level: float) -> float:
-    """Independent items that would tell as much of the error rate of those kept."""
+    """Return the effective number of kept items for their error rate."""
     n = len(ranked.error)
     if not 0 < risk < 1:
         if ranked.cluster is None:

@@ -1,7 +1,7 @@
-"""Is a difference more than chance? Student's t, corrected for cross-validation, and many comparisons.
+"""Tests of a difference: Student's t, corrected for cross-validation, and multiple comparisons.
 
-Folds of cross-validation share their training data, so their scores depend on each other and a plain t-test
-on them finds differences that are not there. The corrected test needs the ratio of test to training data.
+Folds of cross-validation share training data, so their scores depend on each other, and a plain t-test
+on them rejects too often. The corrected test needs the ratio of test to training data.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.records import Quantity
 
-ONE = "one value has no spread"
-ONE_CLUSTER = "one cluster has no spread"
+ONE = "one value has no variance"
+ONE_CLUSTER = "one cluster has no variance"
 LARGEST = 1e100
-ALIKE = "the systems differ by the same amount everywhere"
+ALIKE = "all differences of the systems are equal"
 
 __all__ = [
     "adjusted_p_values",
@@ -52,13 +52,13 @@ def mean_interval(
     values
         (n,) scores of folds or items.
     test_train_ratio
-        Size of a fold's test data over that of its training data, 1 / (k - 1) for k folds: the variance of
-        the mean is then s^2 (1/n + ratio), and ``plain`` has the interval that ignores the overlap. None:
-        values are taken as independent, and ``plain`` is None.
+        Size of a fold's test data divided by that of its training data, 1 / (k - 1) for k folds: the variance
+        of the mean is then s^2 (1/n + ratio), and ``plain`` has the interval that ignores the overlap. None:
+        values are assumed to be independent, and ``plain`` is None.
     clusters
-        (n,) what items belong to. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
+        (n,) cluster of each item. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
         clusters, and Student's t has Satterthwaite's degrees of freedom: one less than the number of clusters
-        of equal size, and fewer where a cluster has many of the items.
+        if they have equal sizes, and fewer if one cluster has many of the items.
     level
         Nominal coverage.
 
@@ -112,7 +112,7 @@ def paired_t_test(
     Parameters
     ----------
     first, second
-        (n,) scores of the two, in the same order of folds or items.
+        (n,) scores of the two systems, in the same order of folds or items.
     alternative
         ``two-sided``, ``greater`` (the first has the greater mean) or ``less``.
     test_train_ratio, clusters, level
@@ -122,13 +122,13 @@ def paired_t_test(
     -------
     PairedTest
         With the ratio, ``plain`` is the test that ignores the overlap of training data; without it, the test
-        itself is plain. For folds, the plain test is too sure: simulated with two learners of equal expected
-        error, it finds a difference at the 5 % level in 17 % of 2 x 5 and 56 % of 10 x 10 cross-validations.
+        itself is plain. The plain test on folds rejects too often: simulated with two learners of equal
+        expected error, it rejects at the 5 % level in 17 % of 2 x 5 and 56 % of 10 x 10 cross-validations.
 
     Raises
     ------
     InputError
-        As `mean_interval`, or lengths differ.
+        As in `mean_interval`, or lengths differ.
 
     References
     ----------
@@ -147,7 +147,7 @@ def paired_t_test(
     one, other = finite(first, "first"), finite(second, "second")
     _checks.same_length("second", len(other), "first", len(one))
     gap = one - other
-    # Rounding leaves dust where scores such as 0.3 - 0.2 and 0.2 - 0.1 are meant to be equal.
+    # Rounding errors remain if differences such as 0.3 - 0.2 and 0.2 - 0.1 are meant to be equal.
     dust = 1e-12 * max(1.0, float(np.abs(one).max()), float(np.abs(other).max()))
     spread = _Spread(gap, _codes(clusters, len(gap)), dust)
     return PairedTest(
@@ -169,7 +169,7 @@ def paired_t_test(
 
 
 def _test(spread: _Spread, error: float | None, alternative: str, level: float) -> dict[str, Any]:
-    """The difference, t and p-value by a standard error; without them if differences have no spread."""
+    """Return the difference, t and the p-value; undefined if differences have no variance."""
     t = spread.mean / error if error else None
     return {
         "difference": spread.around(error or None, level),
@@ -180,7 +180,7 @@ def _test(spread: _Spread, error: float | None, alternative: str, level: float) 
 
 
 class _Spread:
-    """Mean of values, and how far it may be off."""
+    """Mean of values with its standard error and degrees of freedom."""
 
     def __init__(self, values: Floats, cluster: tuple[Integers, int] | None, dust: float = 0.0) -> None:
         self.n = len(values)
@@ -205,13 +205,13 @@ class _Spread:
         self.error = 0.0 if flat else math.sqrt(variance) / self.n
 
     def corrected(self, ratio: float | None) -> float | None:
-        """Standard error of the mean, over folds with overlapping training data if their ratio is known."""
+        """Return the standard error of the mean, corrected for folds if the ratio is known."""
         if self.error is None or ratio is None:
             return self.error
         return self.error * math.sqrt(1 + ratio * self.n)
 
     def around(self, error: float | None, level: float) -> Quantity:
-        """The mean with Student's interval for a standard error."""
+        """Return the mean with Student's interval for a standard error."""
         if error is None:
             return Quantity(self.mean, reason=self.reason)
         margin = critical_value(level, self.freedom, "two-sided") * error
@@ -219,7 +219,7 @@ class _Spread:
 
 
 def finite(values: ArrayLike, name: str) -> Floats:
-    """Return finite numbers (n,), or raise."""
+    """Return finite numbers (n,), or raise `InputError`."""
     array = _checks.one_dimensional(values, name)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}", "pass numbers", code="dtype")
@@ -227,10 +227,10 @@ def finite(values: ArrayLike, name: str) -> Floats:
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number"
-        raise InputError(message, "repair it, or leave it out", code="missing-value", row=int(bad[0]))
+        raise InputError(message, "correct it, or remove it", code="missing-value", row=int(bad[0]))
     bad = np.flatnonzero(np.abs(array) > LARGEST)
     if len(bad):
-        message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}: its square is too large to add up"
+        message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}: its square overflows"
         raise InputError(message, f"give numbers of at most {LARGEST:g}", code="score-range", row=int(bad[0]))
     return array
 
@@ -248,8 +248,8 @@ def _ratio(value: float | None, clusters: ArrayLike | None) -> float | None:
         return None
     if clusters is not None:
         message, hint = (
-            "test_train_ratio and clusters do not go together",
-            "the one is for folds, the other for items",
+            "test_train_ratio and clusters cannot be combined",
+            "pass test_train_ratio for scores of folds, or clusters for scores of items",
         )
         raise InputError(message, hint, code="parameter")
     ratio = _checks.non_negative(value, "test_train_ratio")

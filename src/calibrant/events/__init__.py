@@ -1,6 +1,6 @@
-"""Who did what to whom in dated texts: lexicon, rules, extraction, a store, counts, and an explorer.
+"""Events in dated texts: lexicon, rules, extraction, store, counts and explorer.
 
-A wing: the core of calibrant does not know it.
+This package is a wing: the core of calibrant does not import it.
 """
 
 from __future__ import annotations

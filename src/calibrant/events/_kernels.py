@@ -1,4 +1,4 @@
-"""Entities that are one country alone and do something, over many sampled clusterings."""
+"""Counts of entities that are one country and an agent, over sampled clusterings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from calibrant._kernels.jit import jit
 
-NONE = -1  # no country named yet
-SPENT = -2  # two countries, or counted already
+NONE = -1  # no country yet
+SPENT = -2  # two countries, or already counted
 
 
 @jit
 def entity_counts(labels: Any, described: Any, country: Any, agents: Any, counts: Any) -> None:
-    """Count, for each sample and country, the entities with an agent and that country alone.
+    """Count, per sample and country, the entities with an agent and only that country.
 
-    ``labels`` (S, M) numbers of entities below M; mention ``described[k]`` names ``country[k]``.
+    ``labels`` (S, M) contains numbers of entities below M; mention ``described[k]`` names ``country[k]``.
     """
     state = np.full(labels.shape[1], NONE, np.int64)
     for sample in range(labels.shape[0]):

@@ -1,4 +1,4 @@
-"""Countries that do something in a document, over samples of its entities."""
+"""Countries for which a document counts, over samples of its entities."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Bits = NDArray[np.bool_]
 
 
 class EntityPosterior(Protocol):
-    """What samples entities: an `AntecedentPosterior` of one document."""
+    """Distribution that samples entities, such as an `AntecedentPosterior` of one document."""
 
     def sample(self, size: int, *, seed: Seed = None) -> NDArray[np.int32]:
-        """(size, M) the entity of each mention, numbers below M."""
+        """Return (size, M) numbers below M, the entity of each mention."""
 
 
 class Evidence(NamedTuple):
-    """Why a document may count: two mentions that may be of one entity.
+    """Evidence that a document counts: two mentions that may corefer.
 
     Attributes
     ----------
     country
-        Its code.
+        Code of the country.
     mention, agent
-        Numbers of the mention described as the country, and of the one that does it; they may be the same.
+        Numbers of the mention described as the country, and of the agent; they may be equal.
     mention_sentence, agent_sentence
-        Their sentences, from 0.
+        Numbers of their sentences, from 0.
     verb
-        Lemma of what is done.
+        Lemma of the agent's verb.
     probability
-        Share of the samples in which the two are one entity.
+        Proportion of samples in which the two mentions corefer.
     """
 
     country: str
@@ -52,16 +52,16 @@ class Evidence(NamedTuple):
 
 
 class DocumentSamples(NamedTuple):
-    """What the samples say of a document.
+    """Samples of the countries for which a document counts.
 
     Attributes
     ----------
     countries
-        Codes, sorted, of those that count in at least one sample.
+        Sorted codes of the countries that count in at least one sample.
     bits
-        (samples, countries): whether the document counts for the country.
+        (samples, countries) bool, True if the document counts for the country.
     evidence
-        Pairs of mentions behind that, the most probable first within a country.
+        Pairs of mentions per country, the most probable pair first.
     """
 
     countries: tuple[str, ...]
@@ -71,19 +71,19 @@ class DocumentSamples(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Mentions of a document that matter, whatever the entities are.
+    """Mentions of a document that can count, for any clustering.
 
     Attributes
     ----------
     countries
-        Codes, sorted.
+        Sorted codes.
     described, country
-        (k,) mentions that are described as a country, and the country's place in ``countries``. A mention
-        with two countries stands there twice.
+        (k,) mentions that are described as a country, and the country's index in ``countries``. A mention
+        with two countries appears twice.
     agents, verbs
-        (a,) mentions that are agents, and the lemmas of what they do.
+        (a,) mentions that are agents, and the lemmas of their verbs.
     sentences
-        (M,) the sentence of each mention.
+        (M,) number of each mention's sentence.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Candidates:
 
     @property
     def can_count(self) -> bool:
-        """Whether some clustering makes the document count."""
+        """Return True if the document counts under some clustering."""
         return bool(len(self.described) and len(self.agents))
 
 
@@ -115,14 +115,14 @@ def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates
     Parameters
     ----------
     document
-        With mentions, and trees whose labels are of Universal Dependencies or of spaCy's English pipelines.
+        Document with mentions, and trees with labels of Universal Dependencies or spaCy's English pipelines.
     lexicon, rules
-        Names, and what to make of them.
+        Names of countries, and rules that apply to them.
 
     Raises
     ------
     InputError
-        If the document has no trees, mentions or lemmas (code ``missing-value``), or labels of an unknown
+        If the document has no trees, mentions or lemmas (code ``missing-value``), or its labels fit no known
         scheme (code ``label-scheme``).
 
     Examples
@@ -149,24 +149,24 @@ def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates
 
 
 def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
-    """Count the entities that are one country alone and are an agent, for each clustering.
+    """Count the entities that are exactly one country and an agent, for each clustering.
 
     Parameters
     ----------
     found
-        From `candidates`.
+        Result of `candidates`.
     labels
-        (S, M) or (M,) the entity of each mention: numbers below M, as from `AntecedentPosterior.sample`.
+        (S, M) or (M,) entity of each mention, numbers below M, as from `AntecedentPosterior.sample`.
 
     Returns
     -------
     ndarray of int32, shape (S, C)
-        Entities a country of ``found.countries``. The document counts for a country where there is one.
+        Entities per country of ``found.countries``. The document counts for a country with at least one.
 
     Raises
     ------
     InputError
-        If labels are not one a mention, or outside 0 to M - 1.
+        If there is not one label per mention, or a label is outside 0 to M - 1.
 
     References
     ----------
@@ -185,7 +185,7 @@ def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
         message = f"labels have shape {clusterings.shape} and dtype {clusterings.dtype}"
         raise InputError(message, f"give integers of shape (S, {mentions})", code="shape")
     if clusterings.size and not 0 <= clusterings.min() <= clusterings.max() < mentions:
-        message = f"labels go from {clusterings.min()} to {clusterings.max()}"
+        message = f"labels range from {clusterings.min()} to {clusterings.max()}"
         raise InputError(message, f"number entities from 0 to {mentions - 1}", code="parameter")
     counts = np.zeros((len(clusterings), len(found.countries)), np.int32)
     if found.can_count:
@@ -204,31 +204,31 @@ def document_samples(
     samples: int = 100,
     seed: Seed = 0,
 ) -> DocumentSamples:
-    """Say for which countries a document counts, in each of some samples of its entities.
+    """Return the countries for which a document counts in each sample of its entities.
 
     Parameters
     ----------
     document
         As in `candidates`.
     posterior
-        Over the entities of its mentions; samples are drawn only if the document can count.
+        Distribution over the entities of the mentions; sampled only if the document can count.
     lexicon, rules
         As in `candidates`.
     samples
-        How many.
+        Number of samples.
     seed
-        Of the samples. An `AntecedentPosterior` draws from it and the document's name, so that a document has
-        the same samples wherever and whenever it is read.
+        Seed of the samples. An `AntecedentPosterior` combines it with the document's name, so that a document
+        has the same samples in every run.
 
     Returns
     -------
     DocumentSamples
-        ``countries``, ``bits`` (samples, countries), ``evidence``; countries that never count are left out.
+        Samples and evidence, without countries that never count.
 
     Raises
     ------
     InputError
-        As `candidates`.
+        As for `candidates`.
 
     References
     ----------
@@ -261,7 +261,7 @@ def document_samples(
 
 
 def evidence_of(found: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
-    """Pairs of mentions that are one entity in some sample, for the countries that count."""
+    """Return pairs of mentions that corefer in some sample, for the countries that count."""
     rows = []
     agents = labels[:, found.agents]
     for place in kept:

@@ -1,4 +1,4 @@
-"""All that is kept of a document's events: samples, the 1-best structure, and the evidence."""
+"""Events of a document: samples, 1-best structure and evidence."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ MOST_EVIDENCE = 10
 
 @dataclass(frozen=True)
 class DocumentEvents:
-    """For which countries a document counts.
+    """Countries for which a document counts.
 
     Attributes
     ----------
     document
-        The document, with the mentions that the evidence names.
+        Document with the mentions of the evidence.
     countries
-        Codes, sorted, of those that count in some sample or in the 1-best structure.
+        Sorted codes of the countries that count in some sample or in the 1-best structure.
     entities
-        (samples, countries) int32, how many entities make the document count.
+        (samples, countries) int32, number of entities that count.
     best_entities
-        (countries,) the same with each mention's most probable antecedent.
+        (countries,) number of entities that count in the 1-best structure, in which each mention has its most
+        probable antecedent.
     evidence
-        Pairs of mentions, at most 10 a country, the most probable first.
+        Pairs of mentions, at most 10 per country, the most probable first.
     """
 
     document: Document
@@ -44,12 +45,12 @@ class DocumentEvents:
 
     @property
     def bits(self) -> NDArray[np.bool_]:
-        """(samples, countries) whether the document counts."""
+        """Return (samples, countries) bool, True if the document counts."""
         return self.entities > 0
 
     @property
     def best(self) -> NDArray[np.bool_]:
-        """(countries,) whether it counts with each mention's most probable antecedent."""
+        """Return (countries,) bool, True if the document counts in the 1-best structure."""
         return self.best_entities > 0
 
 
@@ -63,31 +64,31 @@ def extract(
     seed: int,
     possessive_endings: bool = True,
 ) -> DocumentEvents | None:
-    """Find the events of a parsed document; entities are asked for only if the document can count.
+    """Extract the events of a parsed document; its posterior is computed only if the document can count.
 
     Parameters
     ----------
     document
-        With trees. Mentions are detected where it has none.
+        Document with trees. Mentions are detected if it has none.
     posterior_of
-        Gives the entities of one document with mentions;
-        `calibrant.structures.models.CoreferenceModel.posterior` does.
+        Function that returns the posterior of one document with mentions, such as
+        `calibrant.structures.models.CoreferenceModel.posterior`.
     lexicon, rules
         As in `calibrant.events.document_samples`.
     samples, seed
-        How many samples, and what they are drawn from, together with the document's name.
+        Number of samples, and their seed, which is combined with the document's name.
     possessive_endings
-        Whether *'s* belongs to a detected mention.
+        Include *'s* in detected mentions.
 
     Returns
     -------
     DocumentEvents or None
-        None if the document counts in no sample and not in the 1-best structure.
+        Events; None if the document counts neither in a sample nor in the 1-best structure.
 
     Raises
     ------
     InputError
-        As `calibrant.events.candidates`.
+        As for `calibrant.events.candidates`.
 
     Examples
     --------

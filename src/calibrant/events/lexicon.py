@@ -1,4 +1,4 @@
-"""Names of countries and organisations, and where they stand in a sentence."""
+"""Lexicon of names of countries and organizations, and matching of names in sentences."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Stemmed = Literal["any", "capitalised"]
 
 
 class Entry(NamedTuple):
-    """A name and the code of what it names.
+    """Name with its code.
 
     Attributes
     ----------
     code
-        ISO 3166 alpha-3 of a country, or a code that begins with ``IGO`` of an organisation.
+        ISO 3166 alpha-3 code of a country, or a code that begins with ``IGO`` for an organization.
     name
-        One or several words.
+        Name of one or several words.
     cased
-        The name counts only as it is written: ``US`` is no ``us``.
+        True if case matters, so that ``US`` does not match ``us``.
     line
-        Where it stands in its file, from 1; 0 if in none.
+        Line of its file, from 1; 0 without a file.
     """
 
     code: str
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A name in a sentence: ``words[start:end]`` name ``code``."""
+    """Name in a sentence: ``words[start:end]`` name ``code``."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Match(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A name that a lexicon gives to two codes; the first one is kept."""
+    """Name with two codes in a lexicon; the first code is kept."""
 
     name: str
     kept: str
@@ -63,20 +63,21 @@ class Conflict(NamedTuple):
 
 
 class Lexicon:
-    """Names of countries and organisations.
+    """Lexicon of names of countries and organizations.
 
-    Names are matched without regard to case, the longest first. If a word is no name, its last character and
-    then its last two are taken off ("Americans", "Israelis"); in a name of several words those of the last.
+    Names match without regard to case, the longest first. If a word matches no name, its last character and
+    then its last two are removed ("Americans", "Israelis"); for a name of several words, those of the last
+    word.
 
     Parameters
     ----------
     entries
-        Names with their codes. Blanks, hyphens and apostrophes in a name match however the text is cut.
+        Names with their codes. Names with blanks, hyphens and apostrophes match every tokenization.
     stemmed
-        ``"any"``: any word may be stemmed, as the paper has it. ``"capitalised"``: only words that begin
-        with a capital, so that "malice" is not Mali.
+        ``"any"``: any word may be stemmed, as in the paper. ``"capitalised"``: only words that begin with a
+        capital letter, so that "malice" does not match Mali.
     shortest_stem
-        Characters that must be left.
+        Smallest number of characters of a stem.
 
     Attributes
     ----------
@@ -106,7 +107,7 @@ class Lexicon:
         self.stemmed = stemmed
         self.shortest_stem = shortest_stem
         self._words: dict[str, str] = {}
-        self._known: dict[str, str | None] = {}  # words that were looked up
+        self._known: dict[str, str | None] = {}  # cache of looked-up words
         self._cased: dict[str, str] = {}
         self._longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         names: dict[tuple[str, ...], str] = {}
@@ -115,7 +116,9 @@ class Lexicon:
         for entry in entries:
             if not entry.code.strip() or not _pieces(entry.name):
                 message = f"an entry has the code {entry.code!r} and the name {entry.name!r}"
-                raise InputError(message, "give both", code="missing-value", line=entry.line or None)
+                raise InputError(
+                    message, "give a code and a name", code="missing-value", line=entry.line or None
+                )
             kept = self._add(entry, names)
             codes.setdefault(entry.code)
             if kept != entry.code:
@@ -128,11 +131,11 @@ class Lexicon:
         self.conflicts = tuple(conflicts)
 
     def _add(self, entry: Entry, names: dict[tuple[str, ...], str]) -> str:
-        """Add all ways of cutting a name into words; return the code that the name has."""
+        """Add every tokenization of a name; return the code that the name already has."""
         if entry.cased:
             return self._cased.setdefault(entry.name, entry.code)
         kept = entry.code
-        for number, words in enumerate(filter(None, _cuts(entry.name))):  # of a lone hyphen nothing is left
+        for number, words in enumerate(filter(None, _cuts(entry.name))):  # a lone hyphen leaves no word
             code = names.setdefault(words, entry.code)
             kept = code if number == 0 else kept
             if code != entry.code:
@@ -148,12 +151,12 @@ class Lexicon:
         return len(self._words) + len(self._cased) + longer
 
     def code_of(self, word: str) -> str | None:
-        """The code that one word names, None if none.
+        """Return the code that one word names, or None.
 
         Parameters
         ----------
         word
-            As it stands in the text.
+            The word as written in the text.
 
         Examples
         --------
@@ -178,12 +181,12 @@ class Lexicon:
         return code
 
     def matches(self, words: Sequence[str]) -> list[Match]:
-        """Names in a sentence, from left to right, none inside another.
+        """Return the names in a sentence, from left to right, without overlaps.
 
         Parameters
         ----------
         words
-            Of the sentence.
+            Words of the sentence.
         """
         lower = [word.lower() for word in words]
         found = []
@@ -218,7 +221,7 @@ def _pieces(name: str) -> list[str]:
 
 
 def _cuts(name: str) -> Iterator[tuple[str, ...]]:
-    """A name in lower case as tokenizers cut it: at blanks; also at hyphens and apostrophes."""
+    """Yield a name's words in lower case, split at blanks, then also at hyphens and apostrophes."""
     lower = " ".join(_pieces(name)).lower().replace("’", "'")
     yield tuple(lower.split())
     if "-" in lower:
@@ -232,27 +235,27 @@ def _cuts(name: str) -> Iterator[tuple[str, ...]]:
 def parse_lexicon(text: str, *, file: str | None = None) -> Lexicon:
     r"""Read a lexicon from text, in one of two formats.
 
-    A CSV whose first line names the columns ``code``, ``name`` and, if wanted, ``cased`` (1: the name counts
-    only as it is written). Or the format of ``country_igos.txt``: a code, a tab and a name in each line,
-    ``_`` for blanks, and heads that begin with ``===``.
+    The first format is CSV with the columns ``code``, ``name`` and optionally ``cased`` (1: match the name's
+    case). The second format is that of ``country_igos.txt``: a code, a tab and a name in each line, ``_`` for
+    blanks, and headings that begin with ``===``.
 
     Parameters
     ----------
     text
-        Of the whole file.
+        Content of the file.
     file
-        Its name, for messages.
+        Name of the file, for messages.
 
     Returns
     -------
     Lexicon
-        Of a CSV: stems only words with a capital, and leaves four characters. Of the other format: as the
-        paper, any word.
+        A lexicon from CSV stems capitalized words only, to at least four characters. A lexicon from the other
+        format stems any word, as in the paper.
 
     Raises
     ------
     InputError
-        If a line has not a code and a name, or there is none; with file, line and what to do.
+        If a line lacks a code or a name, or there are no names. The message names file and line.
 
     References
     ----------
@@ -288,7 +291,7 @@ def _tabbed(lines: list[str], file: str | None) -> Iterator[Entry]:
             continue
         code, tab, name = line.partition("\t")
         if not tab:
-            message = f"{line[:60]!r} has no tab"
+            message = f"the line {line[:60]!r} has no tab"
             hint = "write a code, a tab and a name"
             raise InputError(message, hint, code="file-row", file=file, line=number)
         yield Entry(code.strip(), name.strip(), line=number)
@@ -319,24 +322,24 @@ def _comma_separated(text: str, file: str | None) -> Iterator[Entry]:
 
 
 def _rows(text: str, file: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a CSV, and the number of each one's last line."""
+    """Yield the rows of a CSV with the number of their last lines."""
     rows = csv.reader(StringIO(text, newline=""))
     try:
         for row in rows:
             yield rows.line_num, row
     except csv.Error as error:
-        message, hint = f"this is no CSV ({error})", "quote names with commas"
+        message, hint = f"the file is not valid CSV ({error})", "quote names with commas"
         raise InputError(message, hint, code="file-row", file=file, line=rows.line_num) from error
 
 
 @cache
 def default_lexicon() -> Lexicon:
-    """The lexicon that ships: countries, their people, historical states, and some organisations.
+    """Return the included lexicon: countries, their people, historical states, and some organizations.
 
-    Written by ``scripts/lexicon.py`` from ISO 3166 (pycountry), Unicode CLDR (Babel) and the project's own
-    list of demonyms, historical states and organisations. Abbreviations count as they are written only.
-    Names of several countries are given to one of them: "Korean" to South Korea, "Congo" to the Democratic
-    Republic, "Guinea" to the republic of that name. No capitals, rulers or nicknames.
+    ``scripts/lexicon.py`` writes the lexicon from ISO 3166 (pycountry), Unicode CLDR (Babel) and calibrant's
+    list of demonyms, historical states and organizations. Abbreviations match only in their written case. A
+    name shared by several countries has one code: "Korean" is South Korea, "Congo" the Democratic Republic,
+    and "Guinea" the republic of that name. The lexicon has no capital cities, rulers or nicknames.
 
     Examples
     --------
@@ -349,9 +352,9 @@ def default_lexicon() -> Lexicon:
 
 @cache
 def country_names() -> Mapping[str, str]:
-    """What people call the codes of `default_lexicon`: one name each, in English.
+    """Return one English display name for each code of `default_lexicon`.
 
-    Those of Unicode CLDR; of states and organisations that it does not have, the project's own.
+    Names come from Unicode CLDR; states and organizations that CLDR lacks have names from calibrant's list.
 
     Examples
     --------
@@ -363,12 +366,12 @@ def country_names() -> Mapping[str, str]:
 
 
 def code_named(text: str) -> str | None:
-    """The code of the country that people mean by its name, or by what its people are called; None if none.
+    """Return the code of a country by its name or the name of its people, or None.
 
     Parameters
     ----------
     text
-        In capitals or not.
+        Name in upper or lower case.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The records that the commands print as JSON."""
+"""Records that the commands print as JSON."""
 
 from calibrant.events.results.events import EventTable, ExtractedEvents, UncertainDocuments
 from calibrant.events.results.exploring import ServedStore

@@ -1,4 +1,4 @@
-"""Counts of events over time: the paper's figure 6."""
+"""Plots of event counts over time, as in the paper's figure 6."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ MARKED = 40  # periods; more markers would hide the lines
 def event_series(
     table: EventTable, *, columns: int = COLUMNS, most: int = MOST, rates: bool = False
 ) -> Figure:
-    """Draw each country's counts over time: mean, interval, and the 1-best counts for contrast.
+    """Draw each country's counts over time: mean, interval and 1-best counts.
 
     Parameters
     ----------
     table
-        From `calibrant.events.event_table`.
+        Result of `calibrant.events.event_table`.
     columns
-        Panels a row.
+        Panels per row.
     most
-        Countries that are drawn, the first of the table.
+        Number of countries to draw, from the first of the table.
     rates
-        Divide by the number of documents of the period; periods without documents are gaps.
+        Divide counts by the documents of the period; periods without documents are gaps.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A panel a country.
+        Figure with one panel per country.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def event_series(
     band = f"{percent(table.level)} interval under the model"
     handles, labels = axes[0].get_legend_handles_labels()
     named = [band if label == "band" else label for label in labels]
-    beside = len(named) if across > 1 else 1  # a single panel is no wider than one of them
+    beside = len(named) if across > 1 else 1  # a single panel has room for one column of the legend
     look: dict[str, Any] = {"frameon": False, "labelcolor": style.INK}
     figure.legend(handles, named, loc="outside upper left", ncols=beside, **look)
     return figure
@@ -107,7 +107,7 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
     lone: dict[str, Any] = {"marker": "o", "markersize": 3} if len(rows) < 3 else {}
     if len(totals) == len(rows):
         _, *wide = _columns(totals) / size
-        ax.fill_between(place, *wide, color=first.color, alpha=0.12, linewidth=0, label="with shared doubt")
+        ax.fill_between(place, *wide, color=first.color, alpha=0.12, linewidth=0, label="total interval")
     ax.fill_between(place, low, high, color=first.color, alpha=0.3, linewidth=0, label="band")
     ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **lone)
     best_look = lone or ({"marker": second.marker, "markersize": 2.4} if len(rows) <= MARKED else {})
@@ -121,5 +121,5 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
 
 
 def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:
-    """(3, periods) estimates, and the lower and upper ends of their intervals."""
+    """Return (3, periods) estimates, lower ends and upper ends of the intervals."""
     return np.array([(each.estimate, each.low, each.high) for each in counts], np.float64).T

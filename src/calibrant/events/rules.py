@@ -1,4 +1,4 @@
-"""Which mention is described as a country, and which is the agent of a verb of force."""
+"""Rules that find mentions described as a country, and agents of verbs of force."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLEARNLP = "clearnlp"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A tree with the dependents of each word, from 0."""
+    """Dependency tree with the dependents of each word, numbered from 0."""
 
     tree: Tree
     words: Sequence[str]
@@ -35,20 +35,20 @@ class Words:
         return cls(tree, words, children)
 
     def head(self, word: int) -> int:
-        """The number of a word's head, -1 of the root's."""
+        """Return the number of a word's head, -1 for the root."""
         return self.tree.heads[word] - 1
 
     def relation(self, word: int) -> str:
-        """The relation of a word to its head."""
+        """Return the relation of a word to its head."""
         return self.tree.relations[word]
 
     def related(self, word: int, relations: frozenset[str]) -> Iterator[int]:
-        """Dependents with one of these labels."""
+        """Yield the dependents with one of these labels."""
         return (child for child in self.children[word] if self.relation(child) in relations)
 
 
 def base(relation: str) -> str:
-    """A label of Universal Dependencies without its subtype."""
+    """Return a label of Universal Dependencies without its subtype."""
     return relation.partition(":")[0]
 
 
@@ -61,18 +61,18 @@ CONJUNCT = frozenset({"conj"})
 PASSIVE = frozenset({"nsubj:pass", "csubj:pass", "aux:pass", "nsubjpass", "csubjpass", "auxpass"})
 CASE = frozenset({"case"})
 COPULA = frozenset({"cop"})
-NAMES = frozenset({"compound"})  # compound:prt is a particle, and no noun
+NAMES = frozenset({"compound"})  # compound:prt is a particle, not a noun
 SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
 OPENERS = frozenset({"case", "mark", "advmod"})
 BELONGING = frozenset(
     {"of", "from", "by", "'s", "’s", "'", "’"}
-)  # all other prepositions say where, or on whom
+)  # other prepositions indicate a place or a target
 
 
 def modifiers(
     words: Words, head: int, scheme: str, *, compounds: bool, coordination: bool, places: bool
 ) -> Iterator[int]:
-    """Words that modify a noun: adjectives, nouns with a preposition, possessors, and names before it."""
+    """Return a noun's modifiers: adjectives, nouns with a preposition, possessors, preceding names."""
     if scheme == UNIVERSAL:
         found = [
             child
@@ -87,18 +87,18 @@ def modifiers(
             if places or words.words[preposition].lower() in BELONGING:
                 found += words.related(preposition, OBJECT)
     if coordination:
-        for word in found:  # grows as it is read: a conjunct of a conjunct
+        for word in found:  # the list grows during iteration, to reach conjuncts of conjuncts
             found += words.related(word, CONJUNCT)
     yield from found
 
 
 def _belongs(words: Words, noun: int) -> bool:
-    """Whether a noun has no preposition, or only such as say whose or from where."""
+    """Return True if a noun has no preposition, or one of possession or origin."""
     return all(words.words[case].lower() in BELONGING for case in words.related(noun, CASE))
 
 
 def agent_of(words: Words, word: int, scheme: str, *, coordination: bool) -> int:
-    """The word whose active subject or passive agent a noun is; -1 if of none."""
+    """Return the verb whose active subject or passive agent a noun is, or -1."""
     steps = 0
     while coordination and words.relation(word) == "conj" and steps < len(words.words):
         word = words.head(word)
@@ -119,7 +119,7 @@ def agent_of(words: Words, word: int, scheme: str, *, coordination: bool) -> int
 
 
 def is_passive(words: Words, verb: int) -> bool:
-    """Whether a verb has a passive subject or auxiliary, or is a participle after a noun."""
+    """Return True if a verb has a passive subject or auxiliary, or is a participle after a noun."""
     if next(words.related(verb, PASSIVE), None) is not None:
         return True
     features = words.tree.features[verb].split("|")
@@ -127,28 +127,28 @@ def is_passive(words: Words, verb: int) -> bool:
 
 
 def is_verb(words: Words, word: int) -> bool:
-    """Whether a word is used as a verb: by its tag, or where it has none, if no copula hangs on it."""
+    """Return True if a word is tagged as a verb, or has no tag and no copula."""
     tag = words.tree.tags[word]
     return tag == "VERB" if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
 
 
 def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
-    """Whether the parser took for a verb's agent what says where: the last name of "Lyon, France".
+    """Return True if a name parsed as a verb's agent indicates a place, as the last name of "Lyon, France".
 
-    It shows in a second subject ("A bomb in Lyon, France kills": both), in a colon after the name ("France:
-    Gunmen attack"), or in a comma between it and another name. A name after a phrase of place ("In Lyon,
+    Signs of a place are a second subject ("A bomb in Lyon, France kills"), a colon after the name ("France:
+    Gunmen attack"), and a comma between the name and another name. A name after a phrase of place ("In Lyon,
     Americans attacked"), or in a list of names, is an agent.
 
     Parameters
     ----------
     words
-        A sentence.
+        Sentence.
     head
-        The head of a name.
+        Head word of the name.
     name
         All words of the name.
     verb
-        What it is the agent of.
+        Verb whose agent the name was parsed as.
     """
     relation = words.relation(head)
     if relation == "nsubj":
@@ -170,7 +170,7 @@ def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
 
 
 def _opens(words: Words, word: int, verb: int) -> bool:
-    """Whether a word ends a phrase that a clause opens with: a time, or what has a preposition."""
+    """Return True if a word ends an opening phrase of a clause: a time, or a phrase with a preposition."""
     top, steps = word, 0
     while words.head(top) != verb and words.head(top) >= 0 and steps < len(words.words):
         top = words.head(top)
@@ -201,10 +201,10 @@ VERBS_OF_FORCE = (
     "storm",
     "torpedo",
 )
-"""The verbs of the rules ``default``. "Strike", "fire" and "occupy" are left out: workers strike, employers
+"""Verbs of the rules ``default``. "Strike", "fire" and "occupy" are left out, since workers strike, employers
 fire, and students occupy."""
 
-# Labels that one scheme has and the other has not.
+# Labels that only one of the schemes has.
 _MARKS = {
     UNIVERSAL: frozenset({"obl", "obj", "iobj", "fixed", "flat", "cop", "discourse", "list", "orphan"}),
     CLEARNLP: frozenset(
@@ -234,33 +234,33 @@ NO_LEMMAS = {"", "_"}
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as being described as a country, and as doing something.
+    """Rules that decide which mentions are described as a country, and which are agents.
 
     A mention is *described as* a country if its head word is in the lexicon, or if a noun or adjective that
-    modifies the head word is (``nmod`` or ``amod``; in ClearNLP labels ``nmod``, ``amod``, ``poss``, or the
-    object of a preposition). A mention is an *agent* if its head word is the active subject of a verb in the
-    list, or its agent in the passive.
+    modifies the head word is in the lexicon (``nmod`` or ``amod``; in ClearNLP labels ``nmod``, ``amod``,
+    ``poss``, or the object of a preposition). A mention is an *agent* if its head word is the active subject
+    or the passive agent of a verb in the list.
 
     Attributes
     ----------
     name
-        For messages and manifests.
+        Name of the rules, for messages and manifests.
     verbs
-        Lemmas, in lower case.
+        Lemmas of the verbs, in lower case.
     compounds
-        Names that stand before the head word count too: "NATO forces".
+        True if names before the head word count, as in "NATO forces".
     coordination
-        What is joined by "and" counts too: both of "Russia and its allies attacked" attack, and "Israeli
-        and Egyptian troops" are of two countries (and so of none).
+        True if conjuncts count: "Russia and its allies attacked" has two agents, and "Israeli and Egyptian
+        troops" are described as two countries, and therefore count for neither.
     places
-        Whether a name that says where counts like one that says who: Pakistan, where "a bomb in Pakistan
-        kills". Without, a noun after a preposition counts only after "of", "from" and "by", and what was
-        parsed as an agent, but is the end of a place ("A bomb in Lahore, Pakistan kills"), is none.
+        True if a name that indicates a place counts, as Pakistan in "a bomb in Pakistan kills". If False, a
+        noun after a preposition counts only after "of", "from" and "by", and the end of a place that was
+        parsed as an agent ("A bomb in Lahore, Pakistan kills") does not count.
 
     Raises
     ------
     InputError
-        If there is no verb, or one is not a word in lower case.
+        If there is no verb, or a verb is not a single word in lower case.
 
     References
     ----------
@@ -284,16 +284,16 @@ class Rules:
         for verb in self.verbs:
             if not verb or verb != verb.lower() or len(verb.split()) != 1:
                 hint = "give lemmas in lower case, one word each"
-                raise InputError(f"{verb!r:.40} is no verb", hint, code="parameter")
+                raise InputError(f"{verb!r:.40} is not a valid verb", hint, code="parameter")
 
     def with_verbs(self, verbs: Iterable[str]) -> Rules:
-        """The same rules with other verbs; the name says so."""
+        """Return the same rules with other verbs, which the name lists."""
         chosen = tuple(dict.fromkeys(verbs))
         return replace(self, name=f"{self.name} with {', '.join(chosen)}", verbs=chosen)
 
     @cached_property
     def triggers(self) -> tuple[str, ...]:
-        """Beginnings that every form of the verbs has, for a look at text that is not parsed yet."""
+        """Return prefixes common to all forms of the verbs, to filter text before it is parsed."""
         return tuple(sorted({_beginning(verb) for verb in self.verbs}))
 
 
@@ -303,11 +303,12 @@ RULES: Mapping[str, Rules] = MappingProxyType(
         "default": Rules("default", VERBS_OF_FORCE, compounds=True, coordination=True, places=False),
     }
 )
-"""``paper``: the verb "attack" alone. ``default``: compounds, coordination, verbs of force, no places."""
+"""Rules by name. ``paper``: the verb "attack" only. ``default``: verbs of force, with compounds and
+coordination, without places."""
 
 
 def _beginning(verb: str) -> str:
-    """What all forms of a verb begin with; of a verb that may be irregular the consonants at its start."""
+    """Return the prefix of all forms of a verb; for a verb that may be irregular, its initial consonants."""
     if verb in VERBS_OF_FORCE and verb != "shoot":
         return verb.removesuffix("e").removesuffix("y")
     vowel = next((place for place, letter in enumerate(verb) if letter in _ONSET), len(verb))
@@ -315,23 +316,23 @@ def _beginning(verb: str) -> str:
 
 
 def label_scheme(trees: Iterable[Tree]) -> str:
-    """The scheme of a text's dependency labels: ``"universal"`` or ``"clearnlp"``.
+    """Return the scheme of a text's dependency labels: ``"universal"`` or ``"clearnlp"``.
 
     Parameters
     ----------
     trees
-        Of one document.
+        Trees of one document.
 
     Returns
     -------
     str
-        Universal Dependencies, or the labels of spaCy's English pipelines; what all labels fit in is taken as
-        universal.
+        ``"universal"`` for Universal Dependencies, ``"clearnlp"`` for the labels of spaCy's English
+        pipelines. Labels that fit both are treated as universal.
 
     Raises
     ------
     InputError
-        If no label, or labels of both, are known (code ``label-scheme``).
+        If the labels fit neither scheme, or mix both (code ``label-scheme``).
 
     Examples
     --------
@@ -354,20 +355,20 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     if sum(unknown.values()) > known_count:
         most = ", ".join(sorted(unknown, key=lambda name: (-unknown[name], name))[:5])
         hint = "parse with Universal Dependencies, or with a spaCy pipeline for English"
-        raise InputError(f"the dependency labels ({most}) are of no known scheme", hint, code="label-scheme")
+        raise InputError(f"the dependency labels ({most}) fit no known scheme", hint, code="label-scheme")
     return CLEARNLP if counts[CLEARNLP] > counts[UNIVERSAL] else UNIVERSAL
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the rules find in a document.
+    """Mentions of a document to which the rules apply.
 
     Attributes
     ----------
     described
-        A mention's number and a country, for each of its countries.
+        Pairs of a mention's number and a country code, one per country of the mention.
     agents
-        A mention's number and the lemma of what it does.
+        Pairs of a mention's number and the lemma of the verb whose agent it is.
     """
 
     described: list[tuple[int, str]]
@@ -403,7 +404,7 @@ def find(document: Document, lexicon: Lexicon, rules: Rules) -> Found:
 
 
 def acts(document: Document, rules: Rules) -> bool:
-    """Whether a parsed document has a verb of the rules, or a sentence without lemmas."""
+    """Return True if a parsed document has a verb of the rules, or a sentence without lemmas."""
     verbs = frozenset(rules.verbs)
     return any(
         not verbs.isdisjoint(map(str.lower, tree.lemmas)) or set(tree.lemmas) <= NO_LEMMAS
@@ -424,7 +425,7 @@ def _check_lemmas(tree: Tree, document: str, sentence: int) -> None:
     if set(tree.lemmas) <= NO_LEMMAS:
         message = f"document {document!r}, sentence {sentence} (from 0) has no lemmas"
         raise InputError(
-            message, "parse it with a lemmatizer: verbs are found by lemma", code="missing-value"
+            message, "parse it with a lemmatizer; the rules find verbs by lemma", code="missing-value"
         )
 
 
@@ -458,20 +459,20 @@ def _is_place(parsed: Words, head: int, name_of: Mapping[int, Match], verb: int)
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:
-    """Whether a text that is not parsed yet can count: it has a name and what may be such a verb.
+    """Return True if a text that is not parsed yet can count, because it has a name and a possible verb.
 
     Parameters
     ----------
     sentences
-        Their words.
+        Words of each sentence.
     lexicon, rules
         As in `document_samples`.
 
     Returns
     -------
     bool
-        False only where `document_samples` finds nothing, whatever the trees are, for forms of verbs that
-        begin as their lemma does (``went`` does not begin as ``go``).
+        False only if `document_samples` finds nothing for any trees. The filter assumes that forms of a verb
+        begin like its lemma (``went`` does not begin like ``go``).
 
     Examples
     --------

@@ -31,7 +31,7 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         )
     matrix = arrays[given[0]]
     if matrix.ndim != 2 or matrix.shape[1] < 2:
-        hint = "store one column a class, two or more; for one view write a long table with score and label"
+        hint = "store one column per class, two or more; for one view write a long table with score and label"
         raise _error(origin, f"{given[0]} has shape {matrix.shape}, expected (n, K)", hint, "shape")
     if matrix.dtype.kind not in "fiu":
         raise _error(origin, f"{given[0]} has dtype {matrix.dtype}", "store numbers", "column-type")
@@ -112,7 +112,7 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
     if matrix.ndim == 3:
         if labels.shape != matrix.shape[:2]:
             message = f"labels has shape {labels.shape} and {name} {matrix.shape}"
-            raise _error(origin, message, "store one label a token", "length")
+            raise _error(origin, message, "store one label per token", "length")
         each, width = matrix.shape[1:]
         matrix, labels, texts = matrix.reshape(-1, width), labels.ravel(), np.repeat(texts, each)
         arrays = {**arrays, name: matrix, "labels": labels}
@@ -133,7 +133,7 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
 def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: int) -> NDArray[np.int64]:
     labels = _column(origin, arrays, "labels", rows)
     if labels is None:
-        hint = f"add it: (n,) class positions; it holds {_list(arrays)}"
+        hint = f"add it as (n,) class positions; the archive contains {_list(arrays)}"
         raise _error(origin, "the archive has no labels", hint, "column-missing")
     if labels.dtype.kind not in "iub":
         raise _error(

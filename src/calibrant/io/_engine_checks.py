@@ -1,4 +1,4 @@
-"""What is wrong with a lazy frame: its columns before a query, its values after one that failed."""
+"""Find errors of a lazy frame: in its columns before a query, in its values after a failed query."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: st
             raise fault(message, "fill it in or drop the rows", "missing-value", column)
     if row["outside"]:
         message = (
-            f"{int(row['outside']):,} of {rows:,} rows are no probabilities in [0, 1]; the smallest is "
+            f"{int(row['outside']):,} of {rows:,} rows are not probabilities in [0, 1]; the smallest is "
             f"{row['least']!r}, the largest {row['most']!r}"
         )
         raise fault(message, _guess(row["least"], row["most"]), "score-range", score)
@@ -58,11 +58,16 @@ def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: st
         raise fault(message, "drop the rows or repair the model's output", "score-range", score)
     if row["y_bad"]:
         message = f"the label is not 0 or 1 in {int(row['y_bad']):,} of {rows:,} rows"
-        raise fault(message, "write whether the event happened", "label-value", label)
+        raise fault(
+            message,
+            "write 1, true or yes where the event happened, and 0, false or no elsewhere",
+            "label-value",
+            label,
+        )
     least, most = SMALLEST_WEIGHT, LARGEST_WEIGHT
     if weight is not None and row["w_outside"]:
         message = f"{int(row['w_outside']):,} of {rows:,} rows have weights outside {least:g} to {most:g}"
-        hint = "scale the weights so that they lie near 1; only their ratios matter"
+        hint = "scale the weights so that they are near 1; only their ratios matter"
         raise fault(message, hint, "weight-value", weight)
     if weight is not None and row["w_good"] < rows:
         message = f"{int(rows - row['w_good']):,} of {rows:,} rows have no finite weight >= 0"
@@ -129,11 +134,11 @@ def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str,
 
 
 def _guess(least: float, most: float) -> str:
-    """What scores out of range may be."""
+    """Return a hint about scores that are out of range."""
     if least < -1 or (least < 0 and most > 1):
         return "these look like logits; apply a sigmoid or softmax first"
     if least >= 0 and 10 < most <= 100:
         return "these look like percentages; divide by 100"
     if least > -1e-3 and most < 1 + 1e-3:
-        return "clip them if it is rounding error; nothing is guessed"
-    return "pass probabilities; nothing is clipped or guessed"
+        return "clip them if it is rounding error"
+    return "pass probabilities; calibrant does not clip them"

@@ -1,9 +1,9 @@
 """A tally inside DuckDB: one aggregation whose group key is a 16-bit number, made by arithmetic on doubles.
 
 A small key lets DuckDB address groups directly instead of hashing them (on a connection where
-``perfect_ht_threshold`` is 17 or more), and its double arithmetic is vectorised where integer arithmetic,
-which checks for overflow, and CASE are not. A score that is none, or a label other than 0 and 1, makes the
-key overflow, and so the query fails.
+``perfect_ht_threshold`` is 17 or more), and its double arithmetic is vectorized where integer arithmetic,
+which checks for overflow, and CASE are not. An invalid score, or a label other than 0 and 1, makes the key
+overflow, and the query fails.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ WEIGHTED = (
 
 @dataclass(frozen=True)
 class Codes:
-    """What each 16-bit key, less its label, stands for; row -1 where it stands for nothing."""
+    """Row of each 16-bit key, without its label; -1 for unused keys."""
 
     row: Integers
     least: Floats
@@ -89,7 +89,7 @@ def codes() -> Codes:
 
 
 def relation_of(files: Sequence[Path], partitions: Mapping[str, str] | None = None) -> Any:
-    """Parquet files as a relation of a connection of ours; partition columns with their types in SQL."""
+    """Return Parquet files as a relation of a new connection; partition columns have types of SQL."""
     names = [str(file) for file in files]
     if not partitions:
         return _connection().read_parquet(names, hive_partitioning=False)
@@ -193,7 +193,7 @@ def _sums(table: pa.Table, weighted: bool) -> Sums:
     known, code = codes(), key & (LABEL - 1)
     row = known.row[code]
     if (row < 0).any():
-        raise ArithmeticError("the engine's arithmetic is not that of IEEE 754")
+        raise ArithmeticError("the engine's arithmetic differs from IEEE 754")
     n = _numbers(table, "n").astype(np.int64)
     weight = _numbers(table, "w") if weighted else n.astype(np.float64)
     sign = np.where(known.above[code], -1.0, 1.0)

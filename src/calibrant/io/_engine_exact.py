@@ -101,7 +101,7 @@ def tally_with_cuts(
 
 
 def _opened(low: Floats, high: Floats) -> NDArray[np.bool_]:
-    """Whether a range begins after its low end: where it follows a cut of the grid."""
+    """Return True for each range that excludes its low end, because it follows a cut of the grid."""
     opened: NDArray[np.bool_] = (low < high) & np.isin(low, grid().cut)
     return opened
 

@@ -34,7 +34,7 @@ Integers = NDArray[np.int64]
 
 
 def engine_name(frame: Any) -> str:
-    """What an engine is called."""
+    """Return the name of an engine."""
     name = frame.implementation.name.replace("_", " ").capitalize()
     return {"Duckdb": "DuckDB", "Pyspark": "PySpark"}.get(name, str(name))
 
@@ -62,7 +62,7 @@ def failure(frame: Any, doing: str, error: Exception) -> InputError:
 def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequence[str]) -> Any:
     """Columns x0, x1, ... (the names), y, w, key, and d: the place in the row, from 0 to 1.
 
-    The key is `WRONG` where a score, label or weight is none.
+    The key is `WRONG` for an invalid score, label or weight.
     """
     import narwhals as nw
 

@@ -39,7 +39,7 @@ FINE = 20  # bits of a place in a row whose sum is exact; the rest is summed apa
 
 @dataclass(frozen=True)
 class Cells:
-    """What each key stands for, sorted by the key.
+    """Rows of the grid by key, sorted by the key.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Cells:
     least
         min(q, 1 - q) at the anchor from which offsets count.
     unit
-        The width of a row: an offset is its place in the row times this.
+        Width of the row: an offset is the position in the row times the width.
     above
-        Whether it lies above one half.
+        True if the row is above one half.
     """
 
     key: Integers
@@ -65,13 +65,13 @@ class Cells:
         """The place of each key."""
         found: Integers = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         if (self.key[found] != key).any():
-            raise ArithmeticError("the engine's arithmetic is not that of IEEE 754")
+            raise ArithmeticError("the engine's arithmetic differs from IEEE 754")
         return found
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What an engine summed by key and label (and cluster); all arrays have one entry a group.
+    """Sums of an engine by key and label (and cluster); all arrays have one entry per group.
 
     ``first`` and ``second`` are sums of w d and w d^2 with d the offset from the row's anchor.
     """

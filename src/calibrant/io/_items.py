@@ -1,4 +1,4 @@
-"""Long tables whose rows stand item by item, read as the wide tables of the same scores."""
+"""Read long tables with adjacent rows of each item as wide tables of the same scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ItemReader:
     name
         The table, as errors name it.
     reader
-        Reads its rows: those of an item stand together, one for each class, and no others.
+        Reader of the rows; the rows of an item are adjacent, one per class, with no other rows.
 
     Raises
     ------
@@ -67,18 +67,18 @@ class ItemReader:
         # Codes are given in the order of appearance.
         again = np.flatnonzero(item <= np.append(last, item[:-1]))
         if len(again):
-            raise self._error(item[again[0]], "its rows do not stand together", "sort the table by item")
+            raise self._error(item[again[0]], "its rows are not adjacent", "sort the table by item")
         counts = np.diff(np.append(starts, len(rows)))
         width = width or int(counts[0])
         wrong = np.flatnonzero(counts != width)
         if len(wrong):
-            message = f"it has {counts[wrong[0]]} scores and the items before have {width}"
+            message = f"it has {counts[wrong[0]]} scores, and earlier items have {width}"
             raise self._error(item[wrong[0]], message, COMPLETE)
         code = rows.class_code.reshape(-1, width)
         order = np.argsort(code, axis=1)
         wrong = np.flatnonzero((np.take_along_axis(code, order, 1) != np.arange(width)).any(axis=1))
         if len(wrong):
-            message = "its classes are not those of the items before, each once"
+            message = "its classes are not those of earlier items, each once"
             raise self._error(item[wrong[0]], message, COMPLETE)
         score = np.take_along_axis(rows.score.reshape(-1, width), order, 1)
         sums = score.sum(axis=1, dtype=np.float64)

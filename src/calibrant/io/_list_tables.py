@@ -44,9 +44,9 @@ class ListColumns:
     label
         Class positions, or lists of them.
     by_token
-        Whether a row is a text of tokens.
+        True if a row is a text of tokens.
     item
-        Names of rows; None where there is none.
+        Names of rows; None if there are none.
     classes
         Names of the classes; None where the file names none.
     """
@@ -66,11 +66,11 @@ class ListReader:
     Attributes
     ----------
     name
-        What the user named.
+        Name given by the user.
     files
-        The files, read in order.
+        Files, read in order.
     columns
-        What the columns mean.
+        Roles of the columns.
     """
 
     name: str
@@ -82,7 +82,7 @@ class ListReader:
     width: int = 0
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield checked batches: a row a text, or a row a token, whose text is the cluster."""
+        """Yield checked batches with one row per text, or one row per token with its text as cluster."""
         first, found = 1, False
         names = [self.columns.score, self.columns.label]
         names += [self.columns.item] if self.columns.item else []
@@ -96,7 +96,7 @@ class ListReader:
                         yield batch
         if not found:
             hint = "write at least one; labels of -100 do not count"
-            raise InputError("there are no labelled rows", hint, code="empty", file=self.name)
+            raise InputError("there are no labeled rows", hint, code="empty", file=self.name)
 
     def _batch(self, arrow: pa.RecordBatch, first: int, items: bool) -> Batch:
         import pyarrow as pa
@@ -115,7 +115,7 @@ class ListReader:
             if len(wrong):
                 message = f"{each[wrong[0]]} lists of scores for {given[wrong[0]]} labels"
                 where = first + int(wrong[0])
-                raise self._error(message, "write one a token", "length", where, columns.score)
+                raise self._error(message, "write one per token", "length", where, columns.score)
             scores, labels, row = scores.flatten(), labels.flatten(), np.repeat(row, each)
         matrix = self._matrix(scores, row + first)
         label = as_numpy(labels.cast(pa.int64()))
@@ -146,11 +146,11 @@ class ListReader:
         self.width = self.width or (int(lengths[0]) if len(lengths) else 0)
         wrong = np.flatnonzero(lengths != self.width)
         if len(wrong):
-            message = f"{lengths[wrong[0]]} scores where the rows before have {self.width}"
+            message = f"{lengths[wrong[0]]} scores, and earlier rows have {self.width}"
             where, name = int(rows[wrong[0]]), self.columns.score
             raise self._error(message, "write a score for every class", "length", where, name)
         if len(lengths) and self.width < 2:
-            raise self._error("one score a row", "write one a class, two or more", "shape", None, None)
+            raise self._error("one score per row", "write one per class, two or more", "shape", None, None)
         flat = lists.flatten()
         if flat.null_count:
             raise self._error("a score is missing", "repair it", "missing-value", None, self.columns.score)
@@ -181,8 +181,8 @@ def open_dataset(folder: Path) -> ListReader:
         schema = _schema(files[0])
         columns = _columns(schema, name)
     if columns is None:
-        message = f"a data set without lists of scores; its columns are {', '.join(schema.names[:12])}"
-        hint = f"needed are one of {', '.join(SCORES)} and one of {', '.join(LABELS)}"
+        message = f"the data set has no lists of scores; its columns are {', '.join(schema.names[:12])}"
+        hint = f"it needs one column of {', '.join(SCORES)} and one of {', '.join(LABELS)}"
         raise InputError(message, hint, code="column-missing", file=name)
     return ListReader(name, files, columns)
 
@@ -240,12 +240,12 @@ def _dataset_files(folder: Path) -> tuple[Path, ...]:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         names = [str(each["filename"]) for each in state["_data_files"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        message = "its state.json is not that of a data set saved to disk"
+        message = "its state.json is not the file of a saved data set"
         raise FormatError(message, "save it again", code="file-broken", file=str(folder)) from error
     files = tuple(folder / name for name in names)
     for name, file in zip(names, files, strict=True):
         if Path(name).name != name or not os.path.isfile(file):
-            message = f"the file {name!r} of the data set is not there"
+            message = f"the file {name!r} of the data set is missing"
             raise FormatError(message, "save it again", code="file-broken", file=str(folder))
     if not files:
         raise InputError("the data set is empty", "write rows", code="empty", file=str(folder))

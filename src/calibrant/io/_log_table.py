@@ -19,16 +19,16 @@ KEPT = 2_000_000  # options kept in memory, so that a log is parsed once
 
 
 class LogTable:
-    """One or several logs as a long table: a row an option, or a row an item.
+    """One or several logs as a long table, with one row per option or one row per item.
 
     Parameters
     ----------
     path
-        What the user named.
+        Path given by the user.
     kind
-        What it was recognised as.
+        Format that was detected.
     view
-        ``"options"``: the class is the option, the label whether it is right. ``"top"``: the largest score of
+        ``"options"``: the class is the option, the label 1 if it is right. ``"top"``: the largest score of
         each item, and whether that option is right; the class is the right option.
     normalise, gold
         As `calibrant.io.logs.open_log` has them.
@@ -38,7 +38,7 @@ class LogTable:
     models
         Names of the models, in order.
     notes
-        What was left out, and why; complete once the table has been read.
+        Notes on what was left out; complete after the table was read.
     """
 
     first_row = 1
@@ -69,7 +69,7 @@ class LogTable:
         Raises
         ------
         InputError
-            There are none of it.
+            If there are no logs of the model.
         """
         if model not in self.models:
             hint = f"there are {', '.join(self.models)}"
@@ -84,13 +84,13 @@ class LogTable:
     def check_one_model(self) -> None:
         """Raise `InputError` where there are several models: together they are no model."""
         if len(self.models) > 1:
-            message = f"logs of {len(self.models)} models: {listed(self.models, most=5)}"
-            hint = "name the folder of one, or make a report, which shows them side by side"
+            message = f"the folder contains logs of {len(self.models)} models: {listed(self.models, most=5)}"
+            hint = "name the folder of one model, or write a report, which shows models side by side"
             raise InputError(message, hint, code="parameter", file=self.name)
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, and why."""
+        """Notes on what was left out, with reasons."""
         told = [note for log in self._logs for note in getattr(log, "notes", [])]
         return list(dict.fromkeys(self._notes + told))
 
@@ -169,7 +169,7 @@ def _newest(logs: Sequence[Log], name: str) -> tuple[list[Log], list[str]]:
             continue
         if not log.date or not other.date or log.date == other.date:
             places = " and ".join(os.path.relpath(each.path, name) for each in (other, log))
-            message = f"task {log.task} of {log.model} stands in {places}"
+            message = f"task {log.task} of {log.model} is in {places}"
             raise InputError(message, "keep one of them", code="duplicate", file=name)
         found[key], older = (log, other) if log.date > other.date else (other, log)
         notes.append(f"Left out: {older.path.name}, an older run of {log.task} of {log.model}.")

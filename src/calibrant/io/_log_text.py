@@ -114,7 +114,7 @@ def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[st
         found = None
     if not isinstance(found, dict):
         shown = line.strip()[:60].decode("utf-8", "replace")
-        hint = "write one object a line"
+        hint = "write one object per line"
         raise FormatError(f"no JSON object: {shown!r}", hint, code="file-row", file=name, line=number)
     return found
 

@@ -16,14 +16,14 @@ MOST = 1.01  # that the listed tokens may have together: they are rounded
 
 @dataclass(frozen=True)
 class Answered:
-    """What the tokens at the place of the answer say.
+    """Probabilities of the options from the tokens at the place of the answer.
 
     Attributes
     ----------
     values
         Probability of each option, adding up to one over the options.
     listed
-        What the listed tokens of the options had together, before that.
+        Total probability of the listed tokens of the options, before normalization.
     unlisted
         Options that are not among the listed tokens.
     """
@@ -43,7 +43,7 @@ def chat_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]
 
 
 def completion_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
-    """The same of the older completions, whose fields stand side by side."""
+    """Return the tokens of the older completions format, whose fields are parallel lists."""
     tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
     tops = logprobs.get("top_logprobs") or [{}] * len(tokens)
     return [
@@ -60,9 +60,9 @@ def answered(
 ) -> Answered | None:
     """Probabilities of options at the first token (or the last) that is one of them; None without one.
 
-    A token counts for an option whatever blanks stand around it. A log-probability such as -9999, by which
-    interfaces say that a token is beyond those listed, counts as not listed. Options that are not listed
-    share what is left over, each at most as much as the least token listed; None if no option is listed.
+    Blanks around a token are ignored. A log-probability such as -9999, with which interfaces mark a token
+    beyond the listed ones, counts as not listed. Options that are not listed share the remaining probability,
+    each at most that of the least probable listed token; None if no option is listed.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def answered(
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())
     if together > MOST:
-        message = f"the tokens listed at the answer have the probability {together:.2f} together, more than 1"
+        message = f"the tokens listed at the answer have probabilities that sum to {together:.2f}"
         raise InputError(message, "drop the sample or repair it", code="score-range")
     listed = {name: probability for name, probability in listed.items() if probability}
     return _shared(listed, options) if any(name.strip() in options for name in listed) else None

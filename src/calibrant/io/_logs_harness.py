@@ -1,8 +1,8 @@
 """Sample logs of lm-evaluation-harness: multiple-choice tasks, with the log-likelihood of each option.
 
-A file ``samples_TASK_DATE.jsonl`` holds a sample a line. What the lines do not say stands in the file
-``results_DATE.json`` beside it: the model, the groups of tasks, their titles. Fields as of the releases 0.4.0
-to 0.4.13, whose keys differ little: numbers became texts, and ``filter`` and ``metrics`` came in.
+A file ``samples_TASK_DATE.jsonl`` contains one sample per line. The file ``results_DATE.json`` in the same
+folder contains the model, the groups of tasks and their titles. Fields are as in the releases 0.4.0 to
+0.4.13, whose keys differ little: numbers became texts, and ``filter`` and ``metrics`` were added.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROUNDING = 1e-3  # log-likelihoods summed in half precision may end a little abo
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
-    """Whether a file of JSON lines holds samples: by its name, or by its keys."""
+    """Return True if a file of JSON lines contains samples, by its name or its keys."""
     return bool(NAME.fullmatch(path.name)) or {"doc_id", "filtered_resps"} <= first.keys()
 
 
@@ -41,7 +41,7 @@ class NoOptionsError(InputError):
 
 @dataclass(frozen=True)
 class Run:
-    """What a results file says.
+    """Content of a results file.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Sample:
     Attributes
     ----------
     line
-        Where it stands.
+        Line of the sample.
     id
         ``doc_id``.
     values
@@ -117,10 +117,10 @@ class HarnessLog:
         Raises
         ------
         NoOptionsError
-            The task is none of multiple choice, or its targets are not options.
+            If the task is not multiple choice, or its targets are not options.
         InputError
-            Naming the line: a log-likelihood above 0 or no number, a target that is no option, a sample that
-            stands twice.
+            With the line, for a log-likelihood that is not a number of at most 0, a target that is not an
+            option, or a sample that is listed twice.
         """
         mode = self._mode = self._mode or self._target_mode()
         collector = Collector()
@@ -129,7 +129,7 @@ class HarnessLog:
         title = self.run.titles.get(self.task, self.task)
         for sample in self._samples():
             if sample.id in seen:
-                message, hint = f"sample {sample.id} stands twice", "keep one run a file"
+                message, hint = f"sample {sample.id} is listed twice", "keep one run per file"
                 raise self._error(message, hint, "duplicate", sample.line)
             seen.add(sample.id)
             gold = self._gold(sample, mode)
@@ -149,7 +149,7 @@ class HarnessLog:
             if missing:
                 there = ", ".join(list(line)[:12])
                 message = f"no {missing[0]!r} in this sample, only {there}"
-                raise self._error(message, f"known are the logs of lm_eval {KNOWN}", "log", number)
+                raise self._error(message, f"calibrant reads logs of lm_eval {KNOWN}", "log", number)
             name = str(line.get("filter", ""))
             chosen = name if chosen is None else chosen
             if name == chosen:
@@ -208,7 +208,7 @@ class HarnessLog:
         texts = [text.removeprefix(" ") for text in sample.texts]
         lengths = [len(text if self.normalise == "characters" else text.encode()) for text in texts]
         if not all(lengths):
-            raise self._error("an option is empty", "do not normalise", "parameter", sample.line)
+            raise self._error("an option is empty", "leave `normalise` out", "parameter", sample.line)
         return [value / length for value, length in zip(sample.values, lengths, strict=True)]
 
     def _target_mode(self) -> Mode:
@@ -236,11 +236,11 @@ class HarnessLog:
                 f"and the likeliest option is number {_top(sample.values)}"
             )
             raise self._error(message, "the task scores in another way", "label-value", sample.line)
-        message = f"the target {shown(sample.target)} is none of its {len(sample.texts)} options"
+        message = f"the target {shown(sample.target)} is not one of its {len(sample.texts)} options"
         raise self._error(message, "drop the sample or repair it", "class-unknown", sample.line)
 
     def _no_options(self, line: int, why: str) -> NoOptionsError:
-        hint = "calibration needs the log-likelihoods of options, as of multiple-choice tasks"
+        hint = "calibration needs the log-likelihoods of options, which only multiple-choice tasks have"
         message = f"task {self.task}: {why}"
         return NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=line)
 
@@ -295,9 +295,9 @@ def _top(values: Sequence[float]) -> int:
 
 
 def run_of(path: Path, task: str, date: str) -> Run:
-    """What the results file of a samples file says: that of the same date, or else one that has the task.
+    """Return the results file of a samples file: that of the same date, else one that contains the task.
 
-    Without one the model is called after its folder, where the harness makes one for each model.
+    Without one, the model's name is that of its folder, because the harness makes one folder per model.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def _run(found: dict[str, Any], path: Path) -> Run:
     version = str(found.get("lm_eval_version", "0.4"))
     if not RELEASES.fullmatch(version):
         message = f"written by lm_eval {shown(version)}"
-        hint = f"known are the logs of lm_eval {KNOWN}"
+        hint = f"calibrant reads logs of lm_eval {KNOWN}"
         raise FormatError(message, hint, code="version", file=str(path))
     config = mapping(found.get("config"))
     arguments = config.get("model_args")

@@ -1,8 +1,8 @@
-"""Logs of inspect_ai, ``.eval`` (a zip file) or ``.json``: what of them speaks of calibration.
+"""Logs of inspect_ai, ``.eval`` (a zip file) or ``.json``: the parts that calibration needs.
 
-In this order: the log-probabilities of a multiple-choice answer, where the model gave them; a confidence in
-[0, 1] in the metadata of a score; the share of epochs that gave each answer. Versions 1 and 2 of the log's
-schema.
+Probabilities are, in this order: the log-probabilities of a multiple-choice answer, if the model gave them; a
+confidence in [0, 1] in the metadata of a score; or the proportion of epochs that gave each answer. Versions 1
+and 2 of the log's schema are supported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Sample = dict[str, Any]
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
-    """Whether a file is a log: a JSON file by how it begins."""
+    """Return True if a file is a log; JSON files are recognized by their beginning."""
     if path.name.lower().endswith(".eval"):
         return True
     with opened(path) as stream:
@@ -59,7 +59,7 @@ class InspectLog:
         version = head.get("version")
         if type(version) is not int or version not in VERSIONS or not isinstance(head.get("eval"), dict):
             message = f"version {shown(version)} of the log's schema"
-            hint = "known are versions 1 and 2 of inspect_ai's logs; inspect log convert writes one"
+            hint = "calibrant reads versions 1 and 2 of inspect_ai's logs; use inspect log convert"
             raise FormatError(message, hint, code="version", file=str(path))
         run = head["eval"]
         self.model = str(run.get("model", "model"))
@@ -72,7 +72,7 @@ class InspectLog:
 
     @property
     def notes(self) -> list[str]:
-        """What the samples read so far left open."""
+        """Notes on the samples read so far."""
         found = []
         if self.status != "success":
             found.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
@@ -137,7 +137,7 @@ class InspectLog:
         NoOptionsError
             Nothing in the log speaks of calibration.
         InputError
-            Naming the sample: a log-probability above 0 or no number, a sample that stands twice.
+            With the sample, for a log-probability that is not a number of at most 0, or a repeated sample.
         """
         evidence = self._evidence()
         self.unlisted = self.items = self.unused = 0
@@ -151,7 +151,7 @@ class InspectLog:
             epoch = _whole(sample.get("epoch"))
             item = f"{cluster}/{epoch}" if epoch != 1 else cluster
             if item in seen:
-                message = f"sample {sample.get('id')} stands twice"
+                message = f"sample {sample.get('id')} is listed twice"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
             seen.add(item)
             found = (self._options if evidence == "log-probabilities" else _stated)(sample, where)
@@ -195,13 +195,13 @@ class InspectLog:
 
     def _options(self, sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | None:
         if any(str(score.get("explanation")).startswith(SHUFFLED) for score in _scores(sample)):
-            message = "the solver shuffled the choices, and the log does not say whose letter is whose"
+            message = "the solver shuffled the choices, and the log does not map letters to choices"
             hint = "shuffle the choices of the data set instead"
             raise NoOptionsError(message, hint, code="log-scores", file=where)
         logprobs, names = _logprobs(sample), option_names(len(sequence(sample.get("choices"))))
         gold = _letters(sample.get("target"), names)
         if len(names) < 2 or not gold:
-            message = f"the target {shown(sample.get('target'))} is none of {len(names)} choices"
+            message = f"the target {shown(sample.get('target'))} is not one of {len(names)} choices"
             raise InputError(message, "drop the sample or repair it", code="class-unknown", file=where)
         try:
             found = None if logprobs is None else answered(chat_tokens(logprobs), names, last=True)
@@ -226,7 +226,7 @@ class InspectLog:
             key = str(sample.get("id"))
             epoch = (key, _whole(sample.get("epoch")))
             if epoch in seen:
-                message = f"sample {key} stands twice in one epoch"
+                message = f"sample {key} is listed twice in one epoch"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
             seen.add(epoch)
             first.setdefault(key, {name: sample.get(name) for name in ("choices", "target", "metadata")})

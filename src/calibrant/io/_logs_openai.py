@@ -1,8 +1,8 @@
-"""Answers of chat and completion interfaces in OpenAI's format, one a line, with the likeliest tokens.
+"""Answers of chat and completion interfaces in OpenAI's format, one per line, with the most likely tokens.
 
 A line is a response (``choices[0].logprobs``), or a line of the Batch interface's output, which wraps one in
-``response.body``. The right answer stands beside it (``answer``, ``label``, ``target`` or ``gold``; in the
-metadata of the response too), or in a table by ``custom_id`` or ``id``.
+``response.body``. The right answer is in the same line (``answer``, ``label``, ``target`` or ``gold``, also
+in the metadata of the response), or in a table by ``custom_id`` or ``id``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AnswerLog:
     path
         The file.
     gold
-        The right answer by ``custom_id`` or ``id``; None: it stands in the lines.
+        Right answers by ``custom_id`` or ``id``; None if they are in the lines.
     """
 
     def __init__(self, path: Path, gold: Mapping[str, str] | None = None) -> None:
@@ -69,7 +69,7 @@ class AnswerLog:
 
     @property
     def notes(self) -> list[str]:
-        """What the responses read so far left open."""
+        """Notes on the responses read so far."""
         found = [f"options: {', '.join(self._options or [])}"]
         if self.items:
             found.append(
@@ -109,7 +109,7 @@ class AnswerLog:
                 found.add(self._right(line, response, name, number))
             if len(found) > MOST_OPTIONS:
                 hint = "list the possible answers of each line in its key options"
-                message = f"more than {MOST_OPTIONS} different right answers: these are no options"
+                message = f"more than {MOST_OPTIONS} different right answers are too many to be options"
                 raise NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=number)
         return sorted(found)
 
@@ -121,7 +121,7 @@ class AnswerLog:
         NoOptionsError
             The responses have no log-probabilities.
         InputError
-            Naming the line: a log-probability above 0, no right answer, a name that stands twice.
+            With the line, for a log-probability above 0, a missing right answer, or a repeated name.
         """
         if self._options is None:
             self._options = self._all_options()
@@ -130,12 +130,12 @@ class AnswerLog:
         collector, seen = Collector(), set()
         for number, line, response, name in self._responses():
             if name in seen:
-                raise self._error(f"{shown(name)} stands twice", "keep one response", "duplicate", number)
+                raise self._error(f"{shown(name)} is listed twice", "keep one response", "duplicate", number)
             seen.add(name)
             options = [str(each).strip() for each in sequence(line.get("options")) or self._options]
             if response is None and not line.keys() & RESPONSE:
                 there = ", ".join(list(line)[:12])
-                hint = "write the responses as they came, one a line"
+                hint = "write the responses as they came, one per line"
                 raise self._error(f"no response, only {there}", hint, "log", number)
             if "" in options or len(set(options)) < max(2, len(options)):
                 message = f"the options are {', '.join(options[:8])}"
@@ -147,7 +147,7 @@ class AnswerLog:
                 continue
             right = self._right(line, response, name, number)
             if right not in options:
-                message = f"the right answer {shown(right)} is none of the options {', '.join(options[:8])}"
+                message = f"the right answer {shown(right)} is not among the options {', '.join(options[:8])}"
                 raise self._error(message, "repair one of them", "class-unknown", number)
             self.items += 1
             self.listed += found.listed

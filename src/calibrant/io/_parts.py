@@ -41,7 +41,7 @@ class PartsTable:
     Raises
     ------
     InputError
-        Two files disagree about a column, a partition or the noted threshold; the message names both.
+        If two files differ in a column, a partition or the stored threshold; the message names both.
     """
 
     first_row = 1
@@ -87,7 +87,7 @@ class PartsTable:
                 first += rows.num_rows
 
     def place(self, row: int) -> tuple[str, int]:
-        """The file in which a row of the whole (from 1) stands, and its number there."""
+        """Return the file of a row of the whole (from 1), and the row's number in the file."""
         part = min(bisect_right(self._ends, row - 1), len(self._ends) - 1)
         return self._parts[part].name, row - (self._ends[part - 1] if part else 0)
 
@@ -99,7 +99,7 @@ def _partitions(files: Sequence[Path], name: str) -> dict[str, pa.Array]:
         if list(values) != list(found[0]):
             one, other = (", ".join(each) or "no partition" for each in (found[0], values))
             message = f"the folders of the file name {other}, and those of {files[0]} name {one}"
-            hint = "partition all files by the same columns, or measure them apart"
+            hint = "partition all files by the same columns, or measure them separately"
             raise InputError(message, hint, code="column-missing", file=os.fspath(file))
     return {column: _typed([values[column] for values in found]) for column in found[0]}
 
@@ -130,7 +130,7 @@ def _typed(values: list[str | None]) -> pa.Array:
 
 
 def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, first: int) -> None:
-    """Raise where a column of a file is not as the name of its folder says."""
+    """Raise an error if a column of a file differs from the name of its folder."""
     import pyarrow as pa
 
     stored = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
@@ -149,7 +149,7 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
 
 def _check_same(one: ParquetTable, other: ParquetTable) -> None:
     def fault(message: str, code: str, column: str | None) -> InputError:
-        hint = "give the files the same columns, or measure them apart"
+        hint = "give the files the same columns, or measure them separately"
         return InputError(message, hint, code=code, file=other.name, column=column)
 
     for names, others, at, elsewhere in (
@@ -165,7 +165,7 @@ def _check_same(one: ParquetTable, other: ParquetTable) -> None:
             message = f"the column is {kinds[1]} in {other.name} and {kinds[0]} in {one.name}"
             raise fault(message, "column-type", column)
     if one.metadata.get(THRESHOLD_KEY) != other.metadata.get(THRESHOLD_KEY):
-        raise fault(f"the noted threshold is not that of {one.name}", "threshold", None)
+        raise fault(f"the stored threshold is not that of {one.name}", "threshold", None)
 
 
 def _kind(table: ParquetTable, column: str) -> Any:

@@ -1,7 +1,7 @@
-"""Tables of a language model's tokens: whether each was the reference, and how sure the model was.
+"""Tables of a language model's tokens, with the reference and the probability of each token.
 
-Columns: ``token`` (what the model gave), ``reference`` (what stands there), and ``logprob`` or ``score`` (its
-log-probability or probability). Classes are groups of tokens that are similarly frequent as references.
+Columns: ``token`` (the model's token), ``reference`` (the token of the text), and ``logprob`` or ``score``
+(its log-probability or probability). Classes are groups of tokens that are similarly frequent as references.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class TokenTable:
         return np.minimum(1.0, np.exp(numbers))
 
     def _groups(self, size: int) -> dict[str, int]:
-        """The group of each reference, by how often it stands there."""
+        """Return the group of each reference, by its frequency."""
         if self._group is not None:
             return self._group
         counts: Counter[str] = Counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant.exceptions import InputError
+from calibrant.io.columns import ZERO_ONE
 from calibrant.io.frames import FrameTable
 from calibrant.io.predictions import Columns, Predictions, predictions_of
 from calibrant.metrics.views import class_predictions, label_codes
@@ -61,10 +62,13 @@ def array_predictions(
     if hasattr(source, "predict_proba") or hasattr(source, "fit"):
         labels, score, classes = _scored(source, p, y, classes)
     elif y is not None:
-        message = f"three arguments are given, and the first is a {type(source).__name__}"
+        message = (
+            f"three arguments are given, and the first ({type(source).__name__}) is not a fitted classifier"
+        )
         raise InputError(message, f"pass labels and probabilities, or {ESTIMATOR}", code="parameter")
     else:
         labels, score = source, _checks.as_array(p, "p")
+        _check_order(labels, score)
     if score.ndim == 2 and score.shape[1] == 1:
         score = score[:, 0]
     columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
@@ -72,10 +76,11 @@ def array_predictions(
         return _wide(labels, score, classes, columns)
     if score.ndim == 2:
         code, _ = label_codes(labels, 2, classes)
-        score = class_predictions(code, score).prob[:, 1]  # checks that rows sum to 1
+        score = class_predictions(code, score, label_name="y", score_name="p").prob[
+            :, 1
+        ]  # checks that rows sum to 1
     else:
         code = _outcomes(labels, classes)
-        _check_order(code, score)
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
     found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
     return _table(found, pairs.weight, pairs.cluster)
@@ -93,9 +98,10 @@ def _scored(
     if isinstance(model, type) or not hasattr(model, "predict_proba"):
         hint = "wrap it: calibrant.Calibrated(model).fit(X, y)"
         raise InputError(f"{_checks.shown(model)} has no predict_proba", hint, code="parameter")
-    score = np.asarray(model.predict_proba(X), np.float64)
     known = np.asarray(model.classes_).tolist()
+    _check_items(X, y, known)
     codes, met = _checks.cluster_codes(y, "y", hint="drop such items", code="missing-value")
+    score = np.asarray(model.predict_proba(X), np.float64)
     place = {label: column for column, label in enumerate(known)}
     new = [label for label in met.tolist() if label not in place]
     if new:
@@ -115,6 +121,8 @@ def _outcomes(labels: Any, classes: Sequence[str | int] | None) -> Any:
     array = _checks.one_dimensional(labels, "y")
     if array.dtype.kind in "UO" and all(isinstance(each, str) for each in array.tolist()):
         names = sorted(set(array.tolist()))
+        if all(name in ZERO_ONE for name in names):
+            return np.array([ZERO_ONE[name] for name in array.tolist()], np.bool_)
         some = ", ".join(map(repr, names[:2]))
         hint = f"name both outcomes, the event last: classes=[{some}]"
         if len(names) > 2:
@@ -127,11 +135,22 @@ def _outcomes(labels: Any, classes: Sequence[str | int] | None) -> Any:
 def _check_order(labels: Any, score: NDArray[Any]) -> None:
     """Raise where labels and probabilities are evidently exchanged."""
     array = _checks.as_array(labels, "y")
-    if array.dtype.kind != "f" or score.dtype.kind not in "iuf" or not array.size:
+    if array.dtype.kind != "f" or not array.size or not ((array > 0) & (array < 1)).any():
         return
-    if np.isin(score, (0, 1)).all() and ((array > 0) & (array < 1)).any():
-        message = "y has probabilities, and p has labels"
-        raise InputError(message, "pass the labels first", code="parameter")
+    named = score.dtype.kind in "UO"
+    if named or array.ndim == 2 or np.isin(score, (0, 1)).all():
+        message = f"y has probabilities, and p has {'names' if named else 'labels'}"
+        raise InputError(message, "pass the labels first: (y, p)", code="parameter")
+
+
+def _check_items(X: Any, y: Any, known: Collection[Any]) -> None:
+    """Raise where a classifier's items and their labels are evidently exchanged."""
+    labels, items = _checks.as_array(y, "y"), np.asarray(X, object)
+    if labels.ndim == 1 and set(labels.tolist()) & set(known):
+        return
+    if items.ndim == 1 and items.size and set(items.tolist()) <= set(known):
+        message = "X has the classifier's classes, and y has none of them"
+        raise InputError(message, "pass the items before their labels: (model, X, y)", code="parameter")
 
 
 def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None, columns: Any) -> Predictions:
@@ -144,7 +163,7 @@ def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None,
         hint = f"name the columns: classes={list(range(count))} or classes=[{counted}]"
         raise InputError(message, hint, code="class-unknown")
     names = list(map(str, known.tolist()))
-    found = class_predictions(code, score, **columns)
+    found = class_predictions(code, score, label_name="y", score_name="p", **columns)
     table = {"label": np.array(names)[found.label]}
     table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
     return _table(table, found.weight, found.cluster)

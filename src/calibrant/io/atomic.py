@@ -21,7 +21,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open ``path`` for bytes; it appears under its name only when the block ends well.
 
     A name that ends in ``.gz`` is compressed, without a time stamp, so that equal content gives
-    equal files. What is no regular file (``/dev/null``, a pipe) is written directly.
+    equal files. Files that are not regular (``/dev/null``, a pipe) are written directly.
 
     Raises
     ------

@@ -14,7 +14,7 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     Raises
     ------
     InputError
-        There is no such file, a line has not two parts, or a class stands in two lines.
+        If there is no such file, a line does not have two parts, or a class is in two lines.
     FormatError
         The file is not UTF-8.
 
@@ -34,14 +34,14 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
             continue
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
-            hint = "write a name, a tab, and what belongs to it"
+            hint = "write a name, a tab, and its group or count"
             raise InputError(
-                f"{line[:60]!r} has not two parts", hint, code="file-row", file=name, line=number
+                f"{line[:60]!r} does not have two parts", hint, code="file-row", file=name, line=number
             )
         if parts[0] in found:
-            message = f"{parts[0]!r} stands in two lines"
+            message = f"{parts[0]!r} is in two lines"
             raise InputError(message, "name each once", code="file-row", file=name, line=number)
         found[parts[0]] = parts[1]
     if not found:
-        raise InputError("the file is empty", "write a line a class", code="empty", file=name)
+        raise InputError("the file is empty", "write one line per class", code="empty", file=name)
     return found

@@ -19,7 +19,9 @@ Floats = NDArray[np.float64]
 FEW = 1000  # texts that are compared in Python
 ZERO_ONE = {
     "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
+    "no": False, "No": False, "NO": False,
     "1": True, "1.0": True, "1,0": True, "true": True, "True": True, "TRUE": True,
+    "yes": True, "Yes": True, "YES": True,
 }  # fmt: skip
 
 
@@ -81,7 +83,7 @@ class Column:
         return Column(values, self.file, self.column, self.first_row, rows)
 
     def present(self, *, blank: bool = True) -> NDArray[np.bool_]:
-        """Where there is a value; NaN is none, and an empty text is one only if ``blank``."""
+        """Return True for each value; NaN is missing, and an empty text is a value only if ``blank``."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -149,7 +151,7 @@ class Column:
         return array
 
     def weights(self, seen: _checks.WeightRange) -> Floats:
-        """Weights that are not negative, and not too unequal to those ``seen`` in other batches."""
+        """Return non-negative weights that are not too unequal to those ``seen`` in other batches."""
         array = self.numbers().astype(np.float64, copy=False)
         try:
             seen.add(array)
@@ -158,7 +160,7 @@ class Column:
         return array
 
     def labels(self) -> NDArray[np.bool_]:
-        """Labels 0 and 1, or true and false, as bool."""
+        """Return labels 0 and 1, true and false, or yes and no, as bool."""
         import pyarrow as pa
 
         self.complete()
@@ -187,11 +189,14 @@ class Column:
         return np.array(known, np.bool_)[index]
 
     def _not_a_label(self, row: int, value: object) -> InputError:
-        hint = "write whether the event happened; a table with class names needs one p_<class> column a class"
+        hint = (
+            "write 1, true or yes where the event happened, and 0, false or no elsewhere; "
+            "a table with class names needs one p_<class> column per class"
+        )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 
     def codes(self, codes: Codes) -> Integers:
-        """Codes of the values, equal for equal values over all batches."""
+        """Return codes of the values, equal for equal values over all batches."""
         import pyarrow as pa
 
         self.complete()
@@ -206,7 +211,7 @@ class Column:
         return codes.of(self.values)
 
     def class_index(self, classes: dict[str, int]) -> Integers:
-        """Positions of class names among the classes that the table has scores for."""
+        """Return the positions of class names among the classes with scores."""
         self.complete()
         if not len(self.values):
             return np.empty(0, np.int64)
@@ -236,7 +241,7 @@ class Codes:
         self._known: pa.Array | None = None
 
     def of(self, values: pa.Array) -> Integers:
-        """Codes of some values; new ones get the next numbers."""
+        """Return codes of values; new values get the next codes."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -306,13 +311,13 @@ def _is_utf8(data: bytes | None) -> bool:
 
 
 def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
-    """Distinct values in order of appearance, and for each row which one it is."""
+    """Return distinct values in order of appearance, and the index of each row's value."""
     encoded = dictionary(values)
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
 
 
 def dictionary(values: pa.Array) -> pa.DictionaryArray:
-    """Encode values so that the dictionary holds what occurs, in order of appearance, and nothing else."""
+    """Return values with a dictionary of only the values that occur, in order of appearance."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(values.type):
@@ -334,7 +339,7 @@ def dictionary(values: pa.Array) -> pa.DictionaryArray:
 
 
 def _are_distinct(names: pa.Array) -> bool:
-    """Whether no value comes twice; Arrow's functions take longer to load than a few texts to compare."""
+    """Return True if all values are distinct; a few texts are compared without Arrow, which loads slowly."""
     import pyarrow as pa
 
     if len(names) <= FEW and (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
@@ -345,7 +350,7 @@ def _are_distinct(names: pa.Array) -> bool:
 
 
 def as_numpy(values: pa.Array) -> NDArray[Any]:
-    """View an Arrow array of numbers, without nulls, as NumPy array; bool comes out as uint8.
+    """Return an Arrow array of numbers without nulls as a NumPy view; bool becomes uint8.
 
     Arrow's own conversion loads pandas where it is installed, which takes longer than most tables.
     """
@@ -361,7 +366,7 @@ def as_numpy(values: pa.Array) -> NDArray[Any]:
 
 
 def as_arrow(values: NDArray[np.integer[Any]]) -> pa.Array:
-    """View a NumPy array of integers as Arrow array; Arrow's own conversion loads pandas."""
+    """Return a NumPy array of integers as an Arrow view; Arrow's conversion imports pandas."""
     import pyarrow as pa
 
     kind = pa.type_for_alias(str(values.dtype))

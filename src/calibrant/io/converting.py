@@ -30,7 +30,7 @@ CLASSES = 64  # scores of a row, about, by which the rows held at a time are div
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """The written table.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def write_predictions(
     Parameters
     ----------
     predictions
-        What `calibrant.io.open_predictions` returned.
+        Predictions from `calibrant.io.open_predictions`.
     output
         A name that ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv``, ``.jsonl`` (text also as ``.gz``) or
         ``.npz``.
@@ -98,7 +98,7 @@ def write_predictions(
         raise InputError("an .npz archive has no long form", hint, code="parameter", file=name)
     if form == "wide" and predictions.form == "long":
         if not (predictions.has_classes and predictions.has_items):
-            message = "a wide table needs the class and the item of each row; a table of one event has none"
+            message = "a wide table needs the class and the item of each row, which are missing here"
             hint = "name the columns with `class_column` and `item`"
             raise InputError(message, hint, code="view", file=predictions.name)
         predictions = predictions.by_item()
@@ -112,9 +112,9 @@ def write_predictions(
     if predictions.threshold is not None and kind.text:
         if not kind.notes:
             hint = "choose .parquet, .csv or .tsv"
-            raise InputError("JSON lines cannot note a threshold", hint, code="threshold", file=name)
+            raise InputError("JSON lines cannot store a table's threshold", hint, code="threshold", file=name)
         if RECALIBRATED_KEY in made.metadata:
-            message = "text cannot note that a table with a threshold was recalibrated"
+            message = "text cannot store the mark of a recalibrated table with a threshold"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         head = f"{THRESHOLD_LINE}{predictions.threshold!r}\n".encode()
     rows = write_batches(name, kind, made.tables(), head=head, progress=progress)
@@ -127,9 +127,9 @@ class _Rows:
     Attributes
     ----------
     columns, left_out
-        As `Written` has them; known when the first piece is made.
+        As in `Written`; known after the first piece.
     metadata
-        What the table that is read notes.
+        Metadata of the table that is read.
     """
 
     def __init__(self, predictions: Predictions, form: Form, *, keeps: bool) -> None:

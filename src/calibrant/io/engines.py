@@ -60,16 +60,16 @@ def engine_tally(
     Parameters
     ----------
     frame
-        A lazy frame with a row a pair: a DuckDB relation, a Polars ``LazyFrame``, a Dask, PySpark or
+        Lazy frame with one row per pair: a DuckDB relation, a Polars ``LazyFrame``, a Dask, PySpark or
         Ibis table.
     score, label
-        Its columns of scores in [0, 1], of any type of number (a DECIMAL is taken for the double nearest
+        Columns of scores in [0, 1], of any type of number (a DECIMAL becomes the double nearest
         to it), and of labels: 0 / 1 as numbers or text, or boolean.
     weight, cluster
         Its columns of weights and of clusters, if any. With clusters there is a row for every row of the grid
         and cluster that occurs.
     name
-        What errors call the frame.
+        Name of the frame in errors.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def engine_bins(
     label: str = "label",
     name: str = "the dataframe",
 ) -> Bins:
-    """Exact adaptive bins of a lazy frame: those of all its pairs in memory, which never travel.
+    """Return the exact adaptive bins of a lazy frame, without fetching its pairs.
 
     After the aggregation onto the grid, the rows in which bins end are looked into: what few distinct scores
     they hold is fetched, with counts; where that is much, the rows are divided further first.
@@ -184,7 +184,7 @@ def engine_bins(
 def engine_cuts(
     frame: Any, tally: Tally, ranks: Integers, edges: NDArray[np.float64], *, score: str, label: str
 ) -> Tally:
-    """Refine the `engine_tally` of a frame so that bins with these cuts are exact; weights are not taken."""
+    """Refine the `engine_tally` of a frame without weights so that bins with these cuts are exact."""
     import narwhals as nw
 
     return tally_with_cuts(nw.from_native(frame), tally, score, label, ranks, edges)

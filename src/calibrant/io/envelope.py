@@ -31,14 +31,14 @@ class Envelope(Generic[Content]):
     Attributes
     ----------
     content
-        The struct that its files hold. If the struct has a tag, the tag tells its files from others; if it
+        Struct of the content of its files. If the struct has a tag, the tag identifies its files; if it
         has a field ``checksum``, `write` fills the field and reading checks it.
     version
         The newest format version that this release reads and writes.
     name
         Its name in messages.
     make, again
-        What to do if a file is another thing, or is damaged.
+        Hints for a file of another kind, and for a damaged file.
     key
         The field of the format version.
     oldest
@@ -61,9 +61,7 @@ class Envelope(Generic[Content]):
         try:
             data = text.encode() + b"\n"
         except UnicodeEncodeError as error:
-            message = (
-                f"a name contains half of a character (a lone surrogate, {text[error.start : error.end]!a})"
-            )
+            message = f"a name contains a lone surrogate ({text[error.start : error.end]!a})"
             raise InputError(message, "rename it", code="text", file=os.fspath(path)) from error
         with writing(path) as file:
             file.write(data)
@@ -136,7 +134,7 @@ class Envelope(Generic[Content]):
 
     def foreign(self, name: str) -> FormatError:
         """Return the error for a file that is another thing."""
-        return FormatError(f"this is no saved {self.name}", self.make, code="file-mislabelled", file=name)
+        return FormatError(f"this is not a saved {self.name}", self.make, code="file-mislabelled", file=name)
 
 
 def file_bytes(name: str) -> bytes:
@@ -151,7 +149,7 @@ def file_bytes(name: str) -> bytes:
 
 
 def checksum(header: Mapping[str, Any]) -> str:
-    """SHA-256 of everything else in a header: a number that was changed is seen as well as one cut off."""
+    """Return the SHA-256 of the rest of a header, to detect changed and missing numbers."""
     content = {key: value for key, value in header.items() if key != "checksum"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from calibrant.exceptions import InputError
 from calibrant.io.tables import Kind
 
@@ -20,9 +22,9 @@ class FrameTable:
     Parameters
     ----------
     frame
-        Anything that ``narwhals.from_native`` takes.
+        Any object that ``narwhals.from_native`` accepts.
     name
-        What errors call it.
+        Name of the frame in errors.
 
     Raises
     ------
@@ -40,20 +42,27 @@ class FrameTable:
             self._frame: Any = nw.from_native(frame)
         except TypeError:
             hint = "pass a path, or a frame of pandas, Polars, PyArrow, DuckDB or the like"
-            raise InputError(f"no table: a {type(frame).__name__}", hint, code="source") from None
+            raise InputError(f"a {type(frame).__name__} is not a table", hint, code="source") from None
         except nw.exceptions.DuplicateError as error:
-            hint = "rename one of each"
-            raise InputError("columns share a name", hint, code="column", file=name) from error
+            hint = "rename one of them"
+            raise InputError("two columns have the same name", hint, code="column", file=name) from error
         self.columns = tuple(self._frame.collect_schema().names())
         for column in self.columns:
             if not isinstance(column, str):
                 raise InputError(
-                    f"the name of column {column!r} is no text", "rename it", code="column", file=name
+                    f"the name of column {column!r} is not text", "rename it", code="column", file=name
                 )
         arrow = nw.dependencies.is_pyarrow_table(frame)
         self.metadata: Mapping[bytes, bytes] = (frame.schema.metadata or {}) if arrow else {}
         self.rows: int | None = None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
         self._collected: pa.Table | None = None
+
+    @property
+    def eager(self) -> Any | None:
+        """The frame as Narwhals has it, unless it is a lazy one."""
+        import narwhals as nw
+
+        return None if isinstance(self._frame, nw.LazyFrame) else self._frame
 
     @property
     def lazy(self) -> Any | None:
@@ -118,6 +127,47 @@ class FrameTable:
                     file=self.name,
                 ) from error
         return self._collected
+
+
+def is_frame(source: Any) -> bool:
+    """Tell if something is a dataframe or a lazy frame of any library.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_frame(pa.table({"score": [0.2]})), is_frame([0.2])
+    (True, False)
+    """
+    import narwhals as nw
+
+    return isinstance(nw.from_native(source, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+
+
+def in_library_of(source: Any, values: NDArray[Any]) -> Any:
+    """Return values as an array, a tensor or a column of the library that another one is of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> in_library_of(pd.Series([0.2, 0.9], index=["a", "b"], name="p"), np.array([0.3, 0.8]))
+    a    0.3
+    b    0.8
+    Name: p, dtype: float64
+    """
+    import narwhals as nw
+
+    column = nw.from_native(source, series_only=True, pass_through=True)
+    if isinstance(column, nw.Series):
+        new = nw.new_series(column.name, values, backend=column.implementation).to_native()
+        if (index := nw.maybe_get_index(column)) is not None:
+            new.index = index
+        return new
+    if hasattr(source, "__array_namespace__"):
+        return source.__array_namespace__().asarray(values, device=source.device)
+    if hasattr(source, "new_tensor"):  # of PyTorch
+        return source.new_tensor(values, requires_grad=False)
+    return values
 
 
 def _of_duckdb(relation: Any, size: int) -> Iterator[pa.RecordBatch]:

@@ -34,13 +34,13 @@ class Log(Protocol):
 
 @dataclass(frozen=True)
 class LogSettings:
-    """What only some formats ask for, as `calibrant.io.logs.open_log` has it."""
+    """Settings of some formats, as in `calibrant.io.logs.open_log`."""
 
     normalise: Normalise = "none"
     gold: Mapping[str, str] | None = None
 
     def given(self) -> list[str]:
-        """Names of those that are not left as they are."""
+        """Return the names of the settings that differ from their defaults."""
         return [name for name in vars(self) if getattr(self, name) != getattr(LogSettings, name)]
 
 
@@ -51,9 +51,9 @@ class LogFormat:
     Attributes
     ----------
     title
-        In messages.
+        Name in messages.
     endings
-        Of names of files that may be such logs.
+        Endings of the names of files that may be such logs.
     module
         Module of its reader, loaded when a file may be such a log. Its function ``holds`` says whether a file
         with one of these endings is one, by its path and the first object of JSON lines (an empty one in
@@ -61,7 +61,7 @@ class LogFormat:
     reader
         The class there that makes a `Log` of a path and the settings.
     settings
-        Those of `LogSettings` that it takes.
+        Names of its settings in `LogSettings`.
     """
 
     title: str
@@ -71,7 +71,7 @@ class LogFormat:
     settings: tuple[str, ...] = ()
 
     def holds(self, path: Path, first: Mapping[str, Any]) -> bool:
-        """Whether a file is such a log."""
+        """Return True if a file is such a log."""
         found: bool = import_module(self.module).holds(path, first)
         return found
 
@@ -111,7 +111,7 @@ ENDINGS = tuple({ending for form in FORMATS.values() for ending in form.endings}
 
 @dataclass(frozen=True)
 class LogKind:
-    """What a path was recognised as.
+    """Format of a recognized log.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class LogKind:
 
 
 def recognise_log(path: object) -> LogKind | None:
-    """Recognise a log by its content; None for anything else, such as a prediction table.
+    """Recognize a log by its content; None for anything else, such as a prediction table.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _in_folder(folder: Path) -> LogKind:
     files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         message = f"more than {MOST_FILES:,} files"
-        raise InputError(message, "name a folder with logs alone", code="log", file=str(folder))
+        raise InputError(message, "name a folder that contains only logs", code="log", file=str(folder))
     candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
     found: dict[str, list[Path]] = {}
     for each in candidates:
@@ -179,8 +179,8 @@ def _in_folder(folder: Path) -> LogKind:
         raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
     if not found:
         seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
-        message = f"this is a folder without logs, it has {seen}"
-        hint = f"name a file; known logs are {KNOWN}"
+        message = f"the folder has no .parquet files and no logs; it contains {seen}"
+        hint = f"name a file, or a folder of the .parquet parts of one table or of logs: {KNOWN}"
         raise InputError(message, hint, code="file-missing", file=str(folder))
     [(kind, logs)] = found.items()
     return LogKind(kind, tuple(logs))
@@ -202,15 +202,16 @@ def _format_of(path: Path) -> str | None:
     if found is not None or not path.name.lower().endswith(".json"):
         return found
     if path.name.startswith("results"):
-        message = "the results of a run without its samples"
+        message = "the file contains the results of a run without its samples"
         hint = "run lm_eval with --log_samples, and name a samples file or the folder"
         raise FormatError(message, hint, code="log", file=str(path))
     keys = ", ".join(_keys(path)) or "none"
-    raise FormatError(f"no log: its keys are {keys}", f"known are {KNOWN}", code="log", file=str(path))
+    message = f"the keys are those of no supported log: {keys}"
+    raise FormatError(message, f"supported logs are {KNOWN}", code="log", file=str(path))
 
 
 def _first(path: Path) -> dict[str, Any]:
-    """The first object of a file of JSON lines; empty where that is none, which its reader will say."""
+    """Return the first object of a file of JSON lines; empty if it is not an object."""
     from calibrant.io._log_text import lines
 
     try:
@@ -228,7 +229,7 @@ def _keys(path: Path) -> list[str]:
 
 
 def opened_logs(kind: LogKind, settings: LogSettings) -> list[Log]:
-    """The logs of a path, with settings that its format takes."""
+    """Return the logs of a path, with the settings of its format."""
     form = FORMATS[kind.format]
     for name in settings.given():
         if name not in form.settings:

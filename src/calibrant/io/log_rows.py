@@ -26,7 +26,7 @@ class Block:
     Attributes
     ----------
     model, task, subject, item, cluster
-        Of each item, n texts; ``cluster`` is what repeated items share.
+        (n,) texts of the items; repeated items have the same ``cluster``.
     start
         (n + 1,) where the options of each item start.
     name
@@ -81,7 +81,7 @@ class Block:
 
 
 def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the largest value of each item stands, the first of equal ones.
+    """Return the position of the largest value of each item, the first of equal ones.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[
 
 
 def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
-    """Softmax over the options of each item.
+    """Return the softmax over the options of each item.
 
     Examples
     --------

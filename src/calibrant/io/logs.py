@@ -36,10 +36,10 @@ def open_log(
     path
         Samples of lm-evaluation-harness, a log of inspect_ai, responses in OpenAI's format, or a folder.
     view
-        ``"options"``: a row an option. ``"top"``: a row an item, with its largest score and whether that
-        option is right.
+        ``"options"``: one row per option. ``"top"``: one row per item, with its largest score and label 1 if
+        that option is right.
     model
-        Of a folder: read the logs of this model alone.
+        For a folder: read only the logs of this model.
     normalise
         ``"characters"`` or ``"bytes"``: log-likelihoods divided by the lengths of the options, whose largest
         is what ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness score. ``"none"``: as ``acc``.
@@ -54,11 +54,11 @@ def open_log(
     Raises
     ------
     FormatError
-        It is no log that is known, or of a version that is not; the message says what was seen.
+        If it is not a supported log or version; the message names what it contains.
     NoOptionsError
-        While reading: nothing in the log speaks of calibration.
+        While reading, if the log contains no probabilities of answers.
     InputError
-        While reading: naming the file, the line and what is wrong there.
+        While reading; the error names the file, the line and the problem.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def open_log(
     """
     kind = recognise_log(path)
     if kind is None:
-        message = "no log that is known"
-        raise FormatError(message, f"known are {KNOWN}", code="log", file=os.fspath(path))
+        message = "the file is not a supported log"
+        raise FormatError(message, f"supported logs are {KNOWN}", code="log", file=os.fspath(path))
     table = LogTable(path, kind, view=view, normalise=normalise, gold=gold)
     table = table if model is None else table.of_model(model)
     return predictions_of(table, Columns(), log=table if view == "options" else None)

@@ -39,9 +39,9 @@ class Origin:
     data
         The bytes, of standard input and of a small file; None for a larger one.
     format
-        A key of `calibrant.io.table_formats.FORMATS`.
+        Key of `calibrant.io.table_formats.FORMATS`.
     packed
-        Whether the bytes are compressed by gzip.
+        True if the bytes are compressed by gzip.
     """
 
     name: str
@@ -87,7 +87,7 @@ def truncated(name: str) -> FormatError:
 
 
 def _of_broken_files() -> tuple[type[Exception], ...]:
-    """What readers raise; asked for when one does, so that no table waits for these modules."""
+    """Return the errors that readers raise; only called after an error, to import these modules late."""
     import csv
     import zipfile
 
@@ -127,12 +127,12 @@ TIMES = 200  # a larger file may unpack to so many times its size; texts and num
 
 
 def most_unpacked(size: int) -> int:
-    """How many bytes a file of this size may unpack to."""
+    """Return the largest number of bytes to which a file of this size may unpack."""
     return max(LONGEST, TIMES * size)
 
 
 def ungzipped(data: bytes, name: str) -> bytes:
-    """Unpack what gzip has packed.
+    """Unpack bytes that gzip has packed.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def unpacking(packed: IO[bytes], name: str) -> io.BufferedReader:
 
 
 def _states_far_more(packed: IO[bytes]) -> bool:
-    """Whether the last bytes, which in a sound file are its unpacked size modulo 2^32, are far too large."""
+    """Return True if the last bytes, the unpacked size modulo 2^32 in a valid file, are far too large."""
     size = packed.seek(0, io.SEEK_END)
     packed.seek(max(0, size - 4))
     stated = int.from_bytes(packed.read(), "little")
@@ -222,7 +222,7 @@ class _Unpacked(_Counted):
 def members(
     archive: zipfile.ZipFile, names: Iterable[str], size: int, name: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Members of a zip file of so many bytes, together not far more than such a file holds.
+    """Yield members of a zip file of a given size, with a limit on their total size.
 
     Raises
     ------
@@ -245,9 +245,9 @@ def array_of(data: bytes) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        It is none, or holds Python objects.
+        If it is not an array, or contains Python objects.
     MemoryError
-        It promises more than memory holds.
+        If its stated size is larger than the memory.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def array_of(data: bytes) -> NDArray[Any]:
         with warnings.catch_warnings(action="error"):
             array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except (SyntaxError, TokenError, RecursionError, OverflowError, TypeError, Warning) as error:
-        raise ValueError(f"no array ({error})") from error
+        raise ValueError(f"not an array ({error})") from error
     return array
 
 

@@ -1,4 +1,4 @@
-"""Prediction tables: what models wrote, read in batches and checked, whatever the format."""
+"""Prediction tables: tables of any format, read in batches and checked."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Predictions:
     name
         The file, as errors name it.
     form
-        ``long``: one (score, label) a row; ``wide``: one row an item, one score a class.
+        ``long``: one (score, label) per row; ``wide``: one row per item, one score per class.
     rows
-        Number of rows, or None where only reading tells.
+        Number of rows, or None if it is unknown before reading.
     threshold
-        Scores below it were not written; None when all were.
+        Threshold below which scores were not written; None if all were.
     has_classes, clustered, weighted, has_items
-        Whether the table has these columns (a wide table always has classes).
+        True if the table has these columns (a wide table always has classes).
     log
-        The log that the table was made of, row by row an option; None for any other table.
+        The log of the table, with one row per option; None for any other table.
     """
 
     log: LogTable | None = None
@@ -102,21 +102,21 @@ class Predictions:
 
     @property
     def reader(self) -> Reader:
-        """What reads the rows."""
+        """Reader of the rows."""
         return self._reader
 
     @property
     def table_reader(self) -> TableReader | None:
-        """What reads the table, if it is one with named columns."""
+        """Reader of the table, if it has named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
 
     @property
     def is_lazy(self) -> bool:
-        """Whether this is a lazy frame, whose engine can compute without sending rows."""
+        """True for a lazy frame, whose engine can compute without sending rows."""
         return self.table_reader is not None and self.table_reader.lazy is not None
 
     def met_classes(self, names: Sequence[str]) -> None:
-        """Note the classes of a long table that was summed elsewhere, in this order."""
+        """Set the classes of a long table that was summed elsewhere, in this order."""
         import pyarrow as pa
 
         if self.table_reader is not None:
@@ -141,10 +141,10 @@ class Predictions:
         return self._reader.batches(size, items and self.has_items)
 
     def by_item(self) -> Predictions:
-        """Return a long table with classes and items as a wide one: one row an item, one score a class.
+        """Return a long table with classes and items as a wide one: one row per item, one score per class.
 
-        Reading it raises an `InputError` unless the rows of each item stand together, one a class. A row
-        without a gold class has the label -1.
+        Reading it raises an `InputError` unless the rows of each item are adjacent, with one row per class. A
+        row without a gold class has the label -1.
 
         Examples
         --------
@@ -168,7 +168,7 @@ class Predictions:
         return self._again(self.log.of_model(model))
 
     def of_top_labels(self) -> Predictions:
-        """Return the top labels of a log: a row an item, its largest score, and whether that option is right.
+        """Return the top labels of a log: one row per item with its largest score, and 1 if it is right.
 
         Items need not have the same number of options. The classes of its batches are the right options.
         """
@@ -235,7 +235,7 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
 
     A *long* table has ``score`` in [0, 1] and ``label`` in {0, 1}, and may have ``class``,
     ``cluster``, ``item`` and ``weight``. A *wide* table has ``label`` (a class name) and one
-    ``p_<class>`` (or one ``logit_<class>``) column a class. An ``.npz`` archive has exactly one of
+    ``p_<class>`` (or one ``logit_<class>``) column per class. An ``.npz`` archive has exactly one of
     ``probs`` and ``logits`` (n, K), ``labels`` (n,) as class positions, and may have ``classes``
     (K,), ``clusters`` and ``weights`` (n,).
 
@@ -245,9 +245,9 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
         Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
         also as ``.gz``), a folder or a pattern (``parts/*.parquet``) of Parquet files with the same columns,
         ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`). `Predictions`, which
-        are open already, stay as they are.
+        are already open, are returned unchanged.
     columns
-        How to read it, where that is not the usual way.
+        Names of columns and form, if they differ from the defaults.
 
     Returns
     -------
@@ -301,7 +301,7 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
     else:
         table = open_table(source)
     if columns.normalise != "none" or columns.gold is not None:
-        message = "normalise and gold are for logs, and this is a table"
+        message = "`normalise` and `gold` apply to logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
     return predictions_of(table, columns)
 
@@ -319,7 +319,7 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         if not files[0].exists():
             raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"
-        raise InputError("DuckDB is asked to read something else", hint, code="file-kind", file=name)
+        raise InputError("DuckDB reads only Parquet files", hint, code="file-kind", file=name)
     from calibrant.io._engine_duckdb import relation_of
     from calibrant.io.frames import FrameTable
 
@@ -334,7 +334,7 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
 
 
 def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:
-    """Predictions from a table that is open; of a log its table is given as ``log`` as well."""
+    """Return predictions of an open table; for a log, its table is also given as ``log``."""
     roles = prediction_roles(table, None if log is not None else asked.form, asked.named)
     wide, threshold = class_names(roles), threshold_of(table)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.

@@ -66,7 +66,7 @@ class Batch:
         )
 
     def without_weightless(self) -> Batch:
-        """Leave out rows of weight zero, which count for nothing."""
+        """Return a batch without rows of weight zero."""
         if self.weight is None or self.weight.all():
             return self
         return self.take(self.weight > 0)
@@ -81,7 +81,7 @@ class Names(Protocol):
 
 
 class Reader(Protocol):
-    """What `Predictions` reads from: a table, an archive of arrays, or a model."""
+    """Source of `Predictions`: a table, an archive of arrays, or a model."""
 
     @property
     def cluster_codes(self) -> Names:
@@ -100,7 +100,7 @@ class Reader(Protocol):
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
-    """One batch of all rows, in order.
+    """Return one batch of all rows, in order.
 
     Examples
     --------
@@ -148,19 +148,19 @@ class TableReader:
     Attributes
     ----------
     table
-        Where the rows are.
+        Table of the rows.
     roles
-        What the columns are for, by part; a wide table has its columns of scores in place of ``score``.
+        Roles of the columns, by part; a wide table has its columns of scores in place of ``score``.
     classes
         Position of each class of a wide table.
     threshold
-        Scores below it were dropped, so that a wide row need not add up to 1; None when none were.
+        Threshold below which scores were dropped, so a wide row need not sum to 1; None if there is none.
     slices
-        What rows are cut into; None when no slices were asked for.
+        Slices of the rows; None if not requested.
     cluster_codes, item_codes, class_codes
-        Names met so far.
+        Names read so far.
     whole_items
-        Whether an item has a class at most once; a day, which stands for the item in a log, has it often.
+        True if an item has a class at most once; a day, which is the item in a log, has it often.
     """
 
     table: Table
@@ -179,11 +179,11 @@ class TableReader:
         return getattr(self.table, "lazy", None)
 
     def column_of(self, part: str) -> str | None:
-        """The name of the column for one thing; None if there is none."""
+        """Return the name of the column of one role; None if there is none."""
         return self.roles[part].name if part in self.roles else None
 
     def meaning_of(self, column: str) -> str | None:
-        """Say which column a model or its judge wrote: the score, the label, a score; None for any other."""
+        """Return the meaning of a column of scores or labels; None for any other column."""
         found = next((part for part, role in self.roles.items() if role.name == column), "item")
         return {"score": "the score", "label": "the label"}.get(found, None if found in PARTS else "a score")
 
@@ -247,8 +247,8 @@ class TableReader:
         if len(below):
             row = int(below[0])
             raise InputError(
-                f"{score[row].item()!r} is below the noted threshold {self.threshold:g}",
-                "correct the note calibrant.threshold, or drop the row",
+                f"{score[row].item()!r} is below the threshold {self.threshold:g} stored in the table",
+                "correct the stored calibrant.threshold, or drop the row",
                 code="threshold",
                 file=block.file,
                 row=block.first + row,
@@ -333,7 +333,7 @@ class ArrayReader:
 
 
 def softmax(logits: Floats) -> Floats:
-    """Probabilities from logits, row by row.
+    """Return probabilities from logits, row by row.
 
     Examples
     --------
@@ -373,7 +373,7 @@ def check_logits(matrix: NDArray[np.floating[Any]], file: str) -> None:
     """Raise if what should be logits are probabilities, by the look of every row."""
     if len(matrix) and (matrix >= 0).all() and (np.abs(matrix.sum(axis=1) - 1) < SUM_TOLERANCE / 10).all():
         raise InputError(
-            "predictions are taken for logits, but these look like probabilities",
+            "predictions are read as logits, but these look like probabilities",
             "name them probs, or logits",
             code="column-ambiguous",
             file=file,
@@ -400,17 +400,18 @@ def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial
 Form = Literal["long", "wide"]
 PREFIXES = ("p_", "logit_")
 HOLD: dict[str, What] = {"score": "score", "label": "label", "weight": "finite"}  # others hold names
+SPANS = ("document", "start", "end")  # a table of spans, which have no labels before they are matched
 TOKEN, REFERENCE = "token", "reference"
 TOKEN_SCORES = ("logprob", "score", "probability")
 
 
 def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | None]) -> dict[str, Role]:
-    """Decide what each column of a prediction table is for.
+    """Return the roles of the columns of a prediction table.
 
     Parameters
     ----------
     table
-        A table that is open.
+        Opened table.
     form
         As in `calibrant.io.open_predictions`.
     named
@@ -439,8 +440,8 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     score = named.get("score")
     if form is None and score is None and "score" in there and scores:
         raise InputError(
-            f"the columns fit a long table (score) and a wide one ({scores[0]}, ...)",
-            "say which: `form='long'` or `form='wide'`",
+            f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)",
+            "choose one: `form='long'` or `form='wide'`",
             code="column-ambiguous",
             file=table.name,
         )
@@ -450,6 +451,10 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
         from calibrant.io.log_formats import KNOWN
 
         log = f"nor is this a log that is known ({KNOWN}); "
+    if "label" in named and named["label"] is None and set(SPANS) <= set(there) and "label" not in there:
+        message = "this is a table of spans (document, start, end) without labels"
+        hint = "match them with gold spans first: `calibrant spans`, or calibrant.structures.match_spans"
+        raise InputError(message, hint, code="column-missing", file=table.name)
     roles = _class_scores(table, scores) if wide else []
     for part in PARTS:
         if part in named and not (wide and part in ("score", "class")):
@@ -464,10 +469,12 @@ def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
     kinds = {name.split("_", 1)[0] for name in names}
     if len(kinds) > 1:
         hint = "keep one kind of column"
-        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
+        raise InputError(
+            "the table has p_ and logit_ columns", hint, code="column-ambiguous", file=table.name
+        )
     if len(names) < 2:
-        hint = f"write one p_<class> column a class, two or more; the columns are {listed(table.columns)}"
-        raise InputError("no wide table", hint, code="column-missing", file=table.name)
+        hint = f"write one p_<class> column per class, two or more; the columns are {listed(table.columns)}"
+        raise InputError("this is not a wide table", hint, code="column-missing", file=table.name)
     if (unnamed := next((name for name in names if name in PREFIXES), None)) is not None:
         hint = "name the class after the underscore"
         raise InputError("the class has no name", hint, code="column", file=table.name, column=unnamed)
@@ -489,13 +496,13 @@ def threshold_of(table: Table) -> float | None:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
+        message = f"the stored threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
         raise FormatError(message, "write the table again", file=table.name)
     return value
 
 
 def has_tokens(table: Table) -> bool:
-    """Whether a table has the columns of a log of tokens, and no labels of its own."""
+    """Return True if a table has the columns of a log of tokens, and no labels."""
     there = table.columns
     return (
         {TOKEN, REFERENCE} <= set(there)

@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
 from calibrant.io.columns import Codes
+from calibrant.io.frames import FrameTable
 from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
-from calibrant.io.roles import KINDS, Block, blocks, open_table
+from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
 from calibrant.io.table_formats import FORMATS, TableFormat, written_format
 from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from calibrant.records.fields import Library
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -41,9 +44,9 @@ class ScoreTable:
     form
         ``long`` or ``wide``.
     has_classes
-        Whether rows or columns belong to classes.
+        True if rows or columns belong to classes.
     threshold
-        Scores below it were not written; None when all were.
+        Threshold below which scores were not written; None if all were.
     recalibrated
         The note of an earlier recalibration, or None.
     rows
@@ -91,9 +94,9 @@ class ScoreTable:
             Makes new scores from old ones: (n,) and the codes of classes (or None) of a long table, or
             (n, K) of a wide one.
         note
-            What the file says about the change, beside the table's own metadata; text files say nothing.
+            Note on the change for the file's metadata; text files have no metadata.
         progress
-            Called with the rows written so far.
+            Function that is called with the rows written so far.
 
         Returns
         -------
@@ -109,9 +112,57 @@ class ScoreTable:
         name = os.fspath(output)
         form = output_format(name, self.name, getattr(self._table, "files", ()))
         if form.text and self.threshold is not None:
-            message = "text cannot note that a table with a threshold was recalibrated"
+            message = "text cannot store the mark of a recalibrated table with a threshold"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         return write_batches(name, form, self._changed(change, note), progress=progress)
+
+    def frame(self, change: Change, *, note: str, library: Library) -> Any:
+        """Return the table with changed scores as a dataframe; a dataframe keeps its library and index.
+
+        Parameters
+        ----------
+        change, note
+            As in `rewrite`.
+        library
+            ``pandas``, ``polars`` or ``pyarrow``, for a file or a lazy frame.
+
+        Raises
+        ------
+        InputError
+            There are no rows, or a value is bad; or a threshold would have to be noted, which only PyArrow
+            can.
+        """
+        import narwhals as nw
+        import pyarrow as pa
+
+        eager = self._table.eager if isinstance(self._table, FrameTable) else None
+        if eager is not None and not eager.implementation.is_pyarrow():
+            return self._with_columns(eager, change)
+        library = library if eager is None else "pyarrow"
+        if library != "pyarrow" and self.threshold is not None:
+            message = f"a dataframe of {library} cannot note that a table with a threshold was recalibrated"
+            raise InputError(message, "write .parquet or .arrow (`output`)", code="threshold", file=self.name)
+        table = pa.Table.from_batches(self._changed(change, note))
+        return table if library == "pyarrow" else nw.from_arrow(table, backend=library).to_native()
+
+    def _with_columns(self, frame: Any, change: Change) -> Any:
+        """The dataframe with new columns of scores; the other columns are not looked at."""
+        import narwhals as nw
+
+        kinds = kinds_of(self._roles.values())
+        parts = [change(*self._read(block)) for block in blocks(self._table, kinds, ROWS)]
+        new = np.concatenate(parts).reshape(frame.shape[0], -1)
+        names = self._score_columns
+        columns = [
+            nw.new_series(name, np.ascontiguousarray(values), backend=frame.implementation)
+            for name, values in zip(names, new.T, strict=True)
+        ]
+        return frame.with_columns(*columns).rename({name: self._new_name(name) for name in names}).to_native()
+
+    def _new_name(self, name: str) -> str:
+        """The name of a column of scores: logits become probabilities."""
+        role = self._roles.get(name)
+        return "p_" + name.removeprefix("logit_") if role is not None and role.what == "finite" else name
 
     def _changed(self, change: Change, note: str) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(self._table.columns, KINDS["name"])
@@ -140,9 +191,7 @@ class ScoreTable:
         fields, arrays = [], []
         for field, array in zip(batch.schema, batch.columns, strict=True):
             if field.name in new:
-                role, name = self._roles.get(field.name), field.name
-                if role is not None and role.what == "finite":
-                    name = "p_" + name.removeprefix("logit_")
+                name = self._new_name(field.name)
                 fields.append(pa.field(name, pa.float64(), field.nullable, field.metadata))
                 arrays.append(pa.array(np.ascontiguousarray(new[field.name])))
             else:
@@ -185,7 +234,7 @@ def open_scores(
     [0.04, 0.81]
     """
     refusal = "an .npz archive is not rewritten"
-    hint = "write the predictions as a table: one p_<class> column a class"
+    hint = "write the predictions as a table: one p_<class> column per class"
     return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
 
 
@@ -216,7 +265,7 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     if name.endswith(".parquet") and any(
         Path(name).resolve().parent == each.resolve().parent for each in parts
     ):
-        message = "the output would be among the files that are read"
+        message = "the output would be in the folder that is read"
         raise InputError(message, "choose another folder (`output`)", code="output", file=name)
     return form
 

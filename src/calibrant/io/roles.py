@@ -33,24 +33,24 @@ ROWS = 1 << 18  # of a batch
 
 @dataclass(frozen=True)
 class Role:
-    """What a column of a table is for.
+    """Role of a column of a table.
 
     Attributes
     ----------
     part
-        What it is, which is also the parameter that names the column.
+        Name of the role, which is also the parameter that names the column.
     what
-        What it holds: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, or a ``name``.
+        Kind of values: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, or a ``name``.
     column
-        The name that was asked for; None: the column is called like the part.
+        Requested name of the column; None for the name of the part.
     needed
-        Whether a table must have the column although nobody named it.
+        True if a table must have the column even if it is not requested.
     once
-        Whether each name is in one row.
+        True if each name is in at most one row.
     gaps
-        Whether rows without a value are left out; otherwise they are errors.
+        True if rows without a value are left out; otherwise they are errors.
     how
-        What to do if the column is not there; None: name it with the parameter.
+        Hint for a missing column; None to suggest the parameter.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Role:
         return self.part if self.column is None else self.column
 
     def checked(self, column: Column, codes: Codes) -> NDArray[Any]:
-        """Return float64 numbers, bool labels, or codes of names; raise for a value that is none of them."""
+        """Return float64 numbers, bool labels, or codes of names; raise an error for an invalid value."""
         if self.what == "name":
             return column.codes(codes)
         if self.what == "label":
@@ -93,12 +93,12 @@ def open_table(
     source
         A file, ``-`` for standard input, a folder or a pattern of Parquet files, or a dataframe.
     refusal, hint
-        What is said of an archive of arrays.
+        Message and hint for an archive of arrays.
 
     Raises
     ------
     InputError
-        It is none of these, or cannot be read.
+        If it is another object, or cannot be read.
 
     Examples
     --------
@@ -151,14 +151,14 @@ def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
         first = parts.setdefault(role.name, part)
         both = {first, part}
         if first != part and not (both & GROUPS and both <= GROUPS | UNITS):
-            message = f"column {role.name!r} is taken for {first} and for {part}"
-            hint = f"name another with `{part}`"
+            message = f"column {role.name!r} is used for both {first} and {part}"
+            hint = f"name another column with `{part}`"
             raise InputError(message, hint, code="column-ambiguous", file=table.name)
     return found
 
 
 def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
-    """As what the columns of some roles are read."""
+    """Return the types as which the columns of roles are read."""
     kinds: dict[str, Kind] = {}
     for role in roles:
         kinds.setdefault(role.name, KINDS[role.what])
@@ -173,7 +173,7 @@ class Block(NamedTuple):
     first: int
 
     def column(self, name: str) -> Column:
-        """One column of the rows, which knows its place."""
+        """Return one column of the rows, with its place."""
         return Column(self.rows.column(name), self.file, name, self.first)
 
 
@@ -262,7 +262,7 @@ class FoundColumns:
         return self.placed(InputError(message, hint, code=code, row=row), part)
 
     def placed(self, error: InputError, part: str | None = None) -> InputError:
-        """Give an error of code that knew the values only its place in the file."""
+        """Add the place in the file to an error of code that only knew the values."""
         column = error.column if part is None else self.roles[part].name
         if error.row is None:
             return error.at(file=self.table.name, column=column)
@@ -278,7 +278,7 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
     source
         As in `open_table`.
     roles
-        What the columns are for.
+        Roles of the columns.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
 
 
 def read_table(table: Table, roles: Iterable[Role]) -> FoundColumns:
-    """Read whole columns of a table that is open; see `read`."""
+    """Read whole columns of an open table; see `read`."""
     found = find(table, roles)
     codes = {part: Codes() for part in found}
     parts: dict[str, list[NDArray[Any]]] = {part: [] for part in found}

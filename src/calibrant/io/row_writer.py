@@ -1,4 +1,4 @@
-"""What writers of prediction tables share: rows wait until there are many, and a file is whole or absent."""
+"""Base of writers of prediction tables: rows are buffered, and an incomplete file is removed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RowWriter(ABC):
     columns
         Type of each column; ``cluster`` is one of names.
     threshold
-        What the file says; in [0, 1).
+        Threshold stored in the file, in [0, 1).
     names
         The names of other columns of names.
 
@@ -63,7 +63,7 @@ class RowWriter(ABC):
             raise self._error(f"the threshold {threshold!r} is not in [0, 1)", "give 0 for all", "threshold")
         if threshold > 0 and not FORMATS[self._kind].notes:
             hint = "choose .parquet, .csv or .tsv, or write every score"
-            raise self._error("JSON lines cannot note a threshold", hint, "threshold")
+            raise self._error("JSON lines cannot store a table's threshold", hint, "threshold")
         self._threshold = float(threshold)
         self._held = _Held()
         self._flushed = 0
@@ -136,7 +136,7 @@ class _Held:
     clusters: dict[str, int] = field(default_factory=dict)
 
     def add(self, columns: dict[str, NDArray[Any]], cluster: Integers, names: Sequence[str]) -> None:
-        """Hold some rows."""
+        """Add rows to the buffer."""
         if not len(cluster):
             return
         first, last = int(cluster[0]), int(cluster[-1])
@@ -146,6 +146,6 @@ class _Held:
         self.rows += len(cluster)
 
     def columns(self, wanted: Iterable[str]) -> tuple[dict[str, NDArray[Any]], list[str]]:
-        """All columns, clusters as codes, and the names of the clusters."""
+        """Return all columns, clusters as codes, and the names of the clusters."""
         joined = {name: np.concatenate([part[name] for part in self.parts]) for name in wanted}
         return joined, list(self.clusters)

@@ -35,7 +35,7 @@ APART = ("kind", "cluster", "clusters", "weighted")  # fields of a tally that ar
 
 
 class _Header(Struct, frozen=True, kw_only=True):
-    """What a file says of its tally."""
+    """Header of a tally's file."""
 
     version: Version
     kind: Literal["compressed", "exact"]
@@ -55,11 +55,11 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
     Parameters
     ----------
     tally
-        What to save.
+        Tally to save.
     path
-        A name that ends in ``.parquet``; ``NAME.tally.parquet`` tells it from predictions.
+        Path that ends in ``.parquet``; ``NAME.tally.parquet`` distinguishes it from predictions.
     view
-        What the probabilities are of, for those who measure it later.
+        View of the probabilities, for later measurements.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _read(name: str) -> tuple[_Header, Any]:
 
 
 def _could_have_been_counted(tally: Tally) -> bool:
-    """Whether the rows of a tally are sums of pairs, as far as they tell."""
+    """Return True if the rows of a tally can be sums of pairs."""
     n, positives, weight, positive = tally.n, tally.positives, tally.weight, tally.weight_positives
     if not all(
         np.isfinite(getattr(tally, field.name)).all() for field in fields(tally) if field.name not in APART

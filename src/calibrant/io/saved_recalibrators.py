@@ -67,25 +67,25 @@ class SavedRecalibrator:
     method, group
         As `calibrant.verbs.fit` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
         The group is None where there are no classes, or one map takes all classes of a row at once; it is
-        ``"given"`` where groups came from no file.
+        ``"given"`` if groups were not read from a file.
     kind
-        What its scores are: ``"binary"`` (long tables without classes), ``"classes"`` (long tables with
-        classes) or ``"wide"``. It is applied to tables of the same kind only.
+        Kind of its tables: ``"binary"`` (long tables without classes), ``"classes"`` (long tables with
+        classes) or ``"wide"``. It only applies to tables of the same kind.
     classes
-        Classes it was fitted on, in order of first appearance; those of a wide table in the order of its
+        Classes of the fit, in order of first appearance; for a wide table in the order of its
         scores. Empty for ``"binary"``.
     threshold
         Scores below it took no part in the fit, and stay as they are; None when all took part.
     source, digest
-        The file it was fitted on, and the SHA-256 of its bytes; None where it was fitted on no file.
+        File of the fit, and the SHA-256 of its bytes; None if it was not fitted to a file.
     pairs
-        Pairs (rows, for a map of K classes at once) it was fitted on.
+        Number of pairs (rows, for a map of K classes at once) of the fit.
     version
-        Of calibrant.
+        Version of calibrant.
     command
-        The command line that fitted it; None where there is none.
+        Command line of the fit; None if there is none.
     notes
-        What was chosen by cross-validation, and what is odd about the maps.
+        Choices by cross-validation, and unusual maps.
     """
 
     recalibrator: Recalibrator
@@ -108,9 +108,9 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     Parameters
     ----------
     model
-        What `calibrant.verbs.fit` returns, or an estimator: a map of single scores is for
-        long tables without classes, a composition for long tables with classes, a map of K classes for wide
-        tables, whose classes are those that it was given (``classes``) or ``0`` to ``K - 1``.
+        Result of `calibrant.verbs.fit`, or an estimator: a map of single scores for long tables without
+        classes, a composition for long tables with classes, or a map of K classes for wide tables, whose
+        classes are its ``classes`` or ``0`` to ``K - 1``.
     path
         Any name; ``.json`` is usual.
 
@@ -194,7 +194,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal digits; of several files, of their names and digests.
+    """Return the SHA-256 of a file in hexadecimal; for several files, of their names and digests.
 
     Several files are those of a folder, or those that fit a pattern of Parquet files.
 
@@ -249,12 +249,12 @@ def _method(model: Recalibrator) -> str:
 
 
 def _grouping(model: Recalibrator) -> str | None:
-    """What `SavedRecalibrator.group` says of a composition (any file but for ``given``); None for a map."""
+    """Return the `SavedRecalibrator.group` of a composition (a file for ``given``); None for a map."""
     return {"shared": "shared", "per-class": "class", "per-group": "given"}.get(model.method)
 
 
 def _class_names(model: Recalibrator) -> tuple[str, ...]:
-    """Names of the classes that an estimator tells apart; those of one event are none."""
+    """Return the names of an estimator's classes; empty for one event."""
     several = _grouping(model) is not None or model.n_features_in_ > 1
     return tuple(str(name) for name in model.classes_) if several else ()
 
@@ -276,7 +276,7 @@ def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) ->
 
 
 def _fits_kind(model: SavedRecalibrator) -> bool:
-    """Whether the estimator maps scores of the kind, and goes with the classes and the group."""
+    """Return True if the estimator matches the kind, the classes and the group."""
     grouping, width = _grouping(model.recalibrator), model.recalibrator.n_features_in_
     if grouping is None:
         fits = model.kind == "binary" if width == 1 else model.kind == "wide" and width == len(model.classes)

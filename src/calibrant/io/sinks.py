@@ -1,4 +1,4 @@
-"""What takes columns of numbers and of codes of names, and writes them in one format, batch by batch."""
+"""Writers of batches of numbers and codes of names, one class per format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sink(Protocol):
         """Write rows; a column of names has codes here, and the names apart."""
 
     def close(self) -> None:
-        """Write what stands at the end."""
+        """Write the end of the file."""
 
 
 class ArrowSink:
@@ -66,7 +66,7 @@ class ArrowSink:
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
     def close(self) -> None:
-        """Write what stands at the end."""
+        """Write the end of the file."""
         self._writer.close()
 
 
@@ -123,7 +123,7 @@ class TextSink:
         self._file.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
 
     def close(self) -> None:
-        """Nothing stands at the end."""
+        """Do nothing, because the format has no end."""
 
 
 def _csv_field(name: str) -> str:
@@ -144,7 +144,7 @@ class BatchSink(Protocol):
 
 
 def parquet_batches(file: IO[bytes], schema: pa.Schema) -> Any:
-    """Parquet, a row group a batch."""
+    """Return a writer of Parquet, with one row group per batch."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -154,7 +154,7 @@ def parquet_batches(file: IO[bytes], schema: pa.Schema) -> Any:
 
 
 def arrow_batches(file: IO[bytes], schema: pa.Schema) -> Any:
-    """Arrow IPC, in the form of a stream."""
+    """Return a writer of Arrow IPC streams."""
     import pyarrow as pa
 
     return pa.ipc.new_stream(file, schema)
@@ -169,7 +169,7 @@ class TextBatches:
 
         if tabbed and (odd := [name for name in schema.names if any(mark in name for mark in "\t\n\r")]):
             hint = "choose another format: tab-separated text has no quotes"
-            raise InputError(f"the column {odd[0]!r} holds a tab or a line end", hint, code="column")
+            raise InputError(f"the column {odd[0]!r} contains a tab or a line end", hint, code="column")
         header = io.StringIO()
         if tabbed:
             header.write("\t".join(schema.names) + "\n")
@@ -210,4 +210,4 @@ class JsonBatches:
             self._file.write(json.dumps(known, ensure_ascii=False, default=str).encode() + b"\n")
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, because nothing is buffered."""

@@ -25,9 +25,9 @@ class SliceColumn:
     Parameters
     ----------
     name
-        Of the column.
+        Name of the column.
     bands
-        Cut its numbers into so many bands of about equally many rows; None: each value is a slice.
+        Number of bands of numbers, with about the same number of rows; None: each value is a slice.
     """
 
     def __init__(self, name: str, bands: int | None = None) -> None:
@@ -44,7 +44,7 @@ class SliceColumn:
         return "name" if self.bands is None else "number"
 
     def codes(self, column: Column) -> Integers:
-        """Codes of the values of a batch; 0 is a missing one."""
+        """Return codes of the values of a batch; 0 is a missing value."""
         valid = _valid(column)
         code = np.zeros(len(valid), np.int64)
         if self.bands is None:
@@ -57,13 +57,13 @@ class SliceColumn:
         return code
 
     def keys(self) -> list[str | None]:
-        """What each code stands for."""
+        """Return the key of each code."""
         if self.bands is not None:
             return [None, *self._names]
         return [None, *(class_name(value) for value in self._codes.names)]
 
     def cut(self, columns: Iterable[Column]) -> None:
-        """Find the bands: quantiles of all numbers, equal ones in one band."""
+        """Compute the bands by quantiles of all numbers; equal numbers share a band."""
         assert self.bands is not None
         for column in columns:
             self._counts.add(_numbers(column, _valid(column)))
@@ -95,7 +95,7 @@ class _Counts:
         self._bits = 0
 
     def rounded(self, numbers: Floats) -> Floats:
-        """Numbers with as many digits as are kept."""
+        """Return numbers with the digits that are kept."""
         if not self._bits:
             return numbers
         return ((numbers.view(np.int64) >> self._bits) << self._bits).view(np.float64)
@@ -160,13 +160,13 @@ class JointCodes:
         return len(self._codes)
 
     def of(self, first: Integers, second: Integers) -> Integers:
-        """Codes of the pairs of a batch; both parts are below 2^31."""
+        """Return codes of the pairs of a batch; both parts are below 2^31."""
         import pyarrow as pa
 
         return self._codes.of(pa.array((first << 32) | second))
 
     def parts(self) -> tuple[Integers, Integers]:
-        """What each code stands for."""
+        """Return the two codes of each joint code."""
         both = np.array(self._codes.names, np.int64)
         return both >> 32, both & ((1 << 32) - 1)
 
@@ -179,7 +179,7 @@ class Slices:
         self._joint = tuple(JointCodes() for _ in columns[1:])
 
     def codes(self, columns: Sequence[Column]) -> Integers:
-        """Codes of the slices of the rows of a batch."""
+        """Return codes of the slices of the rows of a batch."""
         code, *others = (own.codes(column) for own, column in zip(self.columns, columns, strict=True))
         for joint, other in zip(self._joint, others, strict=True):
             code = joint.of(code, other)
@@ -191,7 +191,7 @@ class Slices:
         return code
 
     def keys(self) -> list[Keys]:
-        """What each code stands for."""
+        """Return the key of each code."""
         first, *others = (own.keys() for own in self.columns)
         found: list[Keys] = [(key,) for key in first]
         for joint, keys in zip(self._joint, others, strict=True):

@@ -25,7 +25,7 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
     Parameters
     ----------
     predictions
-        A table that is open.
+        Open table.
     by
         Names of columns; ``NAME:4`` cuts the numbers of a column into four bands.
 
@@ -47,7 +47,7 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
 def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys, Tally] | None:
     """Tally the slices of a lazy frame inside its engine; None where its rows have to come here.
 
-    That is so for frames with classes and for bands, and for what is no lazy frame.
+    This applies to frames with classes, to bands, and to sources that are not lazy frames.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys,
 
 
 def _reader(predictions: Predictions) -> TableReader:
-    """What reads a table with named columns, or raise."""
+    """Return the reader of a table with named columns, or raise an error."""
     if predictions.table_reader is None:
         message, hint = "there are no columns to slice by", "slice a table that has them"
         raise InputError(message, hint, code="column-missing", file=predictions.name)
@@ -100,8 +100,8 @@ def _slice_column(reader: TableReader, asked: str) -> SliceColumn:
         name, bands = banded[1], int(banded[2])
     one_column(table.name, table.columns, name)
     if (meaning := reader.meaning_of(name)) is not None:
-        message = f"the column is {meaning}, which makes no slices"
-        hint = "calibrant measure shows the error by score; slice by what is known of an item beforehand"
+        message = f"the column is {meaning} and cannot define slices"
+        hint = "slice by a property of the items; calibrant measure shows the error by score"
         raise InputError(message, hint, code="column", file=table.name, column=name)
     if bands is not None and not 2 <= bands <= MOST_BANDS:
         hint = f"give a number from 2 to {MOST_BANDS:,}"

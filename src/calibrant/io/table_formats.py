@@ -38,13 +38,13 @@ class TableFormat:
         Makes what writes scores with the codes of names, for a file, its columns and a threshold; None where
         the format is not written, and so below.
     batches
-        Makes what writes record batches of any columns, for a file and a schema.
+        Function that returns a writer of record batches for a file and a schema.
     starts, ends
-        What the bytes of a file begin with (one of them) and end with, if that is fixed.
+        Bytes at the beginning (one of them) and at the end of a file, if they are fixed.
     text
-        Whether it is text, which may be packed by gzip.
+        True for text, which may be compressed by gzip.
     notes
-        Whether it can say that scores below a threshold were left out.
+        True if the format can store that scores below a threshold were left out.
     """
 
     title: str
@@ -64,7 +64,7 @@ class TableFormat:
 
 
 def _sink(name: str, **more: Any) -> Callable[..., Any]:
-    """What makes a sink of `calibrant.io.sinks`, which only what writes loads."""
+    """Return a function that makes a sink of `calibrant.io.sinks`, which is imported late."""
 
     def make(*given: Any) -> Any:
         from calibrant.io import sinks
@@ -114,12 +114,12 @@ WRITTEN = sorted((name for name, form in FORMATS.items() if form.sink), key=lamb
 
 
 def title_of(found: str) -> str:
-    """What messages call that which `looks_like` found."""
+    """Return the display name of the format that `looks_like` returned."""
     return FORMATS[found].title if found in FORMATS else OTHERS[found]
 
 
 def written_format(name: str, *, stdout: bool = True) -> str:
-    """The format that the name of an output asks for; CSV for standard output.
+    """Return the format by the name of an output; CSV for standard output.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def written_format(name: str, *, stdout: bool = True) -> str:
     if kind in (TEXT if packed else WRITTEN):
         return kind
     hint = f"end it in {', '.join(f'.{each}' for each in WRITTEN)}; .gz goes with text"
-    raise InputError("the name says no kind of table that can be written", hint, code="file-kind", file=name)
+    raise InputError("the name has no ending of a table format", hint, code="file-kind", file=name)
 
 
 def _ending(name: str) -> tuple[str, bool]:
@@ -143,7 +143,7 @@ def _ending(name: str) -> tuple[str, bool]:
 
 
 def locate(path: str | os.PathLike[str]) -> Origin:
-    """Find the format of ``path`` by its ending, and check that the content agrees.
+    """Return the format of ``path`` by its ending, and check that the content agrees.
 
     ``-`` is standard input, whose format is taken from its content.
 
@@ -222,7 +222,7 @@ def _stdin(data: bytes) -> Origin:
         kind = "tsv" if b"\t" in first_line else "csv"
     if kind not in FORMATS:
         raise FormatError(
-            "neither a table nor an archive", "pipe CSV, TSV, JSON lines or Parquet", file="stdin"
+            "this is neither a table nor an archive", "pipe CSV, TSV, JSON lines or Parquet", file="stdin"
         )
     return Origin("stdin", None, data, kind, packed)
 

@@ -240,8 +240,8 @@ class CsvTable:
             if found:
                 row, expected, got = (int(group) for group in found.groups())
                 raise InputError(
-                    f"{got} fields where the header has {expected}",
-                    "quote fields that hold the delimiter, or write the file again",
+                    f"{got} fields, and the header has {expected}",
+                    "quote fields that contain the delimiter, or write the file again",
                     code="file-row",
                     file=self.name,
                     row=row - 1 - self._skip,
@@ -250,7 +250,7 @@ class CsvTable:
 
 
 class JsonTable:
-    """JSON lines: an object a line; columns and their types are those of the first lines."""
+    """JSON lines, one object per line; the first lines determine columns and their types."""
 
     first_row = 1
 
@@ -270,11 +270,11 @@ class JsonTable:
                 break
         if not self._types:
             message = "the file is empty: it has no object with columns"
-            raise InputError(message, "write one object a line", code="empty", file=self.name)
+            raise InputError(message, "write one object per line", code="empty", file=self.name)
         self.columns = tuple(self._types)
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        """Every object, slowly; a line that is none raises an error that names it."""
+        """Yield every object, slowly; an error names a line that is not an object."""
         with self._origin.open() as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig")
             lines = (line for line in iter(lambda: text.readline(LONGEST + 1), "") if line.strip())
@@ -287,10 +287,10 @@ class JsonTable:
                     record = None
                 if not isinstance(record, dict):
                     message = f"not a JSON object: {line.strip()[:60]!r}"
-                    hint = "write one object a line"
+                    hint = "write one object per line"
                     raise FormatError(message, hint, code="file-row", file=self.name, row=row)
                 if "\\ud" in line.lower() and not is_unicode(json.dumps(record, ensure_ascii=False)):
-                    message = "a name or a text has half of a character (a lone surrogate)"
+                    message = "a name or a text has an incomplete character (a lone surrogate)"
                     raise FormatError(message, "correct it", code="file-row", file=self.name, row=row)
                 yield record
 
@@ -339,10 +339,8 @@ class JsonTable:
                 if type(value) is not first and not (
                     kind == "label" and {type(value), first} <= {int, float}
                 ):
-                    message = (
-                        f"{shown(value)} is not of the same type as in the rows before ({first.__name__})"
-                    )
-                    hint = "write one type a column"
+                    message = f"{shown(value)} has another type than the rows before ({first.__name__})"
+                    hint = "write one type per column"
                     raise InputError(
                         message, hint, code="column-type", file=self.name, row=row, column=column
                     )
@@ -364,7 +362,7 @@ def _whole_lines(stream: Any, name: str) -> Iterator[bytes]:
 def _raise_first_non_number(
     values: list[Any], name: str, first: int, column: str, *, decimal: str | None
 ) -> None:
-    """Raise for what is no number; texts are none unless there is a sign of decimals."""
+    """Raise an error for a value that is not a number; a text is a number only with a decimal sign."""
     for row, value in enumerate(values, first):
         if value is None:
             continue
@@ -417,8 +415,13 @@ def one_column(
     """
     found = list(columns).count(name)
     if found > 1:
-        raise InputError("the name is used twice", "rename one", code="column", file=file, column=name)
+        raise InputError("two columns have this name", "rename one", code="column", file=file, column=name)
     if not found:
+        numbers = [each for each in columns if NUMBER.fullmatch(each.strip())]
+        if numbers and len(numbers) == len(columns):
+            message = f"there is no line of column names: the first line is {listed(columns)}"
+            hint = f"write a line of names above it, with {name!r} for the column that is meant"
+            raise InputError(message, hint, code="column-missing", file=file)
         near = closest(name, [each for each in columns if each not in others])
         hint = "; ".join(filter(None, [how, f"the columns are {listed(columns)}" if columns else ""]))
         hint = hint if near is None else f"did you mean {near!r}? {hint[:1].upper()}{hint[1:]}"
@@ -427,7 +430,7 @@ def one_column(
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """List names, those with spaces at an end in quotes, and only the first of many.
+    """Return a list of names as text, with quotes around spaces at an end, and only the first of many.
 
     Examples
     --------

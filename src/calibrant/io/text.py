@@ -23,7 +23,7 @@ HEAD = 4096  # bytes by which a text is told from something else
 def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     r"""Read the lines of a text, without their ends; return the name that errors give it, and them.
 
-    What gzip has packed is unpacked, whatever the name; ``-`` is standard input.
+    Content compressed by gzip is unpacked for any name; ``-`` is standard input.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
 
 @contextmanager
 def open_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, Iterator[str]]]:
-    r"""As `read_lines`, one line after another, for files that need not fit into memory.
+    r"""Yield lines as `read_lines`, for files that may be larger than memory.
 
-    What is wrong inside the file is raised where it is come to.
+    Errors inside the file are raised when they are reached.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _check_line_ends(name: str, lines: list[str], first: int = 1) -> None:
     """Raise where a carriage return is no part of a line's end: each may have been meant as one."""
     for number, line in enumerate(lines, first):
         if "\r" in line:
-            message, hint = "a carriage return stands inside the line", "save it with line ends LF or CRLF"
+            message, hint = "a carriage return is inside the line", "save it with line ends LF or CRLF"
             raise FormatError(message, hint, code="file-broken", file=name, line=number)
 
 
@@ -138,7 +138,7 @@ def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:
 def _check_head(name: str, head: bytes) -> None:
     if b"\x00" in head or looks_like(head[:512]) == "parquet":
         found = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
-        raise FormatError(f"this is no text but {found}", "give a text", code="file-mislabelled", file=name)
+        raise FormatError(f"this is {found}, not text", "give a text", code="file-mislabelled", file=name)
 
 
 def _empty(name: str) -> InputError:

@@ -29,8 +29,8 @@ class PredictionWriter(RowWriter):
 
     The columns are ``score``, ``label`` (1 if the row's tag is the gold tag), ``class`` (the tag),
     ``cluster``, ``token`` (the token's number in its sentence, from 1) and ``item`` (its number in the
-    table, from 1: the rows of an item are the scores of one token). Rows stand in the order of tokens,
-    then of ``classes``, so that the tables of two models with the same tags are paired row by row.
+    table, from 1: the rows of an item are the scores of one token). Rows are in the order of tokens,
+    then of ``classes``, so the tables of two models with the same tags are paired row by row.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class PredictionWriter(RowWriter):
     classes
         The K tags, different and not empty.
     threshold
-        Scores below it are left out, and the file says so; in [0, 1). JSON lines cannot say so: 0 only.
+        Threshold in [0, 1) below which scores are left out, which is stored in the file; 0 for JSON lines.
 
     Raises
     ------
@@ -83,9 +83,9 @@ class PredictionWriter(RowWriter):
         gold
             (N,) positions of the gold tags among the classes; -1 for a tag that is not among them.
         lengths
-            (S,) tokens a sentence, at least 1, adding up to N.
+            (S,) numbers of tokens per sentence, at least 1, with sum N.
         clusters
-            The S clusters that the sentences belong to.
+            (S,) clusters of the sentences.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class PredictionWriter(RowWriter):
         codes, sizes = np.asarray(gold), np.asarray(lengths)
         width = len(self._classes)
         if matrix.ndim != 2 or matrix.shape[1] != width:
-            hint = f"pass (N, {width}), one column a class"
+            hint = f"pass (N, {width}), one column per class"
             raise self._error(f"scores have shape {matrix.shape}", hint, "shape")
         for array, what in ((codes, "gold"), (sizes, "lengths")):
             if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -156,7 +156,7 @@ class PredictionWriter(RowWriter):
             raise self._error("a sentence has no token", "leave it out", "length")
         wrong = np.flatnonzero((codes < -1) | (codes >= width))
         if len(wrong):
-            message = f"the gold tag {codes[wrong[0]]} of token {wrong[0]} is no position of a class"
+            message = f"the gold tag {codes[wrong[0]]} of token {wrong[0]} is not the position of a class"
             raise self._error(message, f"pass 0 to {width - 1}, or -1", "class-unknown")
         good = (matrix >= 0) & (matrix <= 1 + ROUNDING)
         if not good.all():

@@ -21,6 +21,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.grid import grid, rows_of
 from calibrant.metrics.selection import Chunks, CutSums, UncheckedValuesError, select
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
+from calibrant.records.words import counted
 from calibrant.results.bins import SUMS, Bins
 
 Floats = NDArray[np.float64]
@@ -155,7 +156,7 @@ def display(source: Source, *, threads: int | None = None) -> Bins:
 
 
 def display_cuts(source: Source) -> Cuts:
-    """Ranks at which `display` cuts.
+    """Return the ranks at which `display` cuts.
 
     Examples
     --------
@@ -199,7 +200,7 @@ def _mass_on_grid(source: Source) -> Floats:
 
 
 def adaptive_ranks(n: int, *, size: int | None = None, n_bins: int | None = None) -> Integers:
-    """Ranks before which `adaptive` cuts n pairs, without 0 and n.
+    """Return the ranks before which `adaptive` cuts n pairs, without 0 and n.
 
     Examples
     --------
@@ -209,18 +210,20 @@ def adaptive_ranks(n: int, *, size: int | None = None, n_bins: int | None = None
     []
     """
     if (size is None) == (n_bins is None):
-        raise InputError("give either size or n_bins", "size=5000 is the papers' choice", code="parameter")
+        raise InputError(
+            "size and n_bins exclude each other", "give one; the papers use size=5000", code="parameter"
+        )
     if size is not None:
         return np.arange(1, max(1, n // positive_integer(size, "size")), dtype=np.int64) * size
     asked = positive_integer(n_bins if n_bins is not None else 1, "n_bins")
     if asked > n:
-        message = f"there are {n:,} pairs for {asked:,} bins"
+        message = f"{counted(asked, 'bin')} cannot be made of {counted(n, 'pair')}"
         raise InputError(message, "ask for fewer bins, or give more pairs", code="parameter")
     return np.arange(1, asked, dtype=np.int64) * n // asked
 
 
 def default_bin_size(n: int) -> int:
-    """Pairs per bin in the papers: min(5000, max(200, n // 20)), one bin under 200 pairs.
+    """Return the papers' pairs per bin: min(5000, max(200, n // 20)), one bin under 200 pairs.
 
     200 is their floor, 5,000 their choice. Figures and plug-in errors have smaller bins (`display`).
 
@@ -254,7 +257,7 @@ def uniform(source: Source, n_bins: int = 15, *, threads: int | None = None) -> 
 
 
 def at_edges(source: Source, edges: Sequence[float] | Floats, *, threads: int | None = None) -> Bins:
-    """Cut at scores of one's own: bins (edges[i], edges[i + 1]], the first with its low edge.
+    """Return bins with given edges: (edges[i], edges[i + 1]], the first including its low edge.
 
     Raises
     ------
@@ -284,7 +287,7 @@ def at_edges(source: Source, edges: Sequence[float] | Floats, *, threads: int | 
 
 
 def isotonic(source: Source, *, threads: int | None = None) -> Bins:
-    """Pool adjacent violators: the blocks on which the isotonic regression of y on q is constant.
+    """Return the blocks on which the isotonic regression of y on q is constant.
 
     A block's `frequency` is the recalibrated probability of CORP reliability diagrams.
 
@@ -320,7 +323,7 @@ def adaptive_bins(
     sample_weight: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Bins:
-    """Bins of equal mass from labels and scores; see `adaptive`.
+    """Return bins of equal mass from labels and scores; see `adaptive`.
 
     Examples
     --------
@@ -339,7 +342,7 @@ def adaptive_bins(
 def uniform_bins(
     y_true: ArrayLike, y_prob: ArrayLike, *, n_bins: int = 15, sample_weight: ArrayLike | None = None
 ) -> Bins:
-    """Bins of equal width from labels and scores; see `uniform`.
+    """Return bins of equal width from labels and scores; see `uniform`.
 
     Examples
     --------
@@ -350,7 +353,7 @@ def uniform_bins(
 
 
 def isotonic_bins(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Bins:
-    """Isotonic (CORP) blocks from labels and scores; see `isotonic`.
+    """Return isotonic (CORP) blocks from labels and scores; see `isotonic`.
 
     Examples
     --------

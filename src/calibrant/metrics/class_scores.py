@@ -1,4 +1,4 @@
-"""Scores of many classes above a threshold, and their error: of each class, or of all on one set of bins."""
+"""Scores of many classes above a threshold, and their error, per class or for all on one set of bins."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Strata(Residuals):
         return self.stratum
 
     def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> Strata:
-        """The same pairs in wider bins."""
+        """Return the same pairs in wider bins."""
         wider = super().joined(group, cells=cells)
         assert isinstance(wider, Strata)
         first = np.flatnonzero(np.concatenate([[True], np.diff(group) > 0]))
@@ -52,7 +52,7 @@ class Strata(Residuals):
 
 
 def stratified(tables: Sequence[Residuals], units: Sequence[Integers], clusters: int) -> Strata:
-    """One table of the residuals of several classes, each with the same total weight.
+    """Return one table of the residuals of several classes, each with the same total weight.
 
     The debiased squared error of the result is the mean of those of the classes.
 
@@ -144,32 +144,32 @@ class ClassScores:
     threshold: float
 
     def of(self, kept: NDArray[np.bool_]) -> ClassScores:
-        """Those of some classes (flags by class), which may be none."""
+        """Return the scores of selected classes (flags by class), which may be empty."""
         rows = np.flatnonzero(kept[self.code])
         return replace(
             self, pairs=_part(self.pairs, rows), code=self.code[rows], dropped=np.where(kept, self.dropped, 0)
         )
 
     def rows_by_class(self) -> list[Integers]:
-        """The rows of each class that has any."""
+        """Yield the rows of each class that has rows."""
         order = np.argsort(self.code, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(self.code[order])) + 1)
 
     def with_at_least(self, least: int) -> tuple[ClassScores, int]:
-        """Those of classes with so many scores, and how many classes have fewer."""
+        """Return the scores of classes with at least a number of scores, and the number of other classes."""
         sizes = np.bincount(self.code, minlength=len(self.names))
         enough = sizes >= least
         left_out = int(((sizes > 0) & ~enough).sum())
         return (self.of(enough) if left_out else self), left_out
 
     def by_group(self, groups: Groups) -> dict[str, ClassScores]:
-        """Those of each group of classes."""
+        """Return the scores of each group of classes."""
         home = group_of_names(self.names, groups)
         return {name: self.of(home == index) for index, name in enumerate(named_groups(groups))}
 
 
 def _part(source: Pairs, rows: Integers) -> Pairs:
-    """Some of the pairs; clusters that lose all of theirs are gone."""
+    """Return selected pairs; clusters without pairs are dropped."""
     cluster, count = None, 0
     if source.cluster is not None and len(rows):
         cluster, found = _checks.cluster_codes(source.cluster[rows])
@@ -209,7 +209,7 @@ class Arguments:
 
 
 class Subject(NamedTuple):
-    """What one error is of: each class (MCE), all scores (SMCE), or a group's (GMCE)."""
+    """Subject of an error: each class (MCE), all scores (SMCE), or a group (GMCE)."""
 
     measure: str
     group: str | None
@@ -217,7 +217,7 @@ class Subject(NamedTuple):
     left_out: int = 0
 
     def squares(self, n_bins: int) -> tuple[float, float]:
-        """Plug-in error, and the debiased squared error; NaN where one is undefined."""
+        """Return the plug-in error and the debiased squared error; NaN if undefined."""
         if not len(self.scores.code):
             return math.nan, math.nan
         table = residuals_of(self.scores, self.measure)
@@ -229,7 +229,7 @@ class Subject(NamedTuple):
 def subjects(
     scores: ClassScores, groups: Groups, min_scores: int, *, class_mean: bool = True
 ) -> list[Subject]:
-    """MCE if asked for, SMCE, and GMCE of each group if there are groups."""
+    """Return MCE if requested, SMCE, and GMCE of each group if there are groups."""
     found = [Subject("smce", None, scores)]
     if class_mean:
         large, left_out = scores.with_at_least(min_scores)
@@ -258,7 +258,7 @@ class Recipe:
 def residuals_of(
     scores: ClassScores, measure: str, *, units: bool = False, other: ClassScores | None = None
 ) -> Residuals:
-    """Residuals of all scores, or of each class with the same weight.
+    """Return residuals of all scores, or of each class with the same weight.
 
     ``units``: each pair is a cluster. ``other``: scores of another model on the same items; bins then end at
     the same ranks as that model's.

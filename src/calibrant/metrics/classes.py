@@ -93,7 +93,9 @@ def named_groups(groups: Any) -> dict[str, tuple[str, ...]]:
         for tag in found[name]:
             if tag in home:
                 where = f"twice in group {name}" if home[tag] == name else f"in groups {home[tag]} and {name}"
-                raise InputError(f"the tag {tag!r} is {where}", "put a tag into one group", code="parameter")
+                raise InputError(
+                    f"the tag {tag!r} is {where}", "put each tag into one group", code="parameter"
+                )
             home[tag] = name
     if not found:
         raise InputError("there are no groups", _GROUPS_HINT, code="parameter")
@@ -106,8 +108,8 @@ _GROUPS_HINT = "pass lists of tags, such as by_frequency makes, or a mapping fro
 def group_of_names(names: Sequence[str], groups: Groups) -> Integers:
     """Return the index of each name's group.
 
-    Of a list of groups the last one takes the tags that are in none, as unseen tags are the rarest; a
-    mapping has to name every tag.
+    In a list of groups, the last group includes the tags that are in no group, because unseen tags are the
+    rarest. A mapping must contain every tag.
 
     Raises
     ------

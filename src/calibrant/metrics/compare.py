@@ -88,7 +88,7 @@ def error_difference(
     bin_size: int | None = None,
     seed: Seed = 0,
 ) -> ErrorDifference:
-    """Difference of two models' calibration errors on the same items, first minus second.
+    """Return the difference of two models' calibration errors on the same items, first minus second.
 
     The interval is for the difference of *squared* errors: that of the debiased estimates, plus and minus
     z times a standard error from leaving out one cluster at a time, both models at once. (The
@@ -144,7 +144,7 @@ def error_difference(
 def difference_of(
     tables: Sequence[Residuals], alone: Sequence[Residuals], level: float, seed: Seed = 0
 ) -> ErrorDifference:
-    """Difference of two models from residuals that are summed already.
+    """Return the difference of two models from summed residuals.
 
     ``tables`` have clusters or items (`by_item`) as units, and bins that end at the same ranks
     (`common_edges`); they give the difference. ``alone`` are those of each model's own interval; they give
@@ -201,7 +201,7 @@ def check_same_items(first: Pairs, second: Pairs) -> None:
 
 
 def common_edges(first: Pairs, second: Pairs) -> Floats:
-    """Edges of the first model's sections, together with those at the ranks where the second model's end.
+    """Return the edges of the first model's sections and those at the ranks of the second model's.
 
     Where one model's scores are an increasing function of the other's, as after recalibration, both then have
     the same bins, and their noise cancels in the difference.
@@ -214,7 +214,7 @@ def common_edges(first: Pairs, second: Pairs) -> Floats:
 
 
 def by_item(source: Pairs) -> Pairs:
-    """Without clusters each item is its own, so that both models' residuals can be matched."""
+    """Return pairs with one cluster per item if there are no clusters, to match both models' residuals."""
     if source.cluster is not None:
         return source
     return replace(source, cluster=np.arange(len(source)), cluster_count=len(source))
@@ -244,7 +244,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
 
 
 def without_each(table: Residuals) -> Floats:
-    """Debiased squared errors (clusters,) without each cluster in turn."""
+    """Return debiased squared errors (clusters,) without each cluster in turn."""
     cells = table.cells
     assert cells is not None
     estimate = np.empty(len(cells.start) - 1)
@@ -283,7 +283,7 @@ def _with_roots(record: ErrorDifference, squares: _Range, errors: list[ErrorInte
         else _Range(0.0, 1.0)
         for error in errors
     )
-    # r1 - r2 = (r1^2 - r2^2) / (r1 + r2), and lies between the differences of the limits.
+    # r1 - r2 = (r1^2 - r2^2) / (r1 + r2), which is between the differences of the limits.
     least, most = first.low + second.low, first.high + second.high
     quotients = _Range(
         _quotient(squares.low, most if squares.low > 0 else least),

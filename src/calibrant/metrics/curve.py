@@ -62,7 +62,7 @@ class _Windows(NamedTuple):
 
     @property
     def determinant(self) -> Floats:
-        """Of the weighted least squares; NaN where no pair is."""
+        """Return the determinant of the weighted least squares; NaN without pairs."""
         found: Floats = self.weight * self.second - self.first**2
         return np.where((self.weight > 0) & (found > 0), found, np.nan)
 
@@ -76,7 +76,7 @@ class _Windows(NamedTuple):
 def smooth_curve_of(
     source: Source, *, level: float = 0.95, resamples: int = 500, seed: Seed = None
 ) -> SmoothCurve:
-    """Smooth calibration curve of pairs or of a tally (by cluster where it has clusters).
+    """Return the smooth calibration curve of pairs or of a tally (by cluster if it has clusters).
 
     See `smooth_curve`.
 
@@ -263,7 +263,7 @@ def smooth_curve(
     resamples: int = 500,
     seed: Seed = None,
 ) -> SmoothCurve:
-    """Observed frequency as a smooth function of the score, with a pointwise band.
+    """Return the observed frequency as a smooth function of the score, with a pointwise band.
 
     On the diagonal the model is calibrated, above it underconfident, below it overconfident. The band is
     made by resampling at the curve's own bandwidth, and is never narrower than Wilson's interval: it holds

@@ -20,7 +20,7 @@ from calibrant.results import Bins
 
 
 def debiased_squared_error_of(source: Pairs | Tally | Bins, *, bin_size: int | None = None) -> float:
-    """Debiased squared calibration error of pairs, a tally or bins; see `debiased_squared_error`.
+    """Return the debiased squared error of pairs, a tally or bins; see `debiased_squared_error`.
 
     Bins that share a tie between them should not be passed: the shared parts are the same data.
 
@@ -39,7 +39,7 @@ def debiased_squared_error_of(source: Pairs | Tally | Bins, *, bin_size: int | N
     table = residuals(source, bin_size)
     if not (table.denominator > 0).all():
         raise InputError(
-            "no bin holds pairs of two clusters", "pass more pairs or clusters", code="undefined"
+            "no bin contains pairs of two clusters", "pass more pairs or clusters", code="undefined"
         )
     return estimate_of(table)
 
@@ -52,7 +52,7 @@ def debiased_squared_error(
     clusters: ArrayLike | None = None,
     bin_size: int | None = None,
 ) -> float:
-    """Unbiased estimate of the squared calibration error, E[(q - p_q)^2]; can be negative.
+    """Return an unbiased estimate of the squared calibration error, E[(q - p_q)^2]; it can be negative.
 
     The mean product of two residuals ``(y_i - q_i)(y_j - q_j)`` over pairs i, j of one bin that come from
     different clusters, averaged over bins by weight. A perfectly calibrated model gets 0 on average, so
@@ -71,7 +71,7 @@ def debiased_squared_error(
         they would add the clusters' own correlation to the error.
     bin_size
         Pairs per bin; None takes n^(1/3), at least 20, and more where that would make over 10^4 bins.
-        Ties stay in one bin.
+        Ties stay in one bin. A size above n is that of all pairs.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def debiased_squared_error(
 
 
 def kumar_debiased_squared_error_of(bins: Bins) -> float:
-    """Debiased squared error of Kumar, Liang & Ma of bins; see `kumar_debiased_squared_error`.
+    """Return Kumar, Liang & Ma's debiased squared error of bins; see `kumar_debiased_squared_error`.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def kumar_debiased_squared_error_of(bins: Bins) -> float:
     frequency = bins.frequency
     spare = bins.weight**2 - bins.weight2
     if not (spare > 0).all():
-        raise InputError("a bin holds a single pair", "pass bins of at least two pairs", code="undefined")
+        raise InputError("a bin contains a single pair", "pass bins of at least two pairs", code="undefined")
     noise = frequency * (1 - frequency) * bins.weight2 / spare
     return float(np.sum(bins.share * (bins.residual**2 - noise)))
 
@@ -121,7 +121,7 @@ def kumar_debiased_squared_error(
     sample_weight: ArrayLike | None = None,
     bin_size: int | None = None,
 ) -> float:
-    """Debiased squared error as Kumar, Liang & Ma define it, on adaptive bins that keep ties whole.
+    """Return Kumar, Liang & Ma's debiased squared error, on adaptive bins that keep ties whole.
 
     Per bin ``(p_hat - q_hat)^2 - p_hat (1 - p_hat) / (n - 1)``, averaged by weight (weights enter
     through their effective number). It takes the bin's scores as one score: made for recalibrated outputs

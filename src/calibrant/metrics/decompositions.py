@@ -1,4 +1,4 @@
-"""Proper scores taken apart into calibration and refinement, exactly: what binning leaves over is reported.
+"""Exact decompositions of proper scores: calibration, refinement, and the part that binning leaves.
 
 Over bins: the Brier score (Eq. 1 of Nguyen & O'Connor; Murphy's three terms with Stephenson's two;
 bias-corrected after Ferro & Fricker), the log loss (Broecker 2009) and any strictly proper score
@@ -32,7 +32,7 @@ INFINITE_TERM = "a term is infinite under these g1, g2"
 
 
 def brier_decomposition(bins: Bins) -> BrierDecomposition:
-    """Take the Brier score of the bins' pairs apart: calibration, refinement, and what binning leaves.
+    """Decompose the Brier score of the bins' pairs into calibration, refinement and a remainder.
 
     ``brier = plug_in_squared_error + refinement + remainder``; with Murphy's terms
     ``brier = reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance``.
@@ -105,7 +105,7 @@ def _corrections(bins: Bins, base_rate: float) -> tuple[float, float] | None:
 
 
 def log_decomposition(source: Source, bins: Bins) -> LogDecomposition:
-    """Take the log loss apart into Kullback-Leibler calibration, entropy refinement and what is left over.
+    """Decompose the log loss into Kullback-Leibler calibration, entropy refinement and a remainder.
 
     ``log_loss = calibration + refinement + remainder`` and ``refinement = uncertainty - resolution``.
 
@@ -173,9 +173,9 @@ def _divergence(p: Floats, q: Floats) -> Floats:
 
 
 def brier_rule() -> tuple[Rule, Rule]:
-    """g1, g2 of the Brier score as a reward: -(x - 1)^2 and -x^2.
+    """Return g1, g2 of the Brier score as a reward: -(x - 1)^2 and -x^2.
 
-    The thesis prints both without the minus sign, which makes a loss of what it asks to be maximised.
+    The thesis prints both without the minus sign, which turns a score to maximize into a loss.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def brier_rule() -> tuple[Rule, Rule]:
 
 
 def log_rule() -> tuple[Rule, Rule]:
-    """g1, g2 of the log score as a reward: log x and log(1 - x).
+    """Return g1, g2 of the log score as a reward: log x and log(1 - x).
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _log(x: Floats) -> Floats:
 
 
 def check_proper(g1: Rule, g2: Rule) -> None:
-    """Refuse a pair of functions that is not strictly proper.
+    """Raise an error if a pair of functions is not a strictly proper score.
 
     Monotone g1 and g2 are not enough. Strictly proper means that ``p g1(x) + (1 - p) g2(x)`` is largest
     at ``x = p`` and nowhere else; then ``p g1'(p) + (1 - p) g2'(p) = 0``. Both are checked on a grid of
@@ -255,7 +255,7 @@ def check_proper(g1: Rule, g2: Rule) -> None:
 
 
 def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -> ProperScoreDecomposition:
-    """Take any strictly proper score apart over bins: S = S1 (calibration) + S2 (sharpness) + remainder.
+    """Decompose a strictly proper score over bins: S = S1 (calibration) + S2 (sharpness) + remainder.
 
     Rewards: higher is better; ``calibration`` is 0 for calibrated bins and negative otherwise.
 
@@ -276,7 +276,7 @@ def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -
 
     References
     ----------
-    K. Nguyen, thesis, theorem 3.4 (with its signs mended); M. H. DeGroot and S. E. Fienberg (1983), The
+    K. Nguyen, thesis, theorem 3.4 (with corrected signs); M. H. DeGroot and S. E. Fienberg (1983), The
     comparison and evaluation of forecasters, The Statistician 32, 12-22.
 
     Examples
@@ -290,7 +290,9 @@ def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -
     """
     check_proper(g1, g2)
     if isinstance(source, Tally) and source.kind == "compressed":
-        raise InputError("a compressed tally does not give this score", "pass the pairs or an exact tally")
+        raise InputError(
+            "this score cannot be computed from a compressed tally", "pass the pairs or an exact tally"
+        )
     tally = as_tally(source) if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
     p, q = bins.frequency, bins.score
     at_q = _expected(p, np.asarray(g1(q)), np.asarray(g2(q)))
@@ -319,7 +321,7 @@ def _expected(p: Floats, reward1: Floats, reward2: Floats) -> Floats:
 
 
 def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposition:
-    """Take a score apart by isotonic recalibration: score = MCB - DSC + UNC, without bins or remainder.
+    """Decompose a score by isotonic recalibration: score = MCB - DSC + UNC, without bins or remainder.
 
     MCB is what the best non-decreasing recalibration of these very pairs would save, DSC what the
     recalibrated scores save against the base rate, UNC the score of the base rate.

@@ -40,7 +40,7 @@ def _cells() -> _Cells:
     row = rows_of(first)[0]
     anchor = shared.anchor[row]
     lesser = np.where(anchor < 0.5, anchor, 1 - anchor)
-    # A row is 1/256 of the octave of min(q, 1 - q); above one half the octave is open at its upper end.
+    # A row is 1/256 of the octave of min(q, 1 - q); above one half the octave excludes its upper end.
     exponent = np.where(
         anchor < 0.5, np.frexp(lesser)[1] - 1, np.ceil(np.log2(np.where(lesser > 0, lesser, 1))) - 1
     )
@@ -64,8 +64,8 @@ class DeviceTally:
         None: batches are (n,) scores and labels 0 / 1. ``binary``: (n, 2); ``top``: (n, K) probabilities,
         with class positions as labels.
     logits
-        Whether batches hold log-odds, or with a view logits. The sigmoid or softmax is computed in float64
-        where the device has it, and in float32 elsewhere.
+        True if batches contain log-odds, or with a view logits. The sigmoid or softmax is computed in
+        float64 if the device supports it, else in float32.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class DeviceTally:
             There was no batch, or a value could not be used; the error names the first batch that has one.
         """
         if not self._batches:
-            raise InputError("nothing was added yet", "call update first", code="empty")
+            raise InputError("no batch was added yet", "call update first", code="empty")
         for code, first in self._faults.items():
             batch = int(first)
             if batch <= self._batches:
@@ -334,7 +334,7 @@ def _namespace(values: Any, name: str) -> Any:
         try:
             from array_api_compat import array_namespace
         except ImportError:
-            message = f"{name} is of {type(values).__module__}, whose functions are not those of the standard"
+            message = f"{name} is of {type(values).__module__}, which differs from the array API standard"
             raise InputError(message, "pip install array-api-compat", code="dtype") from None
         return array_namespace(values)
     message = f"{name} is of the type {type(values).__name__}, not an array on a device"

@@ -19,9 +19,9 @@ Method = Literal["wilson", "normal"]
 def bin_intervals(
     bins: Bins, *, level: float = 0.95, method: Method = "wilson", clustered: Tally | None = None
 ) -> BinIntervals:
-    """Interval for the share of positives in each bin, for that bin alone (pointwise).
+    """Return a pointwise interval for the proportion of positives in each bin.
 
-    Of 20 bins, one is expected to miss at 95 %. What is covered is the mean of p_q over the bin's pairs.
+    At 95 %, one of 20 intervals is expected to miss. The estimand is the mean of p_q over the bin's pairs.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def bin_intervals(
 
 
 def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    """Ends of Wilson's intervals for frequencies ``p`` of effective numbers ``n``.
+    """Return the ends of Wilson's intervals for frequencies ``p`` of effective numbers ``n``.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _normal(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def design_effects(bins: Bins, clustered: Tally) -> Floats:
-    """By how much clusters multiply the variance of each bin's frequency; (bins,), at least 1.
+    """Return the factors (bins,), at least 1, of the variance of each bin's frequency due to clusters.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def keys_of(score: NDArray[np.floating[Any]]) -> Integers:
 
 
 def scores_of(key: Integers) -> Floats:
-    """Invert `keys_of`."""
+    """Return the scores of keys (the inverse of `keys_of`)."""
     score = np.empty(len(key), np.float64)
     key_kernels.score_of_key(np.ascontiguousarray(key), score)
     return score
@@ -73,7 +73,7 @@ class Tree:
         return (np.array(self.low, np.int64), np.array(self.shift, np.int64), np.array(self.offset, np.int64))
 
     def key_ranges(self, rows: Integers) -> tuple[Integers, Integers]:
-        """First keys of rows of the whole table, and the first keys beyond them."""
+        """Return the first keys of rows of the whole table, and the first keys beyond them."""
         low, shift, offset = self.arrays()
         node = self.nodes_of(rows)
         first = (rows - offset[node] + low[node]) << shift[node]
@@ -86,7 +86,7 @@ class Tree:
 
     @classmethod
     def rooted(cls, bits: int) -> Tree:
-        """A root that cuts every octave of min(q, 1 - q) in 2^bits rows, with an end row on either side."""
+        """Return a root with 2^bits rows per octave of min(q, 1 - q), and an end row on either side."""
         tree = cls()
         lowest, highest = 1 - _LOWEST_EXPONENT, _HIGHEST_EXPONENT - 1
         rows = ((highest - lowest) << bits) + 3
@@ -94,18 +94,18 @@ class Tree:
         return tree
 
     def nodes_of(self, rows: Integers) -> Integers:
-        """The node to which each row of the whole table belongs."""
+        """Return the node of each row of the whole table."""
         node: Integers = np.searchsorted(self.offset, rows, side="right") - 1
         return node
 
     def are_single(self, rows: Integers) -> NDArray[np.bool_]:
-        """Whether only one score can lie in each row."""
+        """Return True for each row that can contain only one score."""
         first, beyond = self.key_ranges(rows)
         single: NDArray[np.bool_] = beyond - first == 1
         return single
 
     def split(self, row: int, parts: float, sample: Integers) -> None:
-        """Give a row a node of its own: one part for a heavy tie, if the sample has one, else many.
+        """Add a node for a row: one part for a frequent tie, if the sample has one, else many parts.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Tree:
         self.child[row] = self.add(first, beyond, low, shift, ((beyond - 1) >> shift) - low + 1)
 
     def locate(self, ranks: Integers) -> tuple[Integers, Integers]:
-        """The leaf (row of the whole table) that holds each rank, and the rank's position inside it."""
+        """Return the leaf (row of the whole table) of each rank, and the rank's position inside it."""
         leaves = np.empty(len(ranks), np.int64)
         local = np.empty(len(ranks), np.int64)
         pending: list[tuple[int, Integers, Integers]] = [
@@ -150,7 +150,7 @@ class Tree:
         return leaves, local
 
     def locate_keys(self, keys: Integers) -> Integers:
-        """The leaf that holds each key."""
+        """Return the leaf of each key."""
         leaves = np.empty(len(keys), np.int64)
         for i, key in enumerate(keys.tolist()):
             row = min(max((key >> self.shift[0]) - self.low[0], 0), self.offset[1] - 1)
@@ -253,7 +253,7 @@ class GridSums:
             self._fold()
 
     def room(self, additions: int) -> Floats:
-        """Where a kernel may add sums of pairs without weights, as `tally` does: at most so many to a row."""
+        """Return arrays to which a kernel adds sums of pairs without weights, with a limit per row."""
         if self._pending + additions > _FOLD_AFTER:
             self._fold()
         self._pending += additions
@@ -275,7 +275,7 @@ class GridSums:
             self._weighted.absorb(other._weighted)
 
     def columns(self) -> dict[str, Any]:
-        """The columns of a tally: the rows that hold pairs, in order of the score."""
+        """Return the columns of a tally: the rows that contain pairs, in order of the score."""
         self._fold()
         plain = self._plain.sums()
         n, d, d2 = plain[:, :, 0], plain[:, :, 1], plain[:, :, 2]

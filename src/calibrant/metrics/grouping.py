@@ -39,12 +39,12 @@ class Grouping:
         return np.diff(self.start, append=len(self.items))
 
     def first(self, values: NDArray[Any]) -> NDArray[Any]:
-        """(groups,) the value of each group's first item."""
+        """Return (groups,) values of each group's first item."""
         found: NDArray[Any] = values[self.items[self.start]]
         return found
 
     def sum(self, values: NDArray[Any]) -> Floats:
-        """(groups,) sums of a value of every item, with what rounding loses added back."""
+        """Return (groups,) sums of a value of every item, with compensation of rounding errors."""
         sums: Floats = np.empty(len(self))
         column = np.ascontiguousarray(values, np.float64)
         sum_runs(column[np.newaxis], self.start, self.items, _WHOLE, sums[np.newaxis])
@@ -52,7 +52,7 @@ class Grouping:
 
 
 def sorted_by(*codes: Integers) -> NDArray[Any]:
-    """Sort items by their first code, then by the next, then as they come; codes count from 0.
+    """Sort items by their first code, then by the next, then by position; codes count from 0.
 
     Examples
     --------

@@ -40,8 +40,8 @@ FEW = 50  # positives, negatives or clusters; verdicts on fewer carry a warning
 def by_frequency(train_counts: Mapping[str, int], groups: int) -> list[list[str]]:
     """Group tags of similar frequency: tag frequency grouping (TFG).
 
-    Tags are taken by falling frequency, ties by name, and a group is closed as soon as it holds at least
-    1/G of all training instances (``count * G >= total``, in integers). What is left over is the last group.
+    Tags are sorted by decreasing frequency, ties by name. A group is complete when it contains at least 1/G
+    of all training instances (``count * G >= total``, in integers). The remaining tags are the last group.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
     Parameters
     ----------
     tags
-        All tags of the tagset: where the groups are used, a tag that is not here is refused.
+        All tags of the tag set; other tags are an error when the groups are used.
     separator
-        What ends the first part; a tag without it is a part by itself.
+        Text that ends the first part; a tag without it is one part.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
     """
     given: object = separator
     if not (isinstance(given, str) and given):
-        raise InputError("the separator is empty or no text", 'give one, such as "|"', code="parameter")
+        raise InputError("the separator is empty or not text", 'give one, such as "|"', code="parameter")
     try:
         names = set() if isinstance(tags, str) else {str(tag) for tag in tags}
     except TypeError as error:
@@ -127,7 +127,7 @@ def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
     for tag in sorted(names):
         found.setdefault(tag.split(separator, 1)[0], []).append(tag)
     if not found:
-        raise InputError("there are no tags", "pass the tagset", code="empty")
+        raise InputError("there are no tags", "pass the tags of the tag set", code="empty")
     return dict(sorted(found.items()))
 
 
@@ -154,7 +154,7 @@ def marginal_calibration_error(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> MarginalError:
-    """Marginal calibration error (MCE): root mean over classes of each class's squared calibration error.
+    """Return the marginal calibration error (MCE): the root mean over classes of squared errors.
 
     0 when every class's scores are calibrated by themselves. Rare classes count as much as frequent ones, so
     that it takes many scores of each: with few, noise decides the plug-in (look at ``calibration_error``).
@@ -178,14 +178,15 @@ def marginal_calibration_error(
     n_bins
         Adaptive bins of the plug-in, a class.
     min_scores
-        Classes with fewer scores that count are left out, and counted. The paper asks for 1,000.
+        Smallest number of scores per class; classes with fewer are left out and counted. The paper uses
+        1,000.
     method
-        Of the interval: ``"inverted"``, ``"wald"``, or ``"bootstrap"`` (resamples clusters), as in
+        Method of the interval: ``"inverted"``, ``"wald"``, or ``"bootstrap"`` (resamples clusters), as in
         `calibration_error`.
     level
         Nominal coverage of the interval.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -231,7 +232,7 @@ def shared_calibration_error(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> MarginalError:
-    """Shared marginal calibration error (SMCE): of the scores of all classes together, on one set of bins.
+    """Return the shared marginal calibration error (SMCE) of all classes' scores on one set of bins.
 
     Errors of opposite sign of two classes can cancel: 0 does not mean that each class is calibrated.
     Parameters, result and errors are those of `marginal_calibration_error`.
@@ -268,7 +269,7 @@ def grouped_calibration_errors(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> tuple[MarginalError, ...]:
-    """Grouped marginal calibration error (GMCE) of each group: of its classes' scores, on one set of bins.
+    """Return the grouped marginal calibration error (GMCE) of each group of classes.
 
     Parameters, errors and records are those of `marginal_calibration_error`, and:
 
@@ -313,7 +314,7 @@ def calibration_changes(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> tuple[MarginalChange, ...]:
-    """Errors before and after recalibration: MCE, SMCE, and GMCE of each group, with paired intervals.
+    """Return MCE, SMCE, and GMCE of each group before and after recalibration, with paired intervals.
 
     The scores that count are those that reach the threshold *before*: the same ones on both sides.
 
@@ -328,9 +329,9 @@ def calibration_changes(
     classes, names, sample_weight, clusters, threshold, n_bins, min_scores, level
         As in `marginal_calibration_error`.
     class_mean
-        Whether to measure the MCE as well, which takes most of the time.
+        True to compute the MCE too, which takes most of the time.
     seed
-        Of the sign flips behind the paired interval, as in `error_difference`.
+        Seed of the sign flips behind the paired interval, as in `error_difference`.
 
     Returns
     -------
@@ -407,9 +408,9 @@ def with_verdicts(changes: Sequence[MarginalChange]) -> tuple[MarginalChange, ..
     Returns
     -------
     tuple of MarginalChange
-        The same with ``adjusted_p_value`` and ``verdict``. Where a change rests on fewer than 50 positives,
-        negatives or clusters, ``verdict_warning`` says so: in simulations false verdicts were up to five
-        times as frequent as stated.
+        The same changes with ``adjusted_p_value`` and ``verdict``. If a change rests on fewer than 50
+        positives, negatives or clusters, it has a ``verdict_warning``: in simulations, false verdicts were up
+        to five times as frequent as stated.
 
     References
     ----------

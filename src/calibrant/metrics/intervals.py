@@ -24,6 +24,7 @@ from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.metrics.tally import Tally
+from calibrant.records.words import counted
 from calibrant.results import Bins
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
 from calibrant.seeds import Seed, generator
@@ -38,7 +39,7 @@ def _chunks(draws: int, width: int) -> Iterator[slice]:
 
 
 def algorithm_2(bins: Bins, samples: int, rng: np.random.Generator, *, clip: bool) -> Floats:
-    """Mean squared errors (samples,) of frequencies drawn from N(p, p (1 - p) / n)."""
+    """Return mean squared errors (samples,) of frequencies drawn from N(p, p (1 - p) / n)."""
     frequency, score, share = bins.frequency, bins.score, bins.share
     spread = np.sqrt(np.maximum(frequency * (1 - frequency), 0) / bins.effective_n)
     squared = np.empty(samples)
@@ -51,7 +52,7 @@ def algorithm_2(bins: Bins, samples: int, rng: np.random.Generator, *, clip: boo
 
 
 def bootstrap(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
-    """Debiased squared errors (samples,) of resampled clusters (or pairs); the bins stay.
+    """Return debiased squared errors (samples,) of resampled clusters (or pairs) on the same bins.
 
     The copies of one cluster are one cluster, so their products stay out; counting them as different
     would bring the plug-in's bias back.
@@ -92,7 +93,7 @@ def _bootstrap_pairs(table: Residuals, samples: int, rng: np.random.Generator) -
 def _refuse_weights(table: Residuals) -> None:
     if table.weighted:
         raise InputError(
-            "weighted bins do not hold the pairs to resample", "pass the pairs", code="parameter"
+            "weighted bins do not contain the pairs to resample", "pass the pairs", code="parameter"
         )
 
 
@@ -114,7 +115,7 @@ def _estimates(residual: Floats, residual2: Floats, weight: Floats, weight2: Flo
 
 
 def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
-    """Debiased squared errors (samples,) when labels are drawn from the scores, independently.
+    """Return debiased squared errors (samples,) of labels drawn independently from the scores.
 
     The number of positives of a bin is drawn as binomial with the bin's mean score.
     """
@@ -136,7 +137,7 @@ def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
 
 
 def sign_flipped(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
-    """Debiased squared errors (samples,) when a cluster's (or pair's) residuals change sign together."""
+    """Return debiased squared errors (samples,) with random sign flips of clusters (or pairs)."""
     factor = table.factor
     own = float(np.sum(factor * table.unit[1]))
     estimates = np.empty(samples)
@@ -188,7 +189,7 @@ def error_interval(
     samples: int | None = None,
     bin_size: int | None = None,
 ) -> ErrorInterval:
-    """Interval for the RMS calibration error of pairs, a tally or bins; see `calibration_error`.
+    """Return an interval of the RMS calibration error of pairs, a tally or bins; see `calibration_error`.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def error_interval(
     if method in ("sampling", "sampling-thesis"):
         if isinstance(source, Residuals):
             raise InputError(
-                "residuals hold no bins to draw", "pass pairs, a tally or bins", code="parameter"
+                "a Residuals object has no bins to resample", "pass pairs, a tally or bins", code="parameter"
             )
         return _sampling(source, method, level, seed, SAMPLES if samples is None else samples, bin_size)
     return interval_of(residuals(source, bin_size), method, level, seed, samples)
@@ -212,7 +213,7 @@ def error_interval(
 def interval_of(
     table: Residuals, method: str, level: float, seed: Seed = 0, samples: int | None = None
 ) -> ErrorInterval:
-    """Interval from residuals that are summed already, by a checked method other than Algorithm 2."""
+    """Return an interval from summed residuals, by a checked method other than Algorithm 2."""
     found = moments(table)
     if found is None:
         return _undefined(table, method, level)
@@ -274,7 +275,7 @@ def calibration_error(
         Nominal coverage, between 0 and 1.
     bin_size
         Pairs per bin. None takes n^(1/3), at least 20, for the debiased error; for Algorithm 2
-        ``min(5000, max(200, n // 20))``. Ties stay in one bin.
+        ``min(5000, max(200, n // 20))``. Ties stay in one bin. A size above n is that of all pairs.
     samples
         Draws: 10,000 for Algorithm 2 and 2,000 for the bootstrap if not given.
     seed
@@ -387,7 +388,7 @@ def calibration_test(
 
 
 def inverted(found: Moments, z: float) -> tuple[float, float]:
-    """All theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta).
+    """Return the range of theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta).
 
     If there is none, T is far below 0 by random error. No theta is certain then, so the upper end is that of
     T = 0, and the interval never has width 0.
@@ -407,7 +408,7 @@ def inverted(found: Moments, z: float) -> tuple[float, float]:
 
 
 def standard_error(found: Moments) -> float:
-    """Estimated standard deviation of T."""
+    """Return the estimated standard deviation of T."""
     return math.sqrt(found.variance(max(0.0, found.estimate)))
 
 
@@ -462,7 +463,7 @@ def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, sampl
 def _sampling(
     source: Source, method: str, level: float, seed: Seed, samples: int, bin_size: int | None
 ) -> ErrorInterval:
-    """Algorithm 2 to the letter, once a tie: bins keep ties whole. It knows no clusters."""
+    """Return the interval of Algorithm 2 as published, with whole ties in bins; it ignores clusters."""
     if isinstance(source, Bins):
         bins = source
         size = bins.size if bins.size is not None else round(bins.n.sum() / max(1, len(bins)))
@@ -508,20 +509,20 @@ def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
 
 
 def warnings_of(table: Residuals) -> dict[str, Any]:
-    """Conditions under which the measured coverage of the interval falls short of its level."""
+    """Return warnings about conditions in which the coverage of the interval is below its level."""
     found: dict[str, Any] = {}
     positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
     if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):
         found["few_positives_warning"] = (
-            f"few positives or negatives: only {rarer:.0f} {name if rarer == 1 else name + 's'} among "
-            f"{table.total_n:,.0f} pairs, so that the pairs which carry the error may be missing, and the "
-            "interval may be too narrow"
+            f"few positives or negatives: only {counted(round(rarer), name)} among "
+            f"{counted(round(table.total_n), 'pair')}, so that the pairs which carry the error may be "
+            "missing, and the interval may be too narrow"
         )
     effective, largest = table.effective_clusters, table.largest_cluster
     if largest > DOMINANT:
         found["dominant_cluster_warning"] = (
-            f"dominant cluster: one of {table.clusters} clusters has {largest:.0%} of the weight; "
+            f"dominant cluster: one of {counted(table.clusters, 'cluster')} has {largest:.0%} of the weight; "
             f"Student's t has {max(1.0, effective - 1):.1f} degrees of freedom"
         )
     elif 0 < effective < FEW_CLUSTERS:

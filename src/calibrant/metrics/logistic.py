@@ -1,9 +1,9 @@
 """Calibration in the large and Cox's logistic recalibration.
 
-Do the scores add up to the events, and are they too extreme or too timid?
+These models test whether the mean score equals the base rate, and whether scores are over- or underconfident.
 
-Both are computed from the rows of a tally. Standard errors are robust: they hold whether or not the
-logistic model does, with weights, and with clusters (whole clusters as units, t quantiles). A score of
+Both are computed from the rows of a tally. Standard errors are robust: they are valid also if the logistic
+model is wrong, with weights, and with clusters (whole clusters as units, t quantiles). A score of
 exactly 0 or 1 has no logit; such pairs are left out of the logistic fits and counted.
 """
 
@@ -66,7 +66,7 @@ class _Rows:
         )
 
     def problem(self, slope: bool) -> str | None:
-        """Why the maximum likelihood estimate does not exist, if it does not."""
+        """Return the reason why the maximum likelihood estimate does not exist; None if it exists."""
         events, others = self.weight_positives > 0, self.weight > self.weight_positives
         if not len(self.logit):
             return NO_LOGIT
@@ -83,13 +83,13 @@ class _Rows:
 
 
 def inside(tally: Tally) -> NDArray[np.bool_]:
-    """Rows whose mean score has a logit: strictly between 0 and 1."""
+    """Return the rows whose mean score is strictly between 0 and 1."""
     score = tally.score
     return (score > 0) & (score < 1)
 
 
 def fit(rows: _Rows, *, slope: bool) -> Floats:
-    """Maximum likelihood intercept and slope of a logistic regression on the logits, by Newton's method.
+    """Return the maximum likelihood intercept and slope of a logistic regression on the logits.
 
     The slope stays 1 unless asked for. Steps that would lower the likelihood are halved; it is concave, so
     that this converges wherever the estimate exists.
@@ -126,7 +126,7 @@ def _derivatives(rows: _Rows, beta: Floats) -> _Derivatives:
 
 
 def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, float]:
-    """Sandwich covariance of the coefficients, and the effective number of clusters (0 without).
+    """Return the sandwich covariance of the coefficients, and the effective number of clusters (0 without).
 
     Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
     """
@@ -149,7 +149,7 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
 
 
 def effective_number(cluster: Integers, weight: Floats) -> float:
-    """Kish's effective number of clusters, (sum W_c)^2 / sum W_c^2."""
+    """Return Kish's effective number of clusters, (sum W_c)^2 / sum W_c^2."""
     whole = np.bincount(cluster, weight)
     return float(whole.sum() ** 2 / np.sum(whole**2))
 
@@ -164,7 +164,7 @@ def _estimate(value: float, variance: float, level: float, clusters: float) -> E
 
 
 def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
-    """Calibration in the large of pairs or of a tally (by cluster where it has clusters).
+    """Return calibration in the large of pairs or of a tally (by cluster if it has clusters).
 
     See `calibration_in_the_large`.
 
@@ -227,7 +227,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
 
 
 def mean_residual(tally: Tally, level: float) -> Estimate:
-    """Weighted mean residual with its standard error."""
+    """Return the weighted mean residual with its standard error."""
     residual = tally.weight_positives - tally.sum_score
     total = tally.total_weight
     mean = float(residual.sum() / total)
@@ -254,7 +254,7 @@ def _independent(tally: Tally, mean: float) -> float:
 
 
 def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
-    """Whether scores add up to events in each of several clusters, so that differences are but rounding."""
+    """Return True if the scores of each cluster sum to its events, up to rounding."""
     difference = np.bincount(cluster, events - scores)
     summed = np.bincount(cluster, events + scores)
     close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
@@ -262,7 +262,7 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
 
 
 def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:
-    """Cox intercept and slope of pairs or of a tally (by cluster where it has clusters).
+    """Return the Cox intercept and slope of pairs or of a tally (by cluster if it has clusters).
 
     See `cox_calibration`.
 
@@ -326,7 +326,7 @@ def calibration_in_the_large(
     Returns
     -------
     CalibrationInTheLarge
-        What is undefined has the reason beside it.
+        Estimates, with reasons for undefined values.
 
     Raises
     ------
@@ -356,10 +356,10 @@ def cox_calibration(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> CoxCalibration:
-    """Cox's calibration intercept and slope: logit P(event) = intercept + slope * logit(score).
+    """Return Cox's calibration intercept and slope: logit P(event) = intercept + slope * logit(score).
 
-    Calibrated: 0 and 1. A slope below 1 says that the scores are too extreme (overconfident), above 1 that
-    they are too timid. The fit sees only straight lines on the logit scale.
+    A calibrated model has intercept 0 and slope 1. If the slope is below 1, scores are overconfident; above
+    1, underconfident. The fit only represents straight lines on the logit scale.
 
     Parameters and errors are those of `calibration_in_the_large`.
 

@@ -24,7 +24,7 @@ _LARGEST_RELATIVE_ERROR = 0.4  # of the null variance by residuals; from there o
 
 @dataclass(frozen=True)
 class Moments:
-    """What inference about theta needs.
+    """Moments for inference about theta.
 
     Attributes
     ----------
@@ -48,12 +48,12 @@ class Moments:
     curvature: float
 
     def variance(self, theta: float) -> float:
-        """Variance of T where the squared error is ``theta``."""
+        """Return the variance of T for a squared error ``theta``."""
         return self.null_variance + self.slope * theta + self.curvature * theta**2
 
 
 def undefined(table: Residuals) -> str | None:
-    """Say why there is no estimate, or None."""
+    """Return the reason why there is no estimate, or None."""
     if not (table.denominator > 0).all():
         return "no bin holds pairs of two clusters (or two pairs)"
     if 0 < table.effective_clusters < _FEWEST_CLUSTERS:
@@ -65,12 +65,12 @@ def undefined(table: Residuals) -> str | None:
 
 
 def estimate_of(table: Residuals) -> float:
-    """T: sum over bins of (W_b / W) times the mean product of two residuals of different units."""
+    """Return T, the sum over bins of (W_b / W) times the mean product of residuals of different units."""
     return float(np.sum(table.factor * (table.residual**2 - table.unit[1])))
 
 
 def moments(table: Residuals) -> Moments | None:
-    """T and its moments; None where `undefined` gives a reason."""
+    """Return T and its moments; None if `undefined` gives a reason."""
     if undefined(table):
         return None
     variance, third = _same_bin(table)
@@ -140,7 +140,7 @@ def _influence_of_pairs(table: Residuals, gap: Floats, theta: float) -> float:
 
 
 class _Cross:
-    """What pairs of clusters add when they meet in several bins, and the design effect.
+    """Contribution of pairs of clusters that share several bins, and the design effect.
 
     Covariances between bins are smooth in the score, so they are summed over wide windows: a pair of windows
     then contributes as much as all pairs of bins in it.

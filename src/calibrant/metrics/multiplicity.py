@@ -21,8 +21,9 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
     p_values
         Each in [0, 1]; None where it is undefined, which stays and does not count.
     method
-        ``holm``: the chance of even one false finding is at most the level, whatever the dependence.
-        ``benjamini-hochberg``: the expected share of false ones among the findings is.
+        ``holm``: the probability of at least one false finding is at most the level, for any dependence.
+        ``benjamini-hochberg``: the expected proportion of false findings among the findings is at most the
+        level.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Noise floors: what an error would be if the model were perfectly calibrated.
+"""Noise floors: the error that a perfectly calibrated model would have.
 
 Consistency resampling (Broecker & Smith 2007): keep the scores, redraw the labels from them,
 recompute the error. Labels are redrawn a bin or a grid cell at a time, so that the cost does not
@@ -44,7 +44,7 @@ class MatchedBinomial:
     Attributes
     ----------
     trials, probability
-        Of each binomial; trials 0 where nothing is random.
+        Trials and probability of each binomial; trials are 0 where nothing is random.
     scale
         Weight of one unit: ``sum w^2 / sum w`` (1 without weights).
     flipped
@@ -61,7 +61,7 @@ class MatchedBinomial:
 
     @classmethod
     def of(cls, bins: Bins | Cells) -> MatchedBinomial:
-        """Match the sums of every bin or cell."""
+        """Return binomials that match the sums of every bin or cell."""
         weight = bins.weight
         scale = np.divide(bins.weight2, weight, out=np.ones_like(weight), where=weight > 0)
         flipped = bins.sum_score > weight / 2
@@ -89,14 +89,16 @@ class Flips:
 
     def __init__(self, tally: Tally, place: Integers, places: int) -> None:
         if tally.cluster is None:
-            raise InputError("the tally has no clusters", "tally with clusters, or leave it out")
+            raise InputError(
+                "the tally has no clusters", "tally the pairs with clusters, or leave the argument out"
+            )
         groups = group_by(tally.cluster, place)
         self.cluster, self.place = groups.first(tally.cluster), groups.first(place)
         self.residual = groups.sum(tally.weight_positives - tally.sum_score)
         self.clusters, self.places = tally.cluster_count, places
 
     def draw(self, rng: np.random.Generator, times: int) -> Floats:
-        """Draw (times, places) sums of residuals, the sign of every cluster anew each time."""
+        """Return (times, places) sums of residuals, with new random signs of clusters each time."""
         from calibrant._kernels.smooth import add_by_cluster
 
         sign = rng.integers(0, 2, (self.clusters, times)).astype(np.float64) * 2 - 1
@@ -121,7 +123,7 @@ def noise_floors(
     level: float = 0.95,
     seed: Seed = None,
 ) -> dict[str, NoiseFloor]:
-    """Noise floor of every plug-in error on the bins.
+    """Return the noise floor of every plug-in error on the bins.
 
     An error below its floor's ``high`` is what a calibrated model would show too: no sign of
     miscalibration. The floor depends on the scores and the bins, not on the labels. A tie that two bins
@@ -187,7 +189,7 @@ def noise_floors(
 def smooth_noise_floor(
     source: Source, *, resamples: int = 500, level: float = 0.95, seed: Seed = None
 ) -> NoiseFloor:
-    """Noise floor of the smooth calibration error, its bandwidth chosen anew in every resample.
+    """Return the noise floor of the smooth calibration error, with a new bandwidth for each resample.
 
     Labels are redrawn a grid cell at a time, so that the cost depends on the grid and not on n.
     With clusters in ``source`` the residuals of whole clusters are sign-flipped.
@@ -247,7 +249,7 @@ def _redraw(tally: Tally, count: int) -> Callable[[np.random.Generator, int], Fl
 
 
 def floor_of(error: str, draws: Floats, level: float, dependence: str, seed: Seed) -> NoiseFloor:
-    """Summarise the drawn errors as a noise floor."""
+    """Return the noise floor of the drawn errors."""
     return NoiseFloor(
         error=error,
         mean=float(draws.mean()),
@@ -266,9 +268,10 @@ def batches(times: int, width: int) -> list[int]:
 
 
 def binomial_quantile(share: float, trials: Integers, probability: Floats) -> Floats:
-    """Smallest counts whose binomial distribution function reaches ``share``, which is inside (0, 1).
+    """Return the smallest counts whose binomial distribution function reaches ``share``, in (0, 1).
 
-    What `scipy.stats.binom.ppf` computes, without loading that package, which takes longer than a report.
+    The result equals `scipy.stats.binom.ppf`, without importing scipy.stats, which takes longer than a
+    report.
 
     Examples
     --------
@@ -288,7 +291,7 @@ def binomial_quantile(share: float, trials: Integers, probability: Floats) -> Fl
 
 
 def consistency_bars(bins: Bins, *, level: float = 0.95) -> ConsistencyBars:
-    """Where each bin's frequency would lie, with probability ``level``, if the model were calibrated.
+    """Return the range of each bin's frequency, with probability ``level``, if the model is calibrated.
 
     Pointwise: each bar is for its bin alone; of 20 bins one is expected outside at 95 %. Labels
     are taken as independent given their scores. Ends are quantiles of the exact (or moment-matched)

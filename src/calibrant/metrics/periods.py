@@ -19,12 +19,12 @@ def parse_date(text: str) -> date:
     Parameters
     ----------
     text
-        As it stands in a file.
+        Text of a date.
 
     Raises
     ------
     InputError
-        If it is none (code ``date``).
+        If the text is not a date (code ``date``).
 
     Examples
     --------
@@ -37,11 +37,11 @@ def parse_date(text: str) -> date:
             raise ValueError
         return date.fromisoformat(day[:10]) if day[4:5] == "-" else date.fromisoformat("-")
     except ValueError:
-        raise InputError(f"{text!r:.40} is no date", "write it as YYYY-MM-DD", code="date") from None
+        raise InputError(f"{text!r:.40} is not a date", "write it as YYYY-MM-DD", code="date") from None
 
 
 def period_of(day: date, by: By) -> str:
-    """The period that a day lies in.
+    """Return the period that contains a day.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def period_of(day: date, by: By) -> str:
     Raises
     ------
     InputError
-        If ``by`` is none of them.
+        If ``by`` is unknown.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def period_of(day: date, by: By) -> str:
 
 
 def periods_between(first: date, last: date, by: By) -> Iterator[str]:
-    """All periods from that of one day to that of another, those without documents included.
+    """Return all periods from that of one day to that of another, including those without documents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many labelled pairs it takes to see a calibration error, or a difference between two."""
+"""Compute the number of labeled pairs that detect a calibration error, or a difference of two errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def labels_needed(
     cluster_size: int = 1,
     label_correlation: float = 0.0,
 ) -> LabelPlan:
-    """Smallest number of labels with which the interval excludes 0 (or no difference) often enough.
+    """Return the smallest number of labels with which the interval excludes 0 with the required power.
 
     Uses the large-sample variance of the debiased squared error that the intervals use; checked by
     simulation in the tests.
@@ -48,7 +48,7 @@ def labels_needed(
     Parameters
     ----------
     error
-        RMS calibration error to be seen: the interval should exclude 0. With ``difference``, the
+        RMS calibration error to detect: the interval should exclude 0. With ``difference``, the
         error of the worse model (0.05 if not given).
     difference
         Difference of two models' RMS errors on the same items to be seen: the interval of the difference
@@ -62,7 +62,7 @@ def labels_needed(
     beta
         Parameters (a, b) of the Beta distribution that scores are assumed to have, without a pilot.
     cluster_size
-        Pairs a cluster (sentence, document); 1 for independent pairs.
+        Number of pairs per cluster (sentence, document); 1 for independent pairs.
     label_correlation
         Correlation of two labels of one cluster, given their scores.
 
@@ -92,7 +92,9 @@ def labels_needed(
             f"label_correlation is {label_correlation}", "give a number from 0 to 1", code="parameter"
         )
     if error is None and difference is None:
-        raise InputError("no goal is given", "give error or difference", code="parameter")
+        raise InputError(
+            "neither an error nor a difference is given", "give error, difference or both", code="parameter"
+        )
     worse = _goal(USUAL_ERROR if error is None else error, "error")
     if difference is not None and not _goal(difference, "difference") <= worse:
         raise InputError(
@@ -162,7 +164,7 @@ def _label_variance(scores: ArrayLike | None, beta: tuple[float, float]) -> tupl
 
 
 def _smallest(score_of: Callable[[float], float], power: float, cluster_size: int) -> int | None:
-    """Smallest multiple of the cluster size whose standardised margin reaches that of the power."""
+    """Return the smallest multiple of the cluster size whose standardized margin reaches the power's."""
     from calibrant._special import ndtri
 
     wanted = float(ndtri(power))

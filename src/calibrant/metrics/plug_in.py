@@ -26,7 +26,7 @@ Binning = Literal["adaptive", "uniform"]
 
 
 def plug_in_squared_error_of(bins: Bins) -> float:
-    """Mean squared gap of the bins, in [0, 1]: the plug-in estimate of E[(q - p_q)^2].
+    """Return the mean squared gap of the bins, in [0, 1]: the plug-in estimate of E[(q - p_q)^2].
 
     Zero means that every bin's frequency equals its mean score. Nguyen & O'Connor (2015),
     Algorithm 1, before the square root; the thesis reports this square.
@@ -42,7 +42,7 @@ def plug_in_squared_error_of(bins: Bins) -> float:
 
 
 def plug_in_calibration_error_of(bins: Bins) -> float:
-    """Root mean squared gap of the bins, in [0, 1]: CalibErr of Algorithm 1.
+    """Return the root mean squared gap of the bins, in [0, 1]: CalibErr of Algorithm 1.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def plug_in_calibration_error_of(bins: Bins) -> float:
 
 
 def expected_calibration_error_of(bins: Bins) -> float:
-    """Mean absolute gap of the bins, in [0, 1]: the expected calibration error of Guo et al. (2017).
+    """Return the mean absolute gap of the bins, in [0, 1]: the ECE of Guo et al. (2017).
 
     Examples
     --------
@@ -68,7 +68,7 @@ def expected_calibration_error_of(bins: Bins) -> float:
 
 
 def max_calibration_error_of(bins: Bins) -> float:
-    """Largest absolute gap of any non-empty bin, in [0, 1].
+    """Return the largest absolute gap of any non-empty bin, in [0, 1].
 
     A small bin can make it as large as 1 by chance: read it beside its noise floor.
 
@@ -83,7 +83,7 @@ def max_calibration_error_of(bins: Bins) -> float:
 
 
 def plug_in_errors(bins: Bins) -> PlugInErrors:
-    """All plug-in errors of the bins in one record, with the recipe that made them.
+    """Return all plug-in errors of the bins in one record, with their settings.
 
     Examples
     --------
@@ -116,7 +116,9 @@ def _bins(source: Pairs, binning: str, bin_size: int | None, n_bins: int | None)
             return display(source)
         return adaptive(source, size=bin_size, n_bins=n_bins)
     if bin_size is not None:
-        raise InputError("bin_size is given for bins of equal width", "give n_bins instead", code="parameter")
+        raise InputError(
+            "bin_size does not apply to bins of equal width", "give n_bins instead", code="parameter"
+        )
     return uniform(source, n_bins=15 if n_bins is None else n_bins)
 
 
@@ -129,7 +131,7 @@ def plug_in_calibration_error(
     bin_size: int | None = None,
     n_bins: int | None = None,
 ) -> float:
-    """Root mean squared difference between observed frequency and mean score, over bins.
+    """Return the root mean squared difference between observed frequency and mean score over bins.
 
     This is the papers' CalibErr (Algorithm 1), a plug-in that depends on the bins. Noise biases it upward: it
     is about ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model. Wide bins bias it downward:
@@ -184,7 +186,7 @@ def plug_in_squared_error(
     bin_size: int | None = None,
     n_bins: int | None = None,
 ) -> float:
-    """Mean squared difference between observed frequency and mean score: `plug_in_calibration_error` squared.
+    """Return the squared `plug_in_calibration_error`: mean squared gap of frequency and mean score.
 
     Parameters, errors and reference are those of `plug_in_calibration_error`; in [0, 1].
 
@@ -206,7 +208,7 @@ def expected_calibration_error(
     bin_size: int | None = None,
     n_bins: int | None = None,
 ) -> float:
-    """Mean absolute difference between observed frequency and mean score, over bins (ECE).
+    """Return the mean absolute difference between observed frequency and mean score over bins (ECE).
 
     As Guo et al. define it: 15 bins of equal width ``(low, high]``, a score of exactly 0 in the
     first and of exactly 1 in the last. The event is the caller's (pass whether the top label is
@@ -238,7 +240,7 @@ def max_calibration_error(
     bin_size: int | None = None,
     n_bins: int | None = None,
 ) -> float:
-    """Largest absolute difference between observed frequency and mean score of any bin.
+    """Return the largest absolute difference between observed frequency and mean score of any bin.
 
     Bins of equal counts by default: with equal widths one pair alone in a bin decides it.
     Parameters and errors are those of `plug_in_calibration_error`; in [0, 1].
@@ -262,7 +264,7 @@ def class_errors(
     bin_size: int | None = None,
     n_bins: int | None = None,
 ) -> ClassErrors:
-    """Plug-in errors of every class of a K-class model, and the marginal calibration error.
+    """Return plug-in errors of every class of a K-class model, and the marginal calibration error.
 
     The marginal calibration error is the root mean over classes of the class-wise squared errors. It is 0
     when every class's probability is calibrated by itself, which is less than full calibration.
@@ -278,7 +280,7 @@ def class_errors(
     sample_weight
         (n,) non-negative weights; None counts every item once.
     binning, bin_size, n_bins
-        As in `plug_in_calibration_error`; each class has bins of its own.
+        As in `plug_in_calibration_error`; each class has separate bins.
 
     Raises
     ------

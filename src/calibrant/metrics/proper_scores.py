@@ -24,7 +24,7 @@ ONE_CLASS = "only one class occurs, so climatology is perfect and skill is undef
 
 
 def entropy(p: float) -> float:
-    """Entropy in nats of an event of probability p; 0 at 0 and 1.
+    """Return the entropy in nats of an event of probability p; 0 at 0 and 1.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def entropy(p: float) -> float:
 
 
 def log_loss_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[float, int]:
-    """Mean log loss over the pairs where it is finite, and the number of certain-and-wrong pairs."""
+    """Return the mean log loss over pairs with finite loss, and the number of certain-and-wrong pairs."""
     from concurrent.futures import ThreadPoolExecutor
 
     from calibrant._kernels.logistic import log_loss_sums, weighted_log_loss_sums
@@ -53,11 +53,11 @@ def log_loss_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[flo
 
 
 def log_loss_of_tally(tally: Tally) -> tuple[float, int, float]:
-    """Mean finite log loss from row means, the certain-and-wrong pairs, and a bound on its error.
+    """Return the mean finite log loss from row means, the certain-and-wrong pairs, and an error bound.
 
-    Within a row -log is convex: its mean lies between its value at the mean score and that of the
-    chord over the row. Half-way between them is taken, so that the error is at most half the
-    distance: below 1e-6 on the grid, 0 for equal scores and single pairs.
+    Within a row -log is convex, so its mean is between its value at the mean score and the value of the
+    chord over the row. The result is half-way between them, with an error of at most half the
+    distance: below 1e-6 on the grid, and 0 for equal scores and single pairs.
     """
     positives, negatives = tally.weight_positives, tally.weight - tally.weight_positives
     mean1 = tally.anchor + _mean(tally.offset_positive, positives)
@@ -89,7 +89,7 @@ def _convex_sums(
 
 
 def scores_of(source: Source, *, threads: int | None = None) -> Scores:
-    """Brier score and log loss of pairs or of a tally, each with its skill against climatology.
+    """Return Brier score and log loss of pairs or of a tally, with their skill against climatology.
 
     From pairs both are exact. From a compressed tally the Brier score is exact and the log loss
     comes from row means, within ``log_loss_bound`` (at most 1e-6).
@@ -130,7 +130,7 @@ def scores_of(source: Source, *, threads: int | None = None) -> Scores:
 
 
 def brier_of(source: Source) -> float:
-    """Mean squared difference of label and score, exact from any tally.
+    """Return the mean squared difference of label and score, exact for any tally.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def brier_of(source: Source) -> float:
 
 
 def brier_score(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Brier score: mean squared difference of label and predicted probability.
+    """Return the Brier score: the mean squared difference of label and predicted probability.
 
-    Strictly proper: the true probabilities minimise it in expectation. It mixes calibration and
+    Strictly proper: the true probabilities minimize it in expectation. It mixes calibration and
     refinement; `calibrant.metrics.decompositions` takes them apart.
 
     Parameters
@@ -190,7 +190,7 @@ def brier_score(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLik
 
 
 def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float | None:
-    """Log loss: mean of -log(probability given to what happened), in nats; None when infinite.
+    """Return the log loss: the mean of -log(probability of the outcome), in nats; None if infinite.
 
     Strictly proper. One pair whose outcome had probability 0 makes it infinite: that is not
     clipped away but returned as None; `scores` gives the number of such pairs.
@@ -209,7 +209,7 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike |
 
 
 def scores(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Scores:
-    """Brier score and log loss with their skill against climatology, in one record.
+    """Return Brier score and log loss with their skill against climatology, in one record.
 
     Parameters and errors are those of `brier_score`.
 

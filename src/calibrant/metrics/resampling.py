@@ -59,7 +59,7 @@ class Units:
 
 
 def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:
-    """Units from the sums (n, columns) of items: the items themselves, or their clusters."""
+    """Return units from the sums (n, columns) of items: the items themselves, or their clusters."""
     if cluster is None:
         return alike(sums)
     total = np.empty((count, sums.shape[1]))
@@ -69,7 +69,7 @@ def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:
 
 
 def alike(sums: Floats) -> Units:
-    """Hold equal rows once."""
+    """Return units with equal rows merged."""
     rows, count = np.unique(sums, axis=0, return_counts=True)
     return Units(rows, count)
 
@@ -80,7 +80,7 @@ def check_samples(samples: object) -> int:
 
 
 def resampled_totals(units: Units, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Totals (draws, columns) of units drawn with replacement, in pieces of all ``samples``."""
+    """Yield totals (draws, columns) of units drawn with replacement, in pieces of all ``samples``."""
     share = units.count / units.number
     step = max(1, _NUMBERS_A_CHUNK // max(units.sums.shape))
     for start in range(0, samples, step):
@@ -89,12 +89,12 @@ def resampled_totals(units: Units, samples: int, rng: np.random.Generator) -> It
 
 
 def expanded(level: float, units: int) -> tuple[float, float]:
-    """Percentiles of resamples that make an interval: further out the fewer units were resampled.
+    """Return percentiles of resamples for an interval, further out for fewer resampled units.
 
     Resampled means spread less than means by sqrt((n - 1) / n), and have normal tails where those that
     estimate their spread have Student's. For documents, which are often some tens: there the bias and the
-    acceleration that `accelerated` estimates are noise, and its ends are no further out. That one is for
-    items and their clusters, which are many, and whose statistics are skewed.
+    acceleration that `accelerated` estimates are noise, and its ends are no further out. `accelerated` is for
+    many items and clusters with skewed statistics.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def expanded(level: float, units: int) -> tuple[float, float]:
 def accelerated(
     value: float, draws: Floats, left_out: Floats, count: Integers, level: float
 ) -> tuple[float, float]:
-    """Ends of the bias-corrected and accelerated interval."""
+    """Return the ends of the bias-corrected and accelerated interval."""
     from calibrant._special import ndtr, ndtri
 
     below = (np.sum(draws < value) + np.sum(draws == value) / 2) / len(draws)

@@ -1,4 +1,4 @@
-"""Residuals summed by fine bin and by cluster: what the debiased error and its variance are made of."""
+"""Residuals summed by fine bin and by cluster, for the debiased error and its variance."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class ClusterCells:
     weight: Floats
 
     def grouped(self, group: NDArray[np.int32]) -> ClusterCells:
-        """The cells of wider windows, each made of adjoining bins."""
+        """Return the cells of wider windows of adjacent bins."""
         return _cells(self.start, self.bin, self.residual, self.weight, group)
 
     def power_sums(self, bins: int) -> Floats:
-        """(5, bins) sums of W^2, U^2, U^3, U^4 and U^6 over the cells of each bin."""
+        """Return (5, bins) sums of W^2, U^2, U^3, U^4 and U^6 over the cells of each bin."""
         sums = np.zeros((bins, 5))
         kernels.power_sums(self.bin, self.residual, self.weight, sums)
         return sums.T
@@ -101,13 +101,13 @@ class Residuals:
         (5, B) sums of W^2, U^2, U^3, U^4 and U^6 over the units of the bin, each of weight W and residual
         U. A unit is all pairs of one cluster, or one pair.
     cells
-        By cluster, when there are clusters (or weighted pairs, each a cluster of its own).
+        Sums by cluster, if there are clusters (or weighted pairs, each of which is a cluster).
     clusters
-        Number of clusters; 0 when pairs are independent.
+        Number of clusters; 0 if pairs are independent.
     weighted
-        Whether pairs have weights.
+        True if pairs have weights.
     weights_by_label
-        Whether the weights differ between positives and negatives of equal score.
+        True if the weights differ between positives and negatives of equal score.
     """
 
     size: int
@@ -138,7 +138,7 @@ class Residuals:
 
     @property
     def factor(self) -> Floats:
-        """What a bin's sum of products over pairs of units is multiplied by: (W_b / W) / D_b."""
+        """Factor of each bin's sum of products over pairs of units: (W_b / W) / D_b."""
         multiplier: Floats = self.weight / self.weight.sum() / self.denominator
         return multiplier
 
@@ -178,7 +178,7 @@ class Residuals:
         return group
 
     def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> Residuals:
-        """The same pairs in wider bins; without ``cells`` their `unit` is void."""
+        """Return the same pairs in wider bins; without ``cells``, their `unit` is empty."""
         bins = int(group[-1]) + 1
         grouped = self.cells.grouped(group) if self.cells is not None and cells else None
 
@@ -206,7 +206,7 @@ def sum_by(group: NDArray[np.int32], values: Floats | Integers, groups: int) -> 
 
 
 def estimator_bin_size(n: float) -> int:
-    """Pairs a bin of the estimator: n^(1/3), at least 20, and so many that there are at most 10^4 bins.
+    """Return the estimator's pairs per bin: n^(1/3), at least 20, with at most 10^4 bins.
 
     Examples
     --------
@@ -223,20 +223,19 @@ def residuals(
 
     A bin ends at ``bin_size`` pairs (by default `estimator_bin_size`; pairs of one cluster that share a score
     count as one), or where a section of the score ends; sections begin at the ascending ``edges``, by default
-    those that `SECTION` describes.
+    those that `SECTION` describes. Fewer than ``bin_size`` pairs are one bin for each section, as in
+    Algorithm 1.
     """
     if isinstance(source, Residuals):
         return source
     if isinstance(source, Bins):
         if bin_size is not None:
-            raise InputError(
-                "bin_size is given for bins that are already made", "leave it out", code="parameter"
-            )
+            raise InputError("bin_size does not apply to existing bins", "leave it out", code="parameter")
         return _separable(_of_bins(source), 2.0)
     if not isinstance(source, Pairs):
         instance(source, Tally, "the source", "pass pairs, a tally or bins")
     n = len(source) if isinstance(source, Pairs) else source.total_n
-    size = estimator_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size", largest=n)
+    size = estimator_bin_size(n) if bin_size is None else min(n, positive_integer(bin_size, "bin_size"))
     if isinstance(source, Pairs) and len(source) > LARGEST_SORT and source.cluster is None:
         source = Tally.from_pairs(source)
 
@@ -476,7 +475,7 @@ def _by_row(first_key: Integers, source: Pairs) -> NDArray[np.int32]:
 def _follow_labels(
     positives: Floats, negatives: Floats, weight1: Floats, weight0: Floats, squares1: Floats, squares0: Floats
 ) -> bool:
-    """Whether the mean weights of positives and negatives of a bin differ, over all bins.
+    """Return True if the mean weights of positives and negatives differ within bins.
 
     The arguments are sums over the pairs of each bin, of positives and of negatives.
     """

@@ -166,8 +166,8 @@ def _count_nodes(arguments: tuple[Any, ...], count: NDArray[np.uint32], score: N
 class _Needed:
     """The leaves in which cuts fall, in order, with a cell for every gap between them.
 
-    Gap g lies before needed leaf g; a leaf with a single possible score has a cell of its own, the
-    others are gathered.
+    Gap g is before needed leaf g. A leaf with a single possible score has a separate cell; the scores of the
+    other leaves are gathered.
     """
 
     def __init__(self, tree: Tree, leaves: Integers) -> None:
@@ -179,13 +179,13 @@ class _Needed:
         self.cells = len(leaves) + 1 + int(self.single.sum())
 
     def number_of(self, leaves: Integers) -> Integers:
-        """The place of each leaf (a row of the whole table) among the needed ones."""
+        """Return the position of each leaf (a row of the whole table) among the needed leaves."""
         order = np.argsort(self.leaves)
         found: Integers = order[np.searchsorted(self.leaves, leaves, sorter=order)]
         return found
 
     def table(self, tree: Tree) -> NDArray[np.int32]:
-        """What becomes of each row: a cell, -1 to gather, -2 - node to look further."""
+        """Return the action for each row: a cell, -1 to gather, -2 - node to look further."""
         marks = np.zeros(tree.offset[-1] + 1, np.int32)
         marks[self.leaves + 1] = 1
         parents = {node: row for row, node in tree.child.items()}

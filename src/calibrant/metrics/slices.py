@@ -1,7 +1,7 @@
-"""Calibration by slice: where is the model miscalibrated? The worst slices first, without flattery of noise.
+"""Calibration by slice, the worst slices first, with adjustment for the number of slices.
 
-Of many slices, the one that looks worst mostly had bad luck too: its error is overstated, and its interval
-at 95 % means little. So intervals and p-values are adjusted for the number of slices, and estimates shrunken.
+The worst of many slices looks worse than it is: its error is overestimated, and its 95 % interval is not
+valid. Therefore intervals and p-values are adjusted for the number of slices, and estimates are shrunken.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from calibrant.metrics.residuals import residuals
 from calibrant.metrics.tails import p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 from calibrant.results.slices import NULL, SliceErrors, SliceEstimate, SliceSpread, SliceTable
 
 _SYMMETRIC = 1e-3  # skewness below which a gamma distribution is taken for a normal one
@@ -44,9 +45,9 @@ class SignedError:
         Number of equal coins whose mean varies as the labels' mean does if the scores are calibrated; the
         number of pairs where all scores are 0 or 1, and nothing should vary.
     clusters
-        0 when pairs are independent.
+        0 if pairs are independent.
     balanced
-        Whether the error is 0 in every cluster, whatever the model.
+        True if the error is 0 in every cluster for any model.
     """
 
     estimate: float
@@ -58,7 +59,7 @@ class SignedError:
 
     @classmethod
     def of(cls, tally: Tally) -> SignedError:
-        """Of the pairs of a slice."""
+        """Return the signed error of the pairs of a slice."""
         found = mean_residual(tally, 0.95)
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
@@ -92,7 +93,7 @@ class SignedError:
         return max(by_error, min(1.0, 2 * min(lower, upper)))
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Every error that either of the two tests accepts."""
+        """Return the range of errors that either of the two tests accepts."""
         reach = quantile(level, self.clusters) * self.error
         least, most = _clopper_pearson(self._frequency, self.binomial_n, level)
         low = min(self.estimate - reach, self.mean_score - most)
@@ -133,7 +134,7 @@ class SquaredError:
 
     @classmethod
     def of(cls, tally: Tally) -> SquaredError | str:
-        """The error, or why there is none."""
+        """Return the error, or the reason why it is undefined."""
         table = residuals(tally)
         found = moments(table)
         if found is None:
@@ -144,7 +145,7 @@ class SquaredError:
 
     @property
     def standard_error(self) -> float:
-        """Of the squared error."""
+        """Standard error of the squared error."""
         return standard_error(self.moments)
 
     @property
@@ -154,7 +155,7 @@ class SquaredError:
         return p_value_of(found.estimate / math.sqrt(found.null_variance), found.null_skewness, self.clusters)
 
     def interval(self, level: float) -> tuple[float, float]:
-        """As `inverted`, but the lower end takes the estimate's skewness into account.
+        """Return an interval as `inverted`, with a correction of the lower end for skewness.
 
         The skewness is all in the part of the estimate that is there without any error, so that it fades as
         the error grows.
@@ -177,7 +178,7 @@ class SquaredError:
 
 
 def upper_point(level: float, skewness: float, clusters: float) -> float:
-    """The point that `p_value_of` gives half of 1 - level.
+    """Return the point with a `p_value_of` half of 1 - level.
 
     Examples
     --------
@@ -205,14 +206,14 @@ _CERTAIN = 9.0  # standard errors above the largest estimate that no truth excee
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """What the truths are like, and what to expect of each.
+    """Distribution of the true errors, and the expectation of each.
 
     Attributes
     ----------
     mean, spread
-        Of the distribution of truths: mean and standard deviation.
+        Mean and standard deviation of the distribution of true errors.
     estimate
-        (m,) mean of each truth given its estimate.
+        (m,) mean of each true error given its estimate.
     """
 
     mean: float
@@ -221,7 +222,7 @@ class Shrinkage:
 
 
 def shrunken(value: Floats, variance: Floats) -> Shrinkage:
-    """Shrink estimates of known variances; truths are a mixture of normal distributions about one mean.
+    """Shrink estimates with known variances; true errors are a mixture of normals around one mean.
 
     With one standard deviation this is the classical normal model; several let a few truths lie far out.
 
@@ -259,7 +260,7 @@ def shrunken(value: Floats, variance: Floats) -> Shrinkage:
 
 
 def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: Floats) -> Shrinkage:
-    """Shrink estimates, negative ones too, of truths that are not: these have a gamma distribution.
+    """Shrink estimates of non-negative true errors, which have a gamma distribution.
 
     The variance of an estimate whose truth is theta is ``variance + slope * theta``; its first part is skewed
     by chance, and large estimates without any truth are then more likely than a normal distribution has it.
@@ -302,7 +303,7 @@ def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: 
 
 
 def _log_density(z: Floats, skewness: Floats) -> Floats:
-    """Of noise with mean 0 and variance 1: gamma, and a little of a normal, so that nothing is impossible."""
+    """Return the log density of noise (mean 0, variance 1): gamma, with a small normal component."""
     from calibrant._special import gammaln
 
     shape = 4 / np.maximum(skewness, 0.05) ** 2
@@ -341,7 +342,7 @@ def slice_errors(
     rank: Rank = "error",
     least: int = LEAST_PAIRS,
 ) -> SliceTable:
-    """Calibration errors of every slice, with intervals adjusted for their number and shrunken estimates.
+    """Return calibration errors of every slice, with adjusted intervals and shrunken estimates.
 
     Two errors are measured: the *signed* one, mean score - frequency, and the *squared* one, which also sees
     errors that cancel in the mean. Each is adjusted over all slices by itself.
@@ -356,13 +357,13 @@ def slice_errors(
     level
         1 - level is what ``adjust`` is about.
     adjust
-        ``"simultaneous"``: the chance that any interval misses is at most 1 - level (Bonferroni; p-values
-        after Holm). ``"fcr"``: slices are found by Benjamini and Hochberg at 1 - level, and of the intervals
-        of those found a share of at most 1 - level misses on average, each at the level 1 - R (1 - level) / m
-        for R found of m. ``"none"``: each slice alone.
+        ``"simultaneous"``: the probability that any interval misses is at most 1 - level (Bonferroni;
+        p-values after Holm). ``"fcr"``: slices are found by Benjamini and Hochberg's method at 1 - level, and
+        of the intervals of the slices found, on average a proportion of at most 1 - level misses; their level
+        is 1 - R (1 - level) / m for R found of m. ``"none"``: each slice alone.
     rank
-        What worst goes by: the shrunken squared error (``"error"``) or the absolute shrunken signed error
-        (``"signed"``); estimates themselves where there are fewer than 4 slices.
+        Number by which slices are sorted: the shrunken squared error (``"error"``) or the absolute shrunken
+        signed error (``"signed"``); unshrunken estimates for fewer than 4 slices.
     least
         Pairs that a slice needs. Smaller ones (and those of fewer than 5 clusters) are listed with a reason
         instead of numbers, and do not count as comparisons.
@@ -380,9 +381,10 @@ def slice_errors(
     Notes
     -----
     The interval of the squared error inverts a test, as `calibration_error` does, with the quantile of a
-    gamma distribution at its lower end: at the levels of many slices normal ones are too small. That of the
-    signed error holds a normal interval by the residuals and Clopper and Pearson's, whose number of trials is
-    such that the frequency varies as it does if the scores are calibrated (after Korn and Graubard).
+    gamma distribution at its lower end, because normal quantiles are too small at the levels of many slices.
+    The interval of the signed error contains a normal interval by the residuals and Clopper and Pearson's
+    interval, with the number of trials for which the frequency varies as for calibrated scores (after Korn
+    and Graubard).
 
     Shrunken estimates are means of the true errors given their estimates, for true errors that are normal
     over slices: unlike the estimates, they remain right for slices picked by them, as far as that assumption
@@ -439,14 +441,14 @@ def slice_errors(
 
 
 def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the keys' columns; raise where keys cannot be told apart or have none."""
+    """Return the names of the keys' columns; raise an error if keys have no or different lengths."""
     if not tallies:
         raise InputError("there are no slices", "pass at least one tally", code="empty")
     if not all(isinstance(keys, tuple) for keys in tallies):
-        raise InputError("the keys of tallies are no tuples", 'write ("law",), not "law"', code="parameter")
+        raise InputError("the keys of tallies are not tuples", 'write ("law",), not "law"', code="parameter")
     widths = {len(keys) for keys in tallies}
     if len(widths) > 1 or 0 in widths:
-        raise InputError("slices have different numbers of keys", "give each the same", code="length")
+        raise InputError("slices have different numbers of keys", "give all the same number", code="length")
     if len({tally.cluster is None for tally in tallies.values()}) > 1:
         message = "some tallies have clusters and others have none"
         raise InputError(message, "tally all with clusters or all without", code="parameter")
@@ -461,10 +463,9 @@ def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str,
 
 def _too_small(tally: Tally, least: int) -> str | None:
     if tally.total_n < least:
-        pairs = "1 pair" if tally.total_n == 1 else f"{tally.total_n} pairs"
-        return f"{pairs}, fewer than {least}"
+        return f"{counted(tally.total_n, 'pair')}, fewer than {least}"
     if 0 < tally.cluster_count < LEAST_CLUSTERS:
-        return f"{tally.cluster_count} clusters, fewer than {LEAST_CLUSTERS}"
+        return f"{counted(tally.cluster_count, 'cluster')}, fewer than {LEAST_CLUSTERS}"
     return None
 
 
@@ -613,5 +614,5 @@ def _order(row: SliceErrors, rank: str) -> tuple[object, ...]:
 
 
 def _in_order(keys: Keys) -> tuple[tuple[bool, str], ...]:
-    """What sorts keys: missing ones come last."""
+    """Return a sort key of slices; missing values come last."""
     return tuple((key is None, key or "") for key in keys)

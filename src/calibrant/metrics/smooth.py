@@ -6,7 +6,7 @@ error is the one that equals its own bandwidth. No bins, and no choice is left t
 
 Reflection makes the kernel diagonal in cosines: smoothing multiplies the k-th cosine mode by
 ``exp(-(pi k s)^2 / 2)``. So the tally is put on a grid once (each pair's mass shared between its
-two neighbours, which keeps its first moment) and every bandwidth costs one cosine transform.
+two neighbors, which keeps its first moment) and every bandwidth costs one cosine transform.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CURVATURE = 4 * np.exp(-0.5) / np.sqrt(2 * np.pi)
 
 
 def cosine_modes(nodes: Floats, smallest: float) -> Floats:
-    """Cosine modes ``sum_j v_j cos(pi k j / M)`` of masses v on the nodes j / M (last axis).
+    """Return cosine modes ``sum_j v_j cos(pi k j / M)`` of masses v on the nodes j / M (last axis).
 
     Only the lowest ones: the others are smoothed to less than 1e-15 of themselves by every bandwidth
     from ``smallest`` on.
@@ -45,9 +45,9 @@ def cosine_modes(nodes: Floats, smallest: float) -> Floats:
 
 
 def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
-    """Density on the nodes j / count after smoothing by the reflected Gaussian kernel.
+    """Return the density on the nodes j / count after smoothing by the reflected Gaussian kernel.
 
-    ``bandwidth`` is one number, or one a row of ``modes``.
+    ``bandwidth`` is one number, or one number per row of ``modes``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
 
 
 def mean_absolute(values: Floats) -> Floats:
-    """Integral over [0, 1] of the absolute value of each row's function, linear between the nodes.
+    """Return the integral over [0, 1] of the absolute value of each row's function, linear between nodes.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def mean_absolute(values: Floats) -> Floats:
 
 
 def residual_nodes(cells: Cells) -> Floats:
-    """Mean residual ``y - q`` of the cells as masses on the nodes."""
+    """Return the mean residual ``y - q`` of the cells as masses on the nodes."""
     mass = cells.weight_positives - cells.sum_score
     moment = cells.sum_score_positive - cells.sum_score2
     nodes: Floats = on_nodes(mass, moment) / cells.weight.sum()
@@ -88,7 +88,7 @@ def residual_nodes(cells: Cells) -> Floats:
 
 
 def residual_nodes_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[Floats, float]:
-    """Mean residual of the pairs on the nodes of the finest grid, and their mean absolute residual."""
+    """Return the mean residual of the pairs on the nodes of the finest grid, and the mean absolute one."""
     from concurrent.futures import ThreadPoolExecutor
 
     from calibrant._kernels.smooth import put_residuals
@@ -109,7 +109,7 @@ def residual_nodes_of_pairs(source: Pairs, *, threads: int | None = None) -> tup
 
 
 def coarser(nodes: Floats) -> Floats:
-    """Masses on every second node: the others give half to each neighbour, as the pairs would have.
+    """Return masses on every second node; each other node gives half of its mass to each neighbor.
 
     Examples
     --------
@@ -125,12 +125,12 @@ def coarser(nodes: Floats) -> Floats:
 def fixed_points(
     modes: Floats, count: int, smallest: float, tolerance: float = 1e-11
 ) -> tuple[Floats, Floats]:
-    """Bandwidths that equal their own smooth error, one a row of modes, and those errors.
+    """Return bandwidths that equal their smooth error, one per row of modes, and these errors.
 
-    The smooth error e(s) never grows with the bandwidth s, so that log e(s) - log s falls at least as fast
-    as -log s: it has one zero, between ``smallest`` and e(``smallest``), and is at least as large as the
-    distance to it. It is found by regula falsi (Illinois). Where it lies below ``smallest`` the bandwidth
-    is ``smallest`` and the error the one there: the fixed point is between the two.
+    The smooth error e(s) never increases with the bandwidth s, so log e(s) - log s decreases at least as fast
+    as -log s. It has one zero, between ``smallest`` and e(``smallest``), and is at least as large as the
+    distance to it. Regula falsi (Illinois) finds the zero. If the zero is below ``smallest``, the bandwidth
+    is ``smallest`` with the error there; the fixed point is between the two.
     """
 
     def excess(log_bandwidth: Floats) -> Floats:
@@ -162,7 +162,7 @@ def fixed_points(
 
 
 def fine_enough(nodes_of: Callable[[int], Floats]) -> tuple[int, Floats]:
-    """Cells of the coarsest grid that resolves the residuals' own bandwidth, and their modes (1, K).
+    """Return the cells of the coarsest grid that resolves the bandwidth, and their modes (1, K).
 
     ``nodes_of`` gives the mean residuals on the nodes of a grid of so many cells.
     """
@@ -181,7 +181,7 @@ def nodes_of_tally(tally: Tally) -> Callable[[int], Floats]:
 
 
 def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
-    """Bound on the error of the smooth error at a bandwidth that the grid and the rows cause.
+    """Return a bound on the error of the smooth error at a bandwidth due to the grid and the rows.
 
     A pair at distances a, b from the two nodes that share its mass is smoothed with an error of
     at most ``a b / 2`` times the kernel's second derivative; drawing straight lines between the
@@ -199,17 +199,17 @@ def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
 
 
 def _absolute_residuals(tally: Tally) -> tuple[Floats, Floats]:
-    """Share of the weight and mean absolute residual of each row."""
+    """Return the fraction of the weight and the mean absolute residual of each row."""
     total = tally.weight_positives + tally.sum_score - 2 * tally.sum_score_positive
     return tally.weight / tally.total_weight, np.maximum(total / tally.weight, 0.0)
 
 
 def smooth_calibration_error_of(source: Source) -> SmoothError:
-    """Smooth calibration error of pairs or of a tally, with its bandwidth and the grid's error.
+    """Return the smooth calibration error of pairs or of a tally, with its bandwidth and error bound.
 
-    See `smooth_calibration_error`. Where the fixed point lies below what the finest grid can
-    resolve (a bandwidth near 0.0005), the error at that smallest bandwidth is given, and the
-    distance to it counts as error.
+    See `smooth_calibration_error`. If the fixed point is below the resolution of the finest grid
+    (a bandwidth near 0.0005), the result is the error at that smallest bandwidth, and the
+    distance to the fixed point is included in the error bound.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def _beyond_grid(value: float, bandwidth: float, absolute: float) -> float:
 def smooth_calibration_error(
     y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Smooth expected calibration error (smECE): a calibration error without bins.
+    """Return the smooth expected calibration error (smECE), a calibration error without bins.
 
     Residuals are smoothed by a reflected Gaussian kernel whose bandwidth equals the resulting
     error. Zero for residuals that vanish; continuous in the scores, so that a small change of the

@@ -1,4 +1,4 @@
-"""States as plain values: of tallies, and what all states check."""
+"""States of tallies as plain values, and the checks of all states."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def tally_from_state(state: Mapping[str, Any]) -> Tally:
         raise ValueError("a number is not finite")
     n, positives = columns["n"], columns["positives"]
     if (n <= 0).any() or (positives < 0).any() or (positives > n).any():
-        raise ValueError("counts that cannot be")
+        raise ValueError("the counts are impossible")
     if columns["kind"] not in get_args(Kind) or (np.diff(columns["low"]) < 0).any():
-        raise ValueError("rows of no tally")
+        raise ValueError("the rows are not those of a tally")
     return Tally(**columns)
 
 
 def check_version(state: object, version: int) -> None:
     """Raise unless this is a state of a version that is read."""
     if not isinstance(state, Mapping) or "version" not in state:
-        raise InputError("this is no saved state", "pass what to_state() returned", code="version")
+        raise InputError("this is not a saved state", "pass what to_state() returned", code="version")
     if state["version"] != version:
-        message = f"the state has version {state['version']!r}, and {version} is read"
+        message = f"the state has version {state['version']!r}, and this release reads version {version}"
         raise InputError(message, "save it again with this release", code="version")
 
 
 def restored(build: Callable[[], Restored]) -> Restored:
-    """Build what a state describes; whatever it lacks is told as one error."""
+    """Return the object of a state; missing parts raise one error."""
     try:
         return build()
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         message = f"the saved state is damaged ({why:.{LONGEST_REASON}})"
-        raise InputError(message, "go back to an earlier one", code="version") from error
+        raise InputError(message, "use an earlier saved state", code="version") from error

@@ -61,11 +61,13 @@ class TallyAccumulator:
 
     def __init__(self, view: str | None = None, *, classes: Sequence[str] | None = None) -> None:
         if view == "classwise":
-            hint = "keep an accumulator a class, with view='class:NAME'"
-            raise InputError("classwise is one view a class, and this is one tally", hint, code="view")
+            hint = "use one accumulator per class, with view='class:NAME'"
+            raise InputError(
+                "an accumulator has one view, and classwise has one per class", hint, code="view"
+            )
         if view is None and classes is not None:
-            hint = "name the view: binary, top, class:NAME or pooled"
-            raise InputError("classes are named and no view is", hint, code="view")
+            hint = "give a view: binary, top, class:NAME or pooled"
+            raise InputError("classes are given without a view", hint, code="view")
         if classes is not None and not _checks.is_list(classes):
             raise InputError(f"classes is {classes!r:.40}", "pass a list of their names", code="parameter")
         self.view = view
@@ -129,8 +131,8 @@ class TallyAccumulator:
         """
         _checks.instance(other, TallyAccumulator, "other", "tallies are merged by Tally.merge")
         if (self.view, self.classes) != (other.view, other.classes):
-            message = f"one accumulator is of {self.view}, the other of {other.view}"
-            raise InputError(message, "merge those of the same view and classes", code="view")
+            message = f"the accumulators have different views: {self.view} and {other.view}"
+            raise InputError(message, "merge accumulators of the same view and classes", code="view")
         tally = other._current()
         if tally is None:
             return
@@ -151,7 +153,7 @@ class TallyAccumulator:
         """
         tally = self._current()
         if tally is None:
-            raise InputError("nothing was added yet", "call update first", code="empty")
+            raise InputError("no batch was added yet", "call update first", code="empty")
         return tally
 
     def reset(self) -> None:
@@ -207,8 +209,8 @@ class TallyAccumulator:
         """Raise unless what is added has clusters, or none, as what is there."""
         there = bool(self._parts) and self._parts[0].cluster is not None
         if self.n and (there, self._numbered) != (clustered, numbered):
-            message = "one batch has clusters and another has none"
-            raise InputError(message, "name the clusters of every batch, or of none", code="cluster")
+            message = "some batches have clusters and others have none"
+            raise InputError(message, "pass the clusters of all batches, or of none", code="cluster")
         self._numbered = numbered
 
     def _pairs(self, columns: Mapping[str, Any]) -> tuple[Pairs, NDArray[Any] | None, int]:
@@ -259,6 +261,6 @@ class TallyAccumulator:
 
 
 def _copied(pairs: Pairs) -> Pairs:
-    """Keep no view of an array that the caller may fill anew."""
+    """Return a copy, because the caller may overwrite the arrays."""
     weight = None if pairs.weight is None else pairs.weight.copy()
     return Pairs(pairs.score.astype(np.float64), pairs.outcome != 0, weight)

@@ -16,7 +16,7 @@ FEW_CLUSTERS = 10
 
 
 def quantile(level: float, clusters: float = 0) -> float:
-    """Two-sided quantile of Student's t with clusters - 1 degrees of freedom; normal without clusters.
+    """Return the two-sided quantile of Student's t with clusters - 1 degrees of freedom (normal without).
 
     Examples
     --------
@@ -30,7 +30,7 @@ def quantile(level: float, clusters: float = 0) -> float:
 
 
 def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
-    """Upper tail of a gamma distribution moved and scaled to mean 0, variance 1 and the skewness."""
+    """Return the upper tail of a gamma distribution with mean 0, variance 1 and the skewness."""
     from calibrant._special import gammaincc, ndtr, ndtri, stdtr
 
     if skewness < 1e-3:
@@ -44,7 +44,7 @@ def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
 
 
 def two_sided_p_value(statistic: float, clusters: float = 0) -> float:
-    """Two-sided p-value of a standard normal statistic; of Student's t with clusters.
+    """Return the two-sided p-value of a standard normal statistic; of Student's t with clusters.
 
     Examples
     --------
@@ -66,7 +66,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 def critical_value(level: float, freedom: float, alternative: str) -> float:
-    """Quantile of Student's t that a test of this level compares with; NaN without degrees of freedom."""
+    """Return the critical value of Student's t at a level; NaN without degrees of freedom."""
     from calibrant._special import ndtri, stdtrit
 
     upper = (1 + level) / 2 if alternative == "two-sided" else level
@@ -76,7 +76,7 @@ def critical_value(level: float, freedom: float, alternative: str) -> float:
 
 
 def tail(t: float | None, freedom: float, alternative: str) -> float | None:
-    """p-value of a t statistic."""
+    """Return the p-value of a t statistic."""
     from calibrant._special import stdtr
 
     if t is None:
@@ -87,7 +87,7 @@ def tail(t: float | None, freedom: float, alternative: str) -> float | None:
 
 
 def effective_number(size: Floats) -> float:
-    """Number of clusters of equal size that give as much information (Kish).
+    """Return the number of clusters of equal size with the same information (Kish).
 
     Examples
     --------
@@ -99,7 +99,7 @@ def effective_number(size: Floats) -> float:
 
 
 def few_clusters(size: Floats) -> str | None:
-    """A warning that names the effective number of clusters, where it is below 10."""
+    """Return a warning with the effective number of clusters if it is below 10."""
     number = effective_number(size) if size.any() else 1.0
     if number >= FEW_CLUSTERS:
         return None
@@ -110,7 +110,7 @@ def few_clusters(size: Floats) -> str | None:
 
 
 def cr2(size: Floats, total: Floats) -> tuple[float, float]:
-    """Variance of a sum of residuals over clusters, and its degrees of freedom.
+    """Return the variance of a sum of residuals over clusters, and its degrees of freedom.
 
     Parameters
     ----------

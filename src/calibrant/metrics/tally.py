@@ -49,7 +49,7 @@ class Tally:
     clusters
         The names of the clusters, sorted, or None.
     weighted
-        Whether weights were given.
+        True if weights were given.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
 
 
 def _by_cluster(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
-    """One row a row of the grid and cluster."""
+    """Return a tally with one row per row of the grid and cluster."""
     shared = grid()
     row, offset = rows_of(pairs.score)
     place = np.empty(len(shared.order), np.int64)
@@ -352,7 +352,7 @@ def sum_equal_rows(parts: Sequence[Tally], cluster: Integers | None, names: NDAr
 
 
 def _codes(low: Floats, high: Floats) -> tuple[Integers, Integers]:
-    """Number rows by score, equal ones alike (they mostly stand together), with a row for each number."""
+    """Return codes of rows by score, equal for equal scores (mostly adjacent), and one row per code."""
     new = np.ones(len(low), bool)
     new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
     head = np.flatnonzero(new)
@@ -404,7 +404,7 @@ class Cells:
 
 
 def cell_of_rows(tally: Tally, count: int) -> Integers:
-    """Cell of each row by its mean score; a score of exactly 1 belongs to the last cell."""
+    """Return the cell of each row by its mean score; a score of exactly 1 belongs to the last cell."""
     return np.minimum((tally.score * count).astype(np.int64), count - 1)
 
 
@@ -427,7 +427,7 @@ def cells_of(tally: Tally, count: int) -> Cells:
 
 
 def on_nodes(mass: Floats, moment: Floats) -> Floats:
-    """Share each cell's mass between its two end points so that mass and first moment are kept.
+    """Distribute each cell's mass to its two end points, preserving mass and first moment.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Views of a K-class model: what "it happened" means, named and never guessed.
+"""Views of a K-class model: the outcome of each view has a name.
 
 From one row of K probabilities an item, a view makes pairs of a score and whether it came true:
 
@@ -33,7 +33,7 @@ class ClassPredictions:
     Attributes
     ----------
     label
-        (n,) index of the true class; negative where it is none of the K, a miss of every class.
+        (n,) index of the true class; negative if it is not one of the K, which counts against every class.
     prob
         (n, K) probabilities; rows sum to one within the tolerance.
     classes
@@ -61,6 +61,8 @@ def class_predictions(
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     tolerance: float = _checks.SUM_TOLERANCE,
+    label_name: str = "y_true",
+    score_name: str = "y_prob",
 ) -> ClassPredictions:
     """Check labels and probabilities of a K-class model.
 
@@ -75,7 +77,9 @@ def class_predictions(
     sample_weight, clusters
         (n,) a weight and a cluster an item.
     tolerance
-        How far a row's sum may be from one, the same as in files. Nothing is renormalised.
+        How far a row's sum may be from one, the same as in files. Nothing is renormalized.
+    label_name, score_name
+        Names of the first two arguments in errors.
 
     Raises
     ------
@@ -88,10 +92,10 @@ def class_predictions(
     >>> class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]).classes
     ('0', '1', '2')
     """
-    prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"))
+    prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"), score_name)
     names = _class_names(classes, prob.shape[1])
     label = class_indices(y_true, names, named=classes is not None)
-    _checks.same_length("y_true", len(label), "y_prob", len(prob))
+    _checks.same_length(label_name, len(label), score_name, len(prob))
     # One column stands for the row here: weights and clusters are checked as for pairs.
     checked = _checks.pairs(
         np.zeros(len(prob), bool), np.zeros(len(prob)), sample_weight=sample_weight, clusters=clusters
@@ -102,28 +106,28 @@ def class_predictions(
     return ClassPredictions(label, prob, names, checked.weight, checked.cluster, checked.cluster_count)
 
 
-def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[Any]]:
-    prob: NDArray[Any] = _checks.as_array(values, "y_prob", "pass one row of K probabilities per item")
+def _probabilities(values: ArrayLike, tolerance: float, called: str) -> NDArray[np.floating[Any]]:
+    prob: NDArray[Any] = _checks.as_array(values, called, "pass one row of K probabilities per item")
     if prob.ndim != 2 or prob.shape[1] < 2:
         raise InputError(
-            f"y_prob has shape {prob.shape}, expected (n, K) with K >= 2",
-            "pass one column a class; for one view pass (n,) scores to the binary functions",
+            f"{called} has shape {prob.shape}, expected (n, K) with K >= 2",
+            "pass one column per class; for one view pass (n,) scores to the binary functions",
             code="shape",
         )
     if prob.size == 0:
-        raise InputError("y_prob is empty", "pass at least one item", code="empty")
-    prob, place = _checks.unit_interval(prob, "y_prob")
+        raise InputError(f"{called} is empty", "pass at least one item", code="empty")
+    prob, place = _checks.unit_interval(prob, called)
     if place >= 0:
         row, column = divmod(place, prob.shape[1])
         extremes = float(np.nanmin(prob)), float(np.nanmax(prob))
-        name = f"y_prob[:, {column}]"
+        name = f"{called}[:, {column}]"
         raise _checks.score_error(float(prob[row, column]), row, name, *extremes)
     total = prob.sum(axis=1, dtype=np.float64)
     off = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
     if len(off):
         row = int(off[0])
         raise InputError(
-            f"y_prob[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}",
+            f"{called}[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}",
             "if these are class-wise sigmoids, measure each column as its own view; else divide by the sum",
             code="class-sum",
             row=row,
@@ -136,7 +140,9 @@ def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
         return tuple(str(index) for index in range(count))
     names = _checks.list_of_names(classes, "classes")
     if len(names) != count:
-        raise InputError(f"classes has {len(names)} names and y_prob {count} columns", "pass one a column")
+        raise InputError(
+            f"classes has {len(names)} names and y_prob {count} columns", "pass one name per column"
+        )
     return names
 
 
@@ -146,7 +152,7 @@ def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> 
     Raises
     ------
     InputError
-        For a label that is none of the classes, and for integers that could be positions or names.
+        For an unknown label, and for integers that could be positions or names.
     """
     array = _checks.one_dimensional(values, "y_true")
     if array.dtype.kind in "iu":
@@ -244,7 +250,7 @@ def _unknown_class(value: object, row: int, known: str, name: str = "y_true") ->
 
 
 def binary_view(predictions: ClassPredictions) -> Pairs:
-    """Two classes: did the second happen, scored by its probability.
+    """Return pairs of the second of two classes: its probability, and 1 if it is the true class.
 
     Raises
     ------
@@ -266,9 +272,9 @@ def binary_view(predictions: ClassPredictions) -> Pairs:
 
 
 def top_view(predictions: ClassPredictions) -> Pairs:
-    """Is the class with the largest probability the true one, scored by that probability.
+    """Return pairs of the most probable class: its probability, and 1 if it is the true class.
 
-    Of classes that tie for the largest, the first in the order of the columns is the top label, as in
+    If several classes tie for the largest, the first in the order of the columns is the top label, as in
     ``numpy.argmax``; `top_ties` counts them.
 
     Examples
@@ -283,7 +289,7 @@ def top_view(predictions: ClassPredictions) -> Pairs:
 
 
 def top_ties(predictions: ClassPredictions) -> int:
-    """Items whose largest probability is shared by two classes or more.
+    """Return the number of items whose largest probability is that of two or more classes.
 
     Examples
     --------
@@ -295,7 +301,7 @@ def top_ties(predictions: ClassPredictions) -> int:
 
 
 def class_view(predictions: ClassPredictions, name: str) -> Pairs:
-    """Is this class the true one, scored by its probability.
+    """Return pairs of one class: its probability, and 1 if it is the true class.
 
     Raises
     ------
@@ -318,7 +324,7 @@ def class_view(predictions: ClassPredictions, name: str) -> Pairs:
 
 
 def classwise_views(predictions: ClassPredictions) -> dict[str, Pairs]:
-    """Every class's view, by name, in the order of the columns.
+    """Return the view of every class by name, in the order of the columns.
 
     Examples
     --------
@@ -329,7 +335,7 @@ def classwise_views(predictions: ClassPredictions) -> dict[str, Pairs]:
 
 
 def pooled_view(predictions: ClassPredictions) -> Pairs:
-    """All (score, is it the true class) pairs of every item together, K an item.
+    """Return the pairs of all classes of every item, K per item.
 
     The K pairs of an item carry one label and are dependent: the item is their cluster, unless clusters
     were named.
@@ -365,7 +371,7 @@ def _pairs(
 
 
 def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
-    """Pairs of a view by its name; ``classwise`` gives one entry a class, the others one entry.
+    """Return the pairs of a view by its name; ``classwise`` gives one entry per class, others one entry.
 
     Parameters
     ----------

@@ -64,10 +64,12 @@ class TallyWindows:
         """
         known = self.windows
         if isinstance(window, bool) or not isinstance(window, (str, int)):
-            raise InputError(f"the window is {window!r:.40}", "name it by text or a number", code="parameter")
+            raise InputError(
+                f"the window is {window!r:.40}", "name it by a text or a number", code="parameter"
+            )
         if known and not isinstance(window, type(known[0])):
             message = f"the window {window!r} cannot be ordered with {known[0]!r}"
-            raise InputError(message, "name all by text, or all by numbers", code="parameter")
+            raise InputError(message, "name all windows by texts, or all by numbers", code="parameter")
         if self.keep is not None and len(known) == self.keep and window < known[0]:
             message = f"window {window!r} is older than the {self.keep} that are kept"
             raise InputError(message, "keep more windows", code="parameter")
@@ -89,7 +91,7 @@ class TallyWindows:
             There is no such window, or `window` and `last` are both given.
         """
         if window is not None and last is not None:
-            raise InputError("a window and the last ones are asked for", "give one of them", code="parameter")
+            raise InputError("both window and last are given", "give one of them", code="parameter")
         chosen = self.windows if last is None else self.windows[-_checks.positive_integer(last, "last") :]
         if window is not None:
             if window not in self.windows:

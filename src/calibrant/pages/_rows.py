@@ -13,14 +13,14 @@ from calibrant.records.record import cells
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of one model, worded.
+    """Text of one number of one model.
 
     Attributes
     ----------
     text
         The number, or the symbol of an undefined one.
     note
-        What stands beside it in small type: an interval, a remark, a reason.
+        Text beside the number in small type: an interval, a remark, a reason.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Group:
     Attributes
     ----------
     title
-        What the rows have in common.
+        Title of the rows.
     rows
         At least one.
     """
@@ -64,7 +64,7 @@ class Group:
 
 
 def number_groups(records: Sequence[Record]) -> tuple[Group, ...]:
-    """Word every number of records of one kind, side by side, grouped and explained."""
+    """Return the texts of all numbers of records of one kind, side by side, grouped and explained."""
     groups: dict[str, list[Row]] = {}
     remarks = [list(record.remarks()) for record in records]
     for field in numbers_of(type(records[0])):

@@ -1,4 +1,4 @@
-"""The figures of a page, as inline SVG with captions that say how to read them."""
+"""The figures of a page, as inline SVG with captions."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from calibrant.plots.style import figure_of, score_names
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, bin_limits
 
-OVERLAID = 3  # more curves on one axes hide one another
-MOST_CLASSES = 60  # more lines make a figure taller than a page
+OVERLAID = 3  # more curves on the same axes hide each other
+MOST_CLASSES = 60  # more classes make a figure taller than a page
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure of the page.
+    """One figure of a page.
 
     Attributes
     ----------
     svg
-        Markup, safe to put into a page.
+        Markup that is safe in a page.
     title, caption
-        Above and below it.
+        Texts above and below the figure.
     """
 
     svg: str
@@ -36,25 +36,27 @@ class Picture:
 
 CURVE_CAPTION = (
     "Each point is a bin: its mean {score} against its {frequency}. On the diagonal the two agree; below "
-    "it the model is overconfident, above it underconfident. The vertical lines are intervals of one bin "
-    "each, not of the curve as a whole. The ticks under the curve show where the bins are and how many pairs "
-    "they have. The more pairs are near 0 and 1, the more the model tells cases apart."
+    "it the frequency is lower than predicted, above it higher. Each vertical line is the interval of its "
+    "bin alone, not of the whole curve. The ticks under the curve show the positions and sizes of the "
+    "bins. Scores near 0 and 1 mean that the model distinguishes cases well."
 )
-CONSISTENCY_CAPTION = " The grey bars are where a perfectly calibrated model's points would lie."
+CONSISTENCY_CAPTION = " The gray bars show the range of the points of a perfectly calibrated model."
 SMOOTH_CAPTION = (
-    "The {frequency} as a smooth function of the {score}, without bins; the band holds for each {score} "
-    "alone. It is not drawn where fewer than 10 pairs carry it. The strip below is the density of the scores."
+    "The {frequency} as a smooth function of the {score}, without bins. The band is an interval for each "
+    "{score} alone. The curve is not drawn where it rests on fewer than 10 pairs. The strip below shows the "
+    "density of the scores."
 )
 LOG_ODDS_CAPTION = (
-    "The same points on axes of log-odds, because most scores crowd near 0 or 1. Triangles are bins "
+    "The same points on log-odds axes, because most scores are near 0 or 1. Triangles are bins "
     "without any positive (or negative) pair."
 )
 HISTOGRAM_CAPTION = (
-    "How the scores are spread. The nearer the two lines, the better the scores add up on the whole."
+    "The distribution of the scores. If the two lines are close, the mean score agrees with the frequency."
 )
 BARS_CAPTION = (
-    "The {frequency} of each range as a bar; the hatched part is its gap to the mean {score} inside that "
-    "range, which is what the ECE adds up. Ranges with few pairs (see the histogram) are mostly noise."
+    "Each bar is the {frequency} in a range of scores. The hatched part is the gap to the mean {score} in "
+    "that range; the ECE is the weighted mean of the gaps. Ranges with few pairs (see the histogram) are "
+    "noisy."
 )
 
 
@@ -104,7 +106,7 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
 
 
 def _log_odds(section: Section, prefix: str) -> list[Picture]:
-    """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
+    """Draw the curves on log-odds axes if most scores are near 0 or 1."""
     spread = [drawing.equal_width for drawing in section.drawings] or [m.sums for m in section.measurements]
     if not any(_crowded(bins) for bins in spread):
         return []
@@ -113,9 +115,9 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
     ax = plots.log_odds_curve([(name, m.sums, bin_limits(m)) for name, m in models])
     ax.set_xlabel(f"{score} (log-odds)")
     ax.set_ylabel(f"{frequency} (log-odds)")
-    description = f"Calibration curves of {', '.join(name for name, _ in models)} on axes of log-odds"
+    description = f"Calibration curves of {', '.join(name for name, _ in models)} on log-odds axes"
     svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-log-odds", description=description)
-    return [Picture(svg, "On axes of log-odds", LOG_ODDS_CAPTION)]
+    return [Picture(svg, "On log-odds axes", LOG_ODDS_CAPTION)]
 
 
 def _crowded(bins: Bins) -> bool:
@@ -173,7 +175,7 @@ def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Pi
 
 
 def class_picture(table: ClassTable) -> Picture | None:
-    """Draw each class's error with its interval; None for more classes than a figure can show."""
+    """Return a figure of each class's error with its interval; None if there are too many classes."""
     if len(table.rows) > MOST_CLASSES or not table.models:
         return None
     models = [
@@ -182,5 +184,5 @@ def class_picture(table: ClassTable) -> Picture | None:
     ]
     ax = plots.error_intervals([name for name, _ in table.rows], models)
     svg = plots.inline_svg(figure_of(ax), name="classes", description="Calibration error of each class")
-    caption = "Where a line reaches 0 the data are in keeping with a perfectly calibrated class."
+    caption = "If a line reaches 0, the data are compatible with a perfectly calibrated class."
     return Picture(svg, "Calibration error of each class", caption)

@@ -1,4 +1,4 @@
-"""The figure of what recalibration does to each group of classes."""
+"""The figure of the changes of each group of classes by recalibration."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from calibrant.plots.style import figure_of
 from calibrant.results.groups import GroupedChanges
 
 CAPTION = (
-    "The calibration error of each group of classes, with its interval for that group alone. Where a line "
-    "reaches 0 the data are in keeping with probabilities that can be trusted."
+    "The calibration error of each group of classes, with its interval for that group alone. If a line "
+    "reaches 0, the data are compatible with perfect calibration."
 )
 
 
 def group_pictures(changes: Mapping[str, GroupedChanges], prefix: str) -> list[Picture]:
-    """Draw the error of each group before and after each recalibrator; nothing where no group has scores."""
+    """Return a figure of each group's error before and after; empty if no group has scores."""
     ax = group_axes(changes)
     if ax is None:
         return []
@@ -27,7 +27,7 @@ def group_pictures(changes: Mapping[str, GroupedChanges], prefix: str) -> list[P
 
 
 def group_axes(changes: Mapping[str, GroupedChanges]) -> Axes | None:
-    """Draw the groups that have scores, on new axes."""
+    """Return new axes with the groups that have scores; None if no group has scores."""
     versions = list(changes.values())
     drawn = [place for place, group in enumerate(versions[0].groups) if group.before.interval is not None]
     if not drawn:

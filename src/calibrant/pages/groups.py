@@ -1,4 +1,4 @@
-"""What recalibration does to each group of classes, as a table and a sentence."""
+"""The changes of each group of classes by recalibration, as a table and a sentence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from calibrant.results.groups import MAPS, GroupedChanges, MarginalChange, Margi
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 NOTE = (
-    "Calibration errors in percentage points with {level} intervals. Verdicts compare before and after; they "
-    "are adjusted by Holm's method for the {count} comparisons of a calibration map, so that the probability "
-    "of any false verdict of better or worse on it is at most {share}. Intervals of the change {map}."
+    "Calibration errors in percentage points with {level} intervals. Verdicts compare before and after. "
+    "They are adjusted by Holm's method for the {count} comparisons of a calibration map, so the "
+    "probability of any false verdict (better or worse) is at most {share}. Intervals of the change {map}."
 )
 
 
@@ -27,9 +27,9 @@ class GroupPart:
     Attributes
     ----------
     table
-        A row for all classes, and one a group.
+        Table with one row for all classes and one row per group.
     verdict
-        How many groups are better, worse, and inconclusive.
+        Sentence on how many groups are better, worse and inconclusive.
     """
 
     table: TextTable
@@ -37,13 +37,13 @@ class GroupPart:
 
 
 def group_part(changes: GroupedChanges) -> GroupPart:
-    """Word what one recalibrator does."""
+    """Return the table and the sentence on one recalibrator."""
     named = {"after": changes}
     return GroupPart(group_table(named, note=note_on(named)), group_verdict(changes))
 
 
 def note_on(changes: Mapping[str, GroupedChanges]) -> str:
-    """Explain the intervals and the verdicts of a table of groups."""
+    """Return a note on the intervals and the verdicts of a table of groups."""
     every = [each.total for each in changes.values()]
     every += [group for each in changes.values() for group in each.groups]
     paired = [one.difference for one in every if one.difference is not None]
@@ -57,7 +57,7 @@ def note_on(changes: Mapping[str, GroupedChanges]) -> str:
         map=", or ".join(dict.fromkeys(maps)) or MAPS[None],
     )
     if few:
-        note += f" False verdicts are more frequent where positives or clusters are few: {listed(few)}."
+        note += f" False verdicts are more frequent in groups with few positives or clusters: {listed(few)}."
     return note
 
 
@@ -69,29 +69,29 @@ def group_table(
     note: str = "",
     inconclusive: str = "inconclusive",
 ) -> TextTable:
-    """Errors before, and after each recalibrator, in percentage points with their intervals and verdicts."""
+    """Return errors before and after each recalibrator in percentage points, with intervals and verdicts."""
     versions = list(changes.values())
-    rows = [("all together", "", *_cells([each.total for each in versions], inconclusive))] if total else []
+    rows = [("all classes", "", *_cells([each.total for each in versions], inconclusive))] if total else []
     for place, group in enumerate(versions[0].groups):
         share = words.percent(group.share, 1)
         rows.append((group.label, share, *_cells([each.groups[place] for each in versions], inconclusive)))
     return TextTable(
         title="",
-        head=(head, "share", "before", *changes),
+        head=(head, "fraction", "before", *changes),
         rows=tuple(rows),
         note=note,
     )
 
 
 def group_verdict(changes: GroupedChanges) -> str:
-    """Count the groups that are better, worse, and inconclusive, in a sentence."""
+    """Return a sentence on how many groups are better, worse and inconclusive."""
     found = [group.verdict for group in changes.groups]
     counts = [f"{found.count(word)} {_are(found.count(word))} {word}" for word in VERDICTS if word in found]
     return f"After recalibration, of {len(found)} groups {', '.join(counts)}."
 
 
 def error_points(error: MarginalError) -> str:
-    """Write an error in percentage points, with its interval."""
+    """Return an error in percentage points, with its interval."""
     found = error.calibration_error
     if found.estimate is None or found.low is None or found.high is None:
         return words.UNDEFINED

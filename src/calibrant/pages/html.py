@@ -112,7 +112,7 @@ def _safe(picture: Picture) -> dict[str, str]:
 
 
 def templates_of(package: str) -> Environment:
-    """The templates of a package: everything is escaped, and a name that is not there is an error."""
+    """Return the templates of a package, with escaping, and errors for unknown names."""
     return Environment(
         loader=PackageLoader(package),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The page: what the report says, as a dataclass that is rendered as HTML or as JSON."""
+"""The page of a report, as a dataclass that is rendered as HTML or JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Keys = tuple[str | None, ...]
 
 
 def task_table(tasks: Sequence[TaskErrors]) -> TaskTable | None:
-    """Put the tasks of all models into one table, the worst of any model first; None without tasks."""
+    """Return one table of the tasks of all models, the worst of any model first; None without tasks."""
     if not tasks:
         return None
     by_key: dict[Keys, list[SliceErrors | None]] = {}
@@ -42,7 +42,7 @@ def task_table(tasks: Sequence[TaskErrors]) -> TaskTable | None:
 
 
 def _worst(rows: Sequence[SliceErrors | None]) -> tuple[bool, float]:
-    """Small for what is bad; tasks without an error come last, from the largest on."""
+    """Return a sort key that is small for large errors; tasks without an error come last, largest first."""
     known = (_expected(row) for row in rows if row is not None)
     errors = [value for value in known if value is not None]
     if errors:
@@ -51,7 +51,7 @@ def _worst(rows: Sequence[SliceErrors | None]) -> tuple[bool, float]:
 
 
 def _expected(row: SliceErrors) -> float | None:
-    """The shrunken squared error, or the one of the task alone."""
+    """Return the shrunken squared error, else the task's squared error."""
     shrunken = row.squared.shrunken.estimate
     return row.squared.estimate if shrunken is None else shrunken
 
@@ -68,21 +68,21 @@ class Page:
     Attributes
     ----------
     title
-        Of the page.
+        Title of the page.
     sections
-        One a view that is drawn, in the order of the measurements.
+        One section per view that is drawn, in the order of the measurements.
     classes
-        The per-class table; None when no classes were measured.
+        Table of the classes; None if no classes were measured.
     recipes
-        For each model, what was measured and how, as labels and texts.
+        Settings of each model's measurement, as labels and texts.
     command
-        The command line that made the page; None where there is none.
+        Command line that wrote the page; None if there is none.
     version
-        Of calibrant.
+        Version of calibrant.
     report
-        The records behind every number on the page.
+        Record of all numbers on the page.
     tasks
-        The table of the tasks of an evaluation; None where there are none.
+        Table of the tasks of an evaluation; None without tasks.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Page:
     tasks: TaskTable | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the page as plain Python values: every text, and the numbers behind it in ``report``."""
+        """Return the page as plain Python values: all texts, and all numbers in ``report``."""
         sections = [
             {
                 "view": section.view,
@@ -134,7 +134,7 @@ class Page:
 
 
 def page(report: Report, *, title: str | None = None) -> Page:
-    """Word a report for its reader.
+    """Return the page of a report.
 
     Parameters
     ----------
@@ -160,13 +160,17 @@ def page(report: Report, *, title: str | None = None) -> Page:
     >>> from calibrant import measure
     >>> model = ReportedModel("naive Bayes", measure(predictions("dated", "naive-bayes")))
     >>> page(Report((model,))).sections[0].cards[0].direction
-    'On the whole its scores are 2.9 points too low. They are overconfident: too near 0 and 1.'
+    'On average, its scores are 2.9 percentage points too low. They are overconfident: too close to 0 and 1.'
     """
     names = tuple(model.name for model in report.models)
     if not names:
         raise InputError("a report needs at least one model", "name a file of predictions", code="empty")
     if len(set(names)) < len(names):
-        raise InputError(f"two models share a name: {', '.join(names)}", "name them apart", code="parameter")
+        raise InputError(
+            f"two models have the same name: {', '.join(names)}",
+            "give each model a different name",
+            code="parameter",
+        )
     views = list(dict.fromkeys(m.view for model in report.models for m in model.measured.views))
     classes = [view for view in views if view.startswith("class:")]
     drawn = {drawing.view for model in report.models for drawing in model.drawings}
@@ -184,21 +188,21 @@ def page(report: Report, *, title: str | None = None) -> Page:
 
 
 class Writable(Protocol):
-    """What `write` can put into a file."""
+    """Page that `write` can write to a file."""
 
     def to_html(self) -> str:
         """Return one HTML document."""
 
 
 def write(path: str | os.PathLike[str], page: Writable) -> None:
-    """Write a page as one HTML file, whole or not at all.
+    """Write a page as one HTML file; if writing fails, no partial file remains.
 
     Parameters
     ----------
     path
-        Where to; a file there is replaced.
+        Path of the file; an existing file is replaced.
     page
-        What to write.
+        Page to write.
 
     Raises
     ------
@@ -226,8 +230,26 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
         file.write(html)
 
 
+def write_report(
+    measured: Measured | Measurement, output: str | os.PathLike[str], *, title: str | None = None
+) -> Report:
+    """Write the report of what was measured already, and return what it shows.
+
+    Raises
+    ------
+    InputError
+        As `write`.
+    """
+    from calibrant.verbs.reporting import report
+
+    check_page(output)
+    found = report(measured)
+    write(output, page(found, title=title))
+    return found
+
+
 def check_page(path: str | os.PathLike[str]) -> None:
-    """Raise at once if `write` would: before work that takes long.
+    """Raise an error if a page cannot be written to a path, before long work begins.
 
     Raises
     ------
@@ -238,7 +260,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
     --------
     >>> check_page("report.pdf")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: report.pdf: a report is an HTML file: end its name in .html; ...
+    calibrant.exceptions.InputError: report.pdf: a report is an HTML file: give a name that ends in .html; ...
     """
     from calibrant.io.atomic import check_place
 
@@ -247,9 +269,10 @@ def check_page(path: str | os.PathLike[str]) -> None:
 
 
 def _check_name(path: str | os.PathLike[str]) -> None:
-    """A browser or viewer goes by the ending, and cannot open HTML that is called otherwise."""
-    if Path(path).suffix.lower() not in ("", ".html", ".htm"):
-        hint = "end its name in .html; a browser prints it as PDF"
+    """Check the ending of the name, because browsers do not open HTML with other endings."""
+    place = Path(path)
+    if place.suffix.lower() not in (".html", ".htm") and (place.is_file() or not place.exists()):
+        hint = "give a name that ends in .html; a browser can print the page as PDF"
         raise InputError("a report is an HTML file", hint, code="output", file=os.fspath(path))
 
 
@@ -307,7 +330,7 @@ def _contrasts(report: Report, view: str) -> list[Contrast]:
 
 
 def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...]:
-    """Explain the adjustment of a difference's p-value, and how its intervals treat a calibration map."""
+    """Return notes on the adjustment of the p-value and on the treatment of the calibration map."""
     notes = []
     several = sum(each.adjusted_p_value is not None for each in report.differences)
     if several > 1 and compared.adjusted_p_value is not None:
@@ -331,7 +354,7 @@ def _class_table(report: Report, views: Sequence[str]) -> ClassTable | None:
 
 
 def _error_of_first(row: tuple[str, tuple[Measurement, ...]]) -> float:
-    """Sort by the first model's error, from the largest; undefined ones come last."""
+    """Return a sort key by the first model's error, largest first; undefined errors come last."""
     error = row[1][0].calibration_error.estimate
     return math.inf if error is None else -error
 
@@ -341,7 +364,7 @@ def _has(measured: Measured, view: str) -> bool:
 
 
 def _recipe(measured: Measured) -> list[tuple[str, str]]:
-    """Everything needed to get the same numbers again, as labels and texts."""
+    """Return the settings that reproduce the numbers, as labels and texts."""
     lines = list(measured.settings().items())
     lines.insert(2, ("Views", ", ".join(m.view for m in measured.views)))
     if measured.recipe.command is not None:

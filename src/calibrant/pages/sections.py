@@ -1,4 +1,4 @@
-"""The parts of a page: headlines, differences, sections, the table of classes."""
+"""Records of the parts of a page: main numbers, differences, sections and tables."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from calibrant.results.drawing import Drawing
 from calibrant.results.measurement import ClassMean, Measurement
 from calibrant.results.slices import SliceErrors
 
-FEW_CLASSES = 15  # are found at a glance
+FEW_CLASSES = 15  # need no search box
 Lines = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Card:
-    """The headline of one model for one view.
+    """Main numbers of one model for one view.
 
     Attributes
     ----------
     name
-        Of the model.
+        Name of the model.
     error, interval, estimand
-        The debiased calibration error, an interval, and what the interval is of, worded.
+        Texts of the debiased calibration error, its interval, and the estimand of the interval.
     plug_in, bins
-        The papers' CalibErr beside it, and the bins it is of.
+        Texts of the papers' CalibErr and its bins.
     verdict, direction
-        What they say, in a sentence each; the second may be empty.
+        Sentences on the error and on its direction; the second may be empty.
     warnings
-        What the reader must know before believing the numbers.
+        Caveats that the reader must know.
     """
 
     name: str
@@ -44,20 +44,20 @@ class Card:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two models' difference, worded.
+    """Texts on the difference of two models.
 
     Attributes
     ----------
     title
-        Which minus which.
+        Names of the models: the first minus the second.
     difference, interval
-        Of the debiased squared errors.
+        Difference of the debiased squared errors, and its interval.
     root_difference, root_interval
-        The same for the errors themselves; the interval is conservative.
+        Difference of the errors themselves, and its conservative interval.
     p_value, p_reason
-        Of the test that the squared errors are equal; why it has none, or empty.
+        P-value of the test that the squared errors are equal; the reason if there is none, else empty.
     verdict
-        What they say, in a sentence.
+        Sentence on the difference.
     notes
         The adjustment of the p-value for several comparisons, and how the intervals treat a calibration map.
     """
@@ -75,22 +75,22 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Section:
-    """One view, all models side by side.
+    """One view of all models side by side.
 
     Attributes
     ----------
     view
-        Its name, and in ``heading`` and ``meaning`` what it is.
+        Name of the view.
     heading, meaning
-        For the reader.
+        Heading and explanation of the view.
     models
-        Names of the models that were measured for it.
+        Names of the models that were measured for the view.
     measurements
-        One a model.
+        One measurement per model.
     drawings
-        One a model, or none.
+        One drawing per model, or empty.
     cards, contrasts, numbers
-        Headlines, differences, and the table of all numbers.
+        Main numbers, differences, and the table of all numbers.
     """
 
     view: str
@@ -113,9 +113,9 @@ class ClassTable:
     models
         Names of the models.
     rows
-        One a class: its name and one measurement a model.
+        One row per class: its name and one measurement per model.
     means
-        The means over classes, one a model; None where not every class was measured.
+        Means over classes, one per model; None if not every class was measured.
     """
 
     models: tuple[str, ...]
@@ -124,27 +124,27 @@ class ClassTable:
 
     @property
     def searched(self) -> bool:
-        """Whether the table is long enough for a search box."""
+        """True if the table is long enough for a search box."""
         return len(self.rows) > FEW_CLASSES
 
 
 @dataclass(frozen=True)
 class TaskTable:
-    """Each task and subject of a run of an evaluation.
+    """Table of the tasks and subjects of an evaluation run.
 
     Attributes
     ----------
     models
         Names of the models.
     rows
-        One a task and subject, the worst of any model first: its name, and one slice a model (None where the
-        model was not asked).
+        One row per task and subject, the worst of any model first: its name, and one slice per model (None if
+        the model was not evaluated on it).
     level
-        Of the intervals, which hold for all tasks of a model together.
+        Confidence level of the intervals, which are simultaneous for all tasks of a model.
     measured
-        Tasks of each model that are large enough.
+        Numbers of tasks of each model that have enough items.
     least
-        Items that takes.
+        Number of items that a task needs.
     """
 
     models: tuple[str, ...]
@@ -161,15 +161,15 @@ class TextTable:
     Attributes
     ----------
     title, note
-        Above and below it; may be empty.
+        Texts above and below the table; may be empty.
     head
         Names of the columns; the first column names the rows.
     rows
-        One text a column.
+        One text per column.
     folded
-        Whether it opens on a click only.
+        True if the table opens only on a click.
     words
-        How many of the last columns are words, not numbers.
+        Number of last columns that contain words, not numbers.
     """
 
     title: str

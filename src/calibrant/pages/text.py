@@ -1,4 +1,4 @@
-"""Numbers and verdicts as a page words them: plain, short, and never more certain than the interval."""
+"""Texts of numbers and verdicts, as reports show them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ MINUS = "−"
 INTERVALS = {
     "inverted": "by inverting a test",
     "sampling": "by Algorithm 2",
-    "sampling-thesis": "by Algorithm 2 as the thesis has it",
+    "sampling-thesis": "by Algorithm 2 as in the thesis",
     "bootstrap": "by the bootstrap",
     "wald": "by the normal approximation",
 }
 ESTIMANDS = {
-    "rms": "of the population's error, whatever the bins",
+    "rms": "of the population's error, independent of bins",
     "mse": "of the square of the population's error",
     "binned rms": "of the error on these bins",
     "binned mse": "of the squared error on these bins",
 }
 TESTS = {
-    "gamma": "null distribution matched in three moments",
-    "normal": "null distribution taken as normal",
+    "gamma": "gamma null distribution with the same three moments",
+    "normal": "normal null distribution",
     "redraw": "labels redrawn from the scores",
-    "sign-flip": "residuals of whole clusters flipped in sign",
+    "sign-flip": "signs of the residuals of whole clusters flipped",
 }
 
 
@@ -66,7 +66,7 @@ def span(low: float | None, high: float | None) -> str:
 
 
 def points(value: float) -> str:
-    """Return a difference of probabilities in percentage points, which reads 0 only if it is 0.
+    """Return a difference of probabilities in percentage points; the text is 0 only if the value is 0.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def points(value: float) -> str:
 
 
 def view_heading(view: str) -> str:
-    """Return what a section about a view is called.
+    """Return the heading of a view's section.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def view_heading(view: str) -> str:
 
 
 def view_meaning(view: str) -> str:
-    """Return what the probability is of."""
+    """Return a sentence that explains the probabilities of a view."""
     if view.startswith("class:"):
         return f"The probability that the item is of class {view.removeprefix('class:')}."
     return {
@@ -104,55 +104,57 @@ def view_meaning(view: str) -> str:
 
 
 def error_verdict(interval: ErrorInterval) -> str:
-    """Say in a sentence what the interval of the calibration error says."""
+    """Return a sentence on the calibration error and its interval."""
     if interval.low is None or interval.high is None or interval.estimate is None:
-        reason = interval.reason or "the data do not say"
+        reason = interval.reason or "too few data"
         return f"The error has no interval: {reason}."
     if not interval.estimand.endswith("rms"):
         return ""
     if interval.high == 0:
-        return "These data are in keeping with perfect calibration."
+        return "These data are compatible with perfect calibration."
     if interval.low == 0:
         return (
-            "These data are in keeping with perfect calibration, and with errors of up to "
+            "These data are compatible with perfect calibration, and with errors of up to "
             f"{points(interval.high)} percentage points."
         )
     return (
         f"A predicted probability is typically off by {points(interval.estimate)} percentage points "
-        f"(somewhere from {points(interval.low)} to {points(interval.high)})."
+        f"({words.percent(interval.level)} interval {points(interval.low)} to {points(interval.high)})."
     )
 
 
 def direction_verdict(measurement: Measurement) -> str:
-    """Say in which way the scores are off, where the intervals of the error and of the way tell."""
+    """Return sentences on the direction of the error, as far as the intervals exclude the other direction."""
     if not measurement.calibration_error.low:
         return ""
     sentences = []
     large, slope = measurement.calibration_in_the_large, measurement.cox_slope
     if large.estimate is not None and large.low is not None and large.high is not None:
         if abs(large.estimate) < ROUNDING:
-            sentences.append("On the whole its scores are neither too high nor too low.")
+            sentences.append("On average, its scores are neither too high nor too low.")
         elif large.high < 0:
-            sentences.append(f"On the whole its scores are {points(-large.estimate)} points too high.")
-        elif large.low > 0:
-            sentences.append(f"On the whole its scores are {points(large.estimate)} points too low.")
-        else:
             sentences.append(
-                "On the whole its scores are neither too high nor too low, as far as these data show."
+                f"On average, its scores are {points(-large.estimate)} percentage points too high."
             )
+        elif large.low > 0:
+            sentences.append(
+                f"On average, its scores are {points(large.estimate)} percentage points too low."
+            )
+        else:
+            sentences.append("These data do not show whether its scores are too high or too low on average.")
     if slope.low is not None and slope.high is not None:
         if slope.high < 1:
-            sentences.append("They are overconfident: too near 0 and 1.")
+            sentences.append("They are overconfident: too close to 0 and 1.")
         elif slope.low > 1:
-            sentences.append("They are underconfident: too near the overall rate.")
+            sentences.append("They are underconfident: too close to the overall frequency.")
     return " ".join(sentences).replace("They", "They" if len(sentences) > 1 else "Its scores")
 
 
 def difference_verdict(compared: ModelDifference) -> str:
-    """Return in a sentence which of two models is better calibrated, by the adjusted p-value."""
+    """Return a sentence on which of two models is better calibrated, by the adjusted p-value."""
     difference, p_value = compared.difference.mse_difference, compared.adjusted_p_value
     if difference.low is None or difference.high is None or difference.estimate is None:
-        return f"The difference has no interval: {difference.reason or 'the data do not say'}."
+        return f"The difference has no interval: {difference.reason or 'too few data'}."
     if p_value is None or p_value > 1 - compared.difference.level:
         return f"The comparison of {compared.first} and {compared.second} is inconclusive."
     if difference.estimate < 0:
@@ -161,7 +163,7 @@ def difference_verdict(compared: ModelDifference) -> str:
 
 
 def title(names: tuple[str, ...], *, recalibrated: bool = False) -> str:
-    """Return the title of a page about these models, or about one before and after recalibration.
+    """Return the title of a page about models, or about one model before and after recalibration.
 
     Examples
     --------

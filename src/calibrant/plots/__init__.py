@@ -1,7 +1,7 @@
 """Figures of result records, on the caller's matplotlib axes or on new ones.
 
-Plots estimate nothing and open no file: they draw what a record holds, and the record's
-``to_rows()`` has the same numbers. `render` turns a figure into the bytes of an SVG, PDF or PNG.
+Plots estimate nothing and open no file: they draw the content of a record, and the record's
+``to_rows()`` has the same numbers. `render` returns a figure as the bytes of an SVG, PDF or PNG.
 matplotlib loads on first use; pyplot never does.
 """
 

@@ -34,10 +34,10 @@ def calibration_curve(
 ) -> Axes:
     """Draw label frequency against mean predicted probability, bin by bin.
 
-    A calibrated model's points lie on the diagonal; below it the model is overconfident (its
+    The points of a calibrated model are on the diagonal; below it the model is overconfident (its
     probabilities are too high), above it underconfident. Points grow with their bin's weight, and
-    the strip under the curve has one tick per bin, as tall as the bin is heavy: tall or crowded
-    ticks show where the predictions are, and such ticks near 0 and 1 mean that the model tells
+    the strip under the curve has one tick per bin, whose height is the bin's weight. Tall or dense
+    ticks show where the predictions are, and such ticks near 0 and 1 mean that the model distinguishes
     cases apart (refinement). Call it again on the same axes with another ``index``
     to lay a second model over the first.
 
@@ -47,17 +47,17 @@ def calibration_curve(
         The points; their numbers are ``bins.to_rows()``. Empty bins are left out.
     intervals
         Intervals of the same bins' frequencies, drawn as vertical lines; each is for its bin alone
-        (pointwise), and the legend says so.
+        (pointwise), as stated in the legend.
     consistency
-        Bars around the diagonal that a calibrated model's frequencies would keep to.
+        Bars around the diagonal that contain a calibrated model's frequencies.
     label
-        Name of the model in the legend, shown to the letter.
+        Name of the model in the legend, shown unchanged.
     index
-        Which colour, marker and line style (from 0).
+        Number of the color, marker and line style, from 0.
     rug
-        Whether to draw the strip of bin positions.
+        True to draw the strip of bin positions.
     legend
-        Whether to draw the legend, above the axes.
+        True to draw the legend, above the axes.
     ax
         Axes to draw on; None makes a figure.
 
@@ -122,7 +122,7 @@ def calibration_curve(
 def calibration_curves(
     curves: Sequence[tuple[str, Bins, BinIntervals | None]], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the calibration curves of several models on the same axes, told apart by colour, marker and line.
+    """Draw the calibration curves of several models on the same axes, with different colors and markers.
 
     Parameters
     ----------

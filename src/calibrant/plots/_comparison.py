@@ -73,7 +73,7 @@ def binning_comparison(
         )
         ax.set_box_aspect(1.0)
         ax.set_xlabel("predicted probability")
-        ax.set_ylabel("share of the pairs")
+        ax.set_ylabel("fraction of the pairs")
         style.plain_title(ax, "(a) the scores")
     for ax, (title, bins, intervals) in zip(drawn, panels, strict=True):
         calibration_curve(bins, intervals, legend=False, ax=ax)

@@ -32,9 +32,9 @@ def confidence_histogram(
     bins
         Bins of equal width (or other edges) of the scores; the bars are ``share`` of each.
     score_name, frequency_name
-        What the score and the frequency are: confidence and accuracy for a top label.
+        Names of the score and the frequency: confidence and accuracy for a top label.
     legend
-        Whether to draw the legend, above the axes.
+        True to draw the legend, above the axes.
     ax
         Axes to draw on; None makes a figure.
 
@@ -69,7 +69,7 @@ def confidence_histogram(
         alpha=FAINT_BAR,
         edgecolor=style.PAPER,
         linewidth=0.8,
-        label="share of the pairs",
+        label="fraction of the pairs",
     )
     ax.axvline(
         accuracy, color=style.INK, linewidth=1.6, label=f"{frequency_name} {accuracy:.3f}", gid="frequency"
@@ -85,7 +85,7 @@ def confidence_histogram(
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(bottom=0)
     ax.set_xlabel(score_name)
-    ax.set_ylabel("share of the pairs")
+    ax.set_ylabel("fraction of the pairs")
     if legend:
         style.legend_above(ax)
     return ax
@@ -102,8 +102,8 @@ def reliability_bars(
     """Draw each score range's frequency as a bar, and its gap to the mean score inside that range.
 
     The gap is drawn to the mean score of the bin, not to the bin's middle: that is what the
-    error adds up. A gap above the bar is overconfidence, a gap inside the bar underconfidence; so
-    that both can be told apart without colour, the gap is hatched one way or the other.
+    error adds up. A gap above the bar is overconfidence, a gap inside the bar underconfidence; the
+    direction of the hatching distinguishes them without color.
 
     Parameters
     ----------

@@ -23,20 +23,20 @@ def error_against_size(
 ) -> Axes:
     """Draw the calibration MSE while the bin size or the sample size varies.
 
-    Markers are the plug-in, hollow markers the debiased estimate, the grey line what a calibrated
-    model's plug-in is expected to be, and a thin line in the series' style the population's error:
-    what the plug-in has above that line is its bias. Sizes that span more than a factor of 100
-    are drawn on a logarithmic axis.
+    Markers are the plug-in error, hollow markers the debiased estimate, the gray line the expected
+    plug-in error of a calibrated model, and a thin line in the series' style the population's error.
+    The distance of the plug-in error from that line is its bias. Sizes that span more than a factor
+    of 100 are drawn on a logarithmic axis.
 
     Parameters
     ----------
     curves
-        At least one, all against the same size; their numbers are ``curve.to_rows()``.
+        At least one curve, all against the same kind of size; their numbers are ``curve.to_rows()``.
     log_error
-        Whether the error's axis is logarithmic; debiased values at or below 0 are then shown by
+        True for a logarithmic axis of the error; debiased values at or below 0 are then shown by
         arrow heads at the bottom.
     legend
-        Whether to draw the legend, above the axes.
+        True to draw the legend, above the axes.
     ax
         Axes to draw on; None makes a figure.
 
@@ -66,7 +66,7 @@ def error_against_size(
     against = {curve.against for curve in curves}
     if len(against) > 1:
         raise InputError(
-            "curves are against different sizes", "draw them on axes of their own", code="parameter"
+            "the curves have different kinds of sizes", "draw them on separate axes", code="parameter"
         )
     ax = style.axes_or_new(ax, style.PANEL_SIZE)
     style.grid(ax)

@@ -30,11 +30,11 @@ def error_intervals(
     Parameters
     ----------
     names
-        What the lines are called, from the top; shown to the letter.
+        Names of the lines, from the top, shown unchanged.
     models
-        A model's name and its intervals, one a line; models differ by colour and marker.
+        Name of each model and its intervals, one per line; models differ by color and marker.
     legend
-        Whether to name the models above the axes (with one model there is nothing to tell apart).
+        True to name the models above the axes, if there are several.
     ax
         Axes to draw on; None makes a figure as tall as the lines need.
 

@@ -23,7 +23,7 @@ def label_histograms(
     bins
         Bins of equal width of the scores.
     score_name
-        What the score is.
+        Name of the score.
     ax
         Axes to draw on; None makes a figure.
 

@@ -1,4 +1,4 @@
-"""Calibration curves on axes of log-odds, for scores that crowd near 0 or 1."""
+"""Calibration curves on log-odds axes, for scores near 0 or 1."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def log_odds_curve(
 ) -> Axes:
     """Draw calibration curves on axes of log-odds, where 0.001 and 0.999 are as far from 0.5 as from 1e-6.
 
-    Most scores of a tagger or a coreference model lie within a hundredth of 0 or 1, where a linear
-    axis shows one heap of points. Frequencies of exactly 0 or 1 have no log-odds: they are triangles
-    at the edge, and no line leads to them. What lies beyond 1e-7 (or 1 - 1e-7) stands at the edge too.
+    Most scores of a tagger or a coreference model are within 0.01 of 0 or 1, where points on a linear
+    axis cover each other. Frequencies of exactly 0 or 1 have no log-odds: they are triangles at the edge
+    without a line to them. Values beyond 1e-7 (or 1 - 1e-7) are at the edge too.
 
     Parameters
     ----------
     curves
         A name, the bins and their intervals (or None) for each model; at least one.
     legend
-        Whether to draw the legend, above the axes.
+        True to draw the legend, above the axes.
     ax
         Axes to draw on; None makes a figure.
 

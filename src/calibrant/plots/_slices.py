@@ -1,4 +1,4 @@
-"""Slices with their errors: as they stand, shrunken, and their adjusted intervals."""
+"""Draw slices with their errors, shrunken errors and adjusted intervals."""
 
 from __future__ import annotations
 

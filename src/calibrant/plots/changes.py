@@ -29,10 +29,10 @@ def error_changes(
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a line for each group and technique: a dot before, an arrow to the error after.
+    """Draw one line per group and technique: a dot for the error before, an arrow to the error after.
 
-    Arrows to the left are falls, those to the right rises; they differ by colour as well. The errors are
-    the plug-in errors of the papers, which are above 0 for calibrated scores too.
+    Arrows to the left are decreases and arrows to the right increases; their colors differ too. The errors
+    are the plug-in errors of the papers, which are positive for calibrated scores too.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def error_changes(
     others
         The same after another way of sharing maps: squares. Techniques that are not in it have none.
     measure
-        ``"smce"`` for figure 2, ``"gmce"`` (one block of lines a group) for figure 3, or ``"mce"``.
+        ``"smce"`` for figure 2, ``"gmce"`` (one block of lines per group) for figure 3, or ``"mce"``.
     label, other_label
-        What the legend calls the arrows and the squares.
+        Names of the arrows and the squares in the legend.
     legend
-        Whether to draw one, above the axes.
+        True to draw a legend, above the axes.
     ax
         Axes to draw on; None makes a figure as tall as the lines need.
 
@@ -74,7 +74,7 @@ def error_changes(
     """
     lines = _lines(changes, measure)
     if not lines:
-        message = f"no error is {measure!r}"
+        message = f"{measure!r} is not an error"
         raise InputError(message, 'give "mce", "smce" or "gmce", and groups for the last', code="empty")
     squares = {} if others is None else _lines(others, measure)
     groups = list(dict.fromkeys(group for group, _ in lines))
@@ -120,7 +120,7 @@ def _draw(ax: Axes, y: float, change: MarginalChange, other: MarginalChange | No
 
 
 def draw_change(ax: Axes, y: float, before: float, after: float, other: float | None) -> None:
-    """A dot, an arrow from it, and a square if there is one."""
+    """Draw a dot, an arrow from it, and a square if there is one."""
     falls = after <= before
     color = FALLS if falls else RISES
     ax.plot([before, after], [y, y], color=color, linewidth=1.6, zorder=2)
@@ -131,7 +131,7 @@ def draw_change(ax: Axes, y: float, before: float, after: float, other: float | 
 
 
 def key_of_changes(ax: Axes, label: str, other_label: str | None) -> None:
-    """Say in the legend what the dots, arrows and squares are."""
+    """Add the dots, arrows and squares to the legend."""
     style.key(ax, "before", 0, color=style.INK, marker="o", **POINT)
     style.key(ax, style.shown(f"{label}: falls"), 1, color=FALLS, marker="<", **POINT)
     style.key(ax, style.shown(f"{label}: rises"), 1, color=RISES, marker=">", **POINT)

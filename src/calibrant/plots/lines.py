@@ -25,7 +25,7 @@ class Interval(Protocol):
 
     @property
     def estimate(self) -> float | None:
-        """What the interval is around."""
+        """Estimate of the interval."""
 
     @property
     def high(self) -> float | None:
@@ -39,11 +39,11 @@ def check_lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[objec
     for name, found in series:
         if len(found) != len(names):
             message = f"{name} has {len(found)} {values}s for {len(names)} names"
-            raise InputError(message, f"pass one {values} a name", code="length")
+            raise InputError(message, f"pass one {values} per name", code="length")
 
 
 def named_lines(ax: Axes | None, names: Sequence[str], *, longest: int, width: float, height: float) -> Axes:
-    """Axes with a line for each name, from the top; ``width`` is what they have beyond a panel, in inches."""
+    """Return axes with one line per name, from the top; ``width`` is added to a panel, in inches."""
     ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + width, height))
     style.grid(ax, "x")
     ax.set_yticks(np.arange(len(names)), labels=[style.shown(name, longest) for name in names])
@@ -90,5 +90,5 @@ def zero_line(ax: Axes) -> None:
 
 
 def errors_from_zero(ax: Axes) -> None:
-    """Begin the axis of an error that is never negative just before 0."""
+    """Start the axis of a non-negative error just before 0."""
     ax.set_xlim(left=-0.02 * ax.get_xlim()[1])

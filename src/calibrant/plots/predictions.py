@@ -1,4 +1,4 @@
-"""The figures of predictions: those of a report, one at a time."""
+"""Figures of predictions: the figures of a report, one at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     found
         From `calibrant.verbs.report`.
     what
-        ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds),
+        ``curve`` (calibration curves of all models), ``log-odds`` (the same on log-odds axes),
         ``smooth`` (without bins, with bands), ``confidence`` (histogram and bars of one model), ``labels``
         (its scores by label) or ``classes`` (each class's error with its interval, the largest of the first
         model first).
@@ -67,7 +67,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
 
 
 def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
-    """Draw the calibration curves of models that were measured for the same view, one over the other.
+    """Draw the calibration curves of models that were measured for the same view on the same axes.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _smooth(models: Sequence[Model]) -> Axes:
 def _of_one(models: Sequence[Model], view: str, what: What) -> Figure:
     drawing = models[0][2]
     if len(models) > 1 or drawing is None:
-        raise InputError("this figure is of one model", "draw one at a time", code="parameter")
+        raise InputError("this kind of figure shows one model", "draw one figure per model", code="parameter")
     score, frequency = score_names(view)
     if what == "labels":
         return figure_of(label_histograms(drawing.equal_width, score_name=score))

@@ -1,9 +1,9 @@
-"""The look of calibrant's figures: colours, markers, line styles, new axes, legends.
+"""Style of calibrant's figures: colors, markers, line styles, new axes, legends.
 
-Series differ by lightness, colour, marker and line style at once: any two are at least 8 steps of L*
+Series differ by lightness, color, marker and line style at once: any two are at least 8 steps of L*
 apart in greyscale, and remain distinct to readers without red, green or blue cones, all on white paper
-(tests/plots/test_style.py). Nothing here touches pyplot or matplotlib's settings; axes that the caller
-gives keep their own look.
+(tests/plots/test_style.py). This module does not change pyplot or matplotlib's settings; the caller's axes
+keep their style.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = CURVE_SIZE) -> Axes
 
 
 def figure_of(drawn: Drawn) -> Figure:
-    """Return the figure of axes that stand right on one (not on a part of a figure), or the figure itself."""
+    """Return the figure of axes that are directly on it (not on a part of it), or the figure itself."""
     figure = drawn.figure if isinstance(drawn, Axes) else drawn
     assert isinstance(figure, Figure)
     return figure
@@ -151,7 +151,7 @@ def shown(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def plain_title(ax: Axes, text: str) -> None:
-    """Set a title to the letter: a dollar sign in it starts no formula."""
+    """Set a title unchanged, so that a dollar sign does not start a formula."""
     ax.set_title(text, loc="left", color=INK).set_parse_math(False)
 
 
@@ -168,7 +168,7 @@ def key(ax: Axes, label: str, rank: int, **look: Any) -> None:
 
 
 def interval_key(ax: Axes, level: float, method: str) -> None:
-    """Say in the legend what the vertical lines are."""
+    """Add the vertical lines to the legend."""
     label = f"{percent(level)} interval, each bin alone ({method.capitalize()})"
     key(ax, label, 2, color=MUTED, linestyle="none", marker="|", markersize=9)
 
@@ -179,7 +179,7 @@ def _rank(entry: tuple[Any, str]) -> str:
 
 
 def legend_above(ax: Axes) -> None:
-    """Put the legend above the axes, where it can cover no data; names are taken to the letter."""
+    """Put the legend above the axes, where it covers no data; names are shown unchanged."""
     legend_outside(ax)
 
 

@@ -42,13 +42,13 @@ def render(figure: Figure, kind: Kind, *, dpi: int = 150, width: float | None = 
     dpi
         Dots per inch of a PNG.
     width
-        Inches; the figure keeps this width. 3.3 fits a column of a page with two, 6.9 the page. None: as it
+        Width in inches: 3.3 fits one column of a two-column page, 6.9 the full page. None: as it
         is.
 
     Returns
     -------
     bytes
-        What a file of this kind holds; writing it is up to the caller.
+        Content of the file; the caller writes it.
 
     Examples
     --------
@@ -97,8 +97,8 @@ def _forget_layout(figure: Figure) -> None:
 def inline_svg(figure: Figure, *, name: str, description: str) -> str:
     """Return a figure as an ``<svg>`` element for a web page.
 
-    Colours become CSS variables (``--ink``, ``--muted``, ``--faint``, ``--shade``, ``--paper``,
-    ``--series-1`` ...) with the printed colour as fallback, so that the page's theme decides;
+    Colors become CSS variables (``--ink``, ``--muted``, ``--faint``, ``--shade``, ``--paper``,
+    ``--series-1`` ...) with the printed color as fallback, so that the page's theme decides;
     identifiers begin with ``name``, so that several figures share a page; the size is left to the
     page.
 
@@ -107,9 +107,9 @@ def inline_svg(figure: Figure, *, name: str, description: str) -> str:
     figure
         A figure in the house style.
     name
-        Unique in the page; letters, digits and hyphens.
+        Name of the figure, unique in the page; letters, digits and hyphens.
     description
-        What the figure shows, for readers who cannot see it.
+        Description of the figure for readers who cannot see it.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""Mend probabilities: maps from scores to better ones, fitted on labelled pairs or their tally.
+"""Recalibrate probabilities with maps that are fitted to labeled pairs or their tally.
 
 Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``transform(X)``,
-``predict_proba(X)``, ``get_params``, ``clone``. Those of one event also fit from a `Tally`, and all turn into
-plain values and back. `Calibrated` wraps a classifier and fits a map to scores of items that it was not
-trained on.
+``predict_proba(X)``, ``get_params``, ``clone``. Estimators of one event can also be fitted to a `Tally`, and
+all can be saved as plain values and restored. `Calibrated` wraps a classifier and fits a map to scores of
+items that it was not trained on.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant.recalibrate._renormalise import renormalise
     from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
+    from calibrant.recalibrate.bbq import BBQ
     from calibrant.recalibrate.beta import Beta
     from calibrant.recalibrate.calibrated import Calibrated
     from calibrant.recalibrate.changes import resampled_changes
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from calibrant.recalibrate.histogram import HistogramBinning
     from calibrant.recalibrate.isotonic import Isotonic
     from calibrant.recalibrate.labelled import LabelledScores
+    from calibrant.recalibrate.matrix import MatrixScaling
     from calibrant.recalibrate.ordering import order_effect
     from calibrant.recalibrate.platt import Platt
     from calibrant.recalibrate.scaling_binning import ScalingBinning
@@ -31,12 +33,14 @@ if TYPE_CHECKING:
     from calibrant.recalibrate.venn_abers import VennAbers
 
 __all__ = [
+    "BBQ",
     "Beta",
     "BinaryRecalibrator",
     "Calibrated",
     "HistogramBinning",
     "Isotonic",
     "LabelledScores",
+    "MatrixScaling",
     "PerClass",
     "PerGroup",
     "Platt",

@@ -1,4 +1,4 @@
-"""Cut scores into bins by which a map is defined: ties whole, every score in exactly one bin."""
+"""Cut scores into the bins of a map: equal scores share a bin, and the bins cover [0, 1]."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cut:
     edge
         (bins + 1,) from 0 to 1.
     n
-        (bins,) pairs.
+        (bins,) numbers of pairs.
     weight, weight_positives, weight_score
         (bins,) sums of w, w y and w q.
     """
@@ -41,13 +41,13 @@ class Cut:
 
     @property
     def frequency(self) -> Floats:
-        """Share of positives a bin."""
+        """Proportion of positives per bin."""
         share: Floats = self.weight_positives / self.weight
         return share
 
     @property
     def score(self) -> Floats:
-        """Mean score a bin."""
+        """Mean score per bin."""
         mean: Floats = self.weight_score / self.weight
         return mean
 
@@ -61,7 +61,7 @@ BINS: dict[str, Check] = {
 
 
 def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: int) -> Cut:
-    """Cut a source as asked; bins of fewer than ``smallest`` pairs join the next (the last the one before).
+    """Return bins of a source; bins of fewer than ``smallest`` pairs join the next (the last the previous).
 
     Raises
     ------
@@ -78,7 +78,9 @@ def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: in
     else:
         if size is not None:
             raise InputError(
-                "size goes with adaptive bins", "leave it out, or strategy='adaptive'", code="parameter"
+                "size only applies to adaptive bins",
+                "leave it out, or use strategy='adaptive'",
+                code="parameter",
             )
         found = uniform(source, bins)
         first = _between(found)
@@ -94,7 +96,7 @@ def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: in
 
 
 def step_map(edge: Floats, value: Floats, score: Floats) -> Floats:
-    """The value of the bin that each score lies in."""
+    """Return the value of each score's bin."""
     inner = edge[1:-1]
     out = np.empty(len(score))
     in_pieces(lambda part: kernels.steps(inner, value, score[part], out[part]), len(score))
@@ -107,14 +109,14 @@ def in_pieces(work: Callable[[slice], None], n: int) -> None:
 
 
 def _between(bins: Bins) -> Floats:
-    """First scores of the bins after the first; the middle of an empty range parts it."""
+    """Return the first scores of the bins after the first; empty ranges are split in the middle."""
     middle = (bins.edge_high[:-1] + bins.edge_low[1:]) / 2
-    first: Floats = np.nextafter(middle, 2.0)  # uniform bins hold their upper edge
+    first: Floats = np.nextafter(middle, 2.0)  # uniform bins contain their upper edge
     return first
 
 
 def _large_enough(n: Floats, smallest: int) -> Integers:
-    """Where merged bins begin, so that each has ``smallest`` pairs."""
+    """Return the starts of merged bins that have at least ``smallest`` pairs each."""
     start = [0]
     inside = 0.0
     for i, count in enumerate(n.tolist()):

@@ -1,4 +1,4 @@
-"""What compositions over classes share: rows told apart by class, a map for each part of the classes."""
+"""Base of compositions over classes: rows with their classes, and one map for each part of the classes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Floats = NDArray[np.float64]
 
 
 class ClasswiseRecalibrator(Recalibrator):
-    """Base of compositions: a map of single scores for each part of the classes.
+    """Base of compositions: one map of single scores for each part of the classes.
 
-    Scores of many items and classes come as one row each, (n,) scores with the (n,) classes they are of.
-    Scores of an item need not sum to 1 afterwards.
+    Each score is one row: (n,) scores with their (n,) classes. The recalibrated scores of an item need not
+    sum to 1.
     """
 
     _learned: ClassVar[tuple[str, ...]] = ("classes_", "part_names_", "parts_")
@@ -45,22 +45,22 @@ class ClasswiseRecalibrator(Recalibrator):
         *,
         names: Sequence[str] | None = None,
     ) -> Self:
-        """Learn the map of each part.
+        """Fit the map of each part.
 
         Parameters
         ----------
         scores
             (n,) probabilities in [0, 1].
         labels
-            (n,) 0 / 1: whether the row's class is the true one.
+            (n,) 1 if the row's class is the true class, else 0.
         classes
-            (n,) the class of the row: a name, or with ``names`` an index into them.
+            (n,) class of the row: a name, or with ``names`` an index into them.
         sample_weight
             (n,) non-negative weights; None counts every row once.
         clusters
             As in `BinaryRecalibrator.fit`.
         names
-            Class names, where ``classes`` are indices.
+            Class names, if ``classes`` are indices.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class ClasswiseRecalibrator(Recalibrator):
         Raises
         ------
         InputError
-            For bad values (naming the row), or where a part cannot be fitted (naming it).
+            For bad values (with the row), or if a part cannot be fitted (with its name).
         """
         self.check_parameters()
         splits = self.estimator.splits
@@ -95,12 +95,12 @@ class ClasswiseRecalibrator(Recalibrator):
         return self._learn_parts(met, sizes, learn)
 
     def fit_tallies(self, tallies: Mapping[str, Tally]) -> Self:
-        """Learn the map of each part from a tally a class.
+        """Fit the map of each part to one tally per class.
 
         Parameters
         ----------
         tallies
-            By class: tallies of that class's scores, exact or compressed.
+            Tallies of the scores of each class, exact or compressed, by class.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class ClasswiseRecalibrator(Recalibrator):
         """
         self.check_parameters()
         if not tallies:
-            raise InputError("there are no tallies", "pass one a class", code="empty")
+            raise InputError("there are no tallies", "pass one per class", code="empty")
         classes = tuple(str(name) for name in tallies)
         part, part_names = self._parts_of(classes)
         merged: dict[str, Tally] = {}
@@ -133,7 +133,7 @@ class ClasswiseRecalibrator(Recalibrator):
         scores
             (n,) probabilities in [0, 1].
         classes, names
-            As in `fit`; which classes may be new is said by each composition.
+            As in `fit`; each composition documents how it treats new classes.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class ClasswiseRecalibrator(Recalibrator):
         return out
 
     def _learn_parts(self, classes: tuple[str, ...], sizes: dict[str, int], learn: Any) -> Self:
-        """Fit a copy of the estimator to each part, or say which cannot be fitted and why."""
+        """Fit a copy of the estimator to each part; an error names the part that cannot be fitted."""
         self._check_sizes(sizes)
         parts = {}
         for name in sizes:
@@ -180,7 +180,7 @@ class ClasswiseRecalibrator(Recalibrator):
         return self
 
     def _check_sizes(self, sizes: dict[str, int]) -> None:
-        """Raise where a part has too few scores."""
+        """Raise an error if a part has too few scores."""
         empty = [name for name, size in sizes.items() if not size]
         if empty:
             raise InputError(
@@ -199,7 +199,7 @@ class ClasswiseRecalibrator(Recalibrator):
                 raise ValueError("a part is of another method")
             part.check_fitted()
             if part.n_features_in_ != 1:
-                raise ValueError("a part maps no single scores")
+                raise ValueError("a part does not map single scores")
         self.parts_ = tuple(parts)
         placed = self._fitted_parts_of(self.classes_)
         if placed.min() < 0 or placed.max() >= len(parts):
@@ -207,11 +207,11 @@ class ClasswiseRecalibrator(Recalibrator):
 
     @abstractmethod
     def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
-        """The part of each class at the fit, and the parts' names."""
+        """Return the part of each class of the fit, and the names of the parts."""
 
     @abstractmethod
     def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
-        """The fitted part of each class; -1 leaves its scores as they are."""
+        """Return the fitted part of each class; -1 leaves its scores unchanged."""
 
     def _called(self, name: str) -> str:
         return f"group {name}"
@@ -221,7 +221,7 @@ class ClasswiseRecalibrator(Recalibrator):
 
 
 def _runs(part: Integers) -> Iterator[tuple[int, Integers]]:
-    """The rows of each part that has any, in their order."""
+    """Yield the rows of each part that has rows, in their order."""
     low = int(part.min())
     size = np.bincount(part - low)
     order = np.argsort(part.astype(np.int16) if part.max() < 1 << 15 else part, kind="stable")
@@ -231,10 +231,10 @@ def _runs(part: Integers) -> Iterator[tuple[int, Integers]]:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """A list of different names from a state, or raise."""
+    """Return a list of different names from a state, or raise an error."""
     texts = isinstance(value, list) and all(isinstance(name, str) for name in value)
     if not texts or not 0 < len(set(value)) == len(value):
-        raise ValueError("names are missing, or one is there twice")
+        raise ValueError("names are missing or repeated")
     return tuple(value)
 
 

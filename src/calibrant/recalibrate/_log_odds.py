@@ -1,4 +1,4 @@
-"""What Platt scaling, temperatures and beta calibration of one event share: log-odds, points, the map."""
+"""Base of Platt scaling, temperature scaling and beta calibration of one event: log-odds, points, the map."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate.base import BinaryRecalibrator, Source
 
-CLIP = 2.0**-53  # the largest float64 below 1 lies this far from it
+CLIP = 2.0**-53  # distance of the largest float64 below 1 from 1
 LARGEST_LISTED = 1 << 16  # more pairs than this are summed on the grid first
 
 
 @dataclass(frozen=True)
 class Points:
-    """Scores moved off 0 and 1, each with its weight and the part of it that is positive.
+    """Scores clipped away from 0 and 1, with their weights and the weights of positives.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Points:
     weight, positives
         (m,) total weight, and weight of the positive pairs.
     clipped
-        Pairs whose score had to be moved.
+        Number of pairs whose score was clipped.
     """
 
     score: Floats
@@ -55,7 +55,7 @@ class Points:
         return odds
 
     def check_slope(self, name: str, parameters: int = 2) -> None:
-        """Raise where there are too few different scores to fit so many parameters.
+        """Raise an error if there are too few different scores for a number of parameters.
 
         Raises
         ------
@@ -66,27 +66,27 @@ class Points:
         if distinct == 1:
             raise InputError(
                 f"all scores are equal: {name} has no slope to fit",
-                "pass scores that differ; the share of positives is all that such scores can tell",
+                "pass scores that differ; equal scores only determine the fraction of positives",
                 code="undefined",
             )
         if distinct < parameters:
             raise InputError(
                 f"there are {distinct} different scores, and {name} has {parameters} parameters",
-                "use a method with fewer",
+                "use a method with fewer parameters",
                 code="undefined",
             )
 
     def check_overlap(self, name: str, hint: str, *, at: float | None = None, turned: bool = False) -> None:
-        """Raise where a threshold of the score separates the labels: the slope would be infinite.
+        """Raise an error if a threshold of the score separates the labels, which makes the slope infinite.
 
         Parameters
         ----------
         name, hint
-            For the message.
+            Texts for the message.
         at
-            The only threshold that counts, where the map is fixed at 1/2; None where any does.
+            The only threshold to check, if the map is fixed at 1/2; None to check all thresholds.
         turned
-            Whether positives below the threshold count as well, as for a slope that may be negative.
+            True to check for positives below the threshold too, for a slope that may be negative.
 
         Raises
         ------
@@ -107,9 +107,9 @@ class Points:
 
 
 def points_of(source: Source, clip: float) -> Points:
-    """The points of pairs or of a tally.
+    """Return the points of pairs or of a tally.
 
-    A row of a compressed tally has two: the mean score of its positives and that of its negatives.
+    A row of a compressed tally has two points: the mean scores of its positives and of its negatives.
     """
     if isinstance(source, Pairs) and len(source) > LARGEST_LISTED:
         source = Tally.from_pairs(Pairs(source.score, source.outcome, source.weight), exact=False)
@@ -137,14 +137,14 @@ def points_of(source: Source, clip: float) -> Points:
 
 
 def check_clip(value: object, name: str) -> None:
-    """Raise unless a value is how far from 0 and 1 scores may be kept: from 2^-64 to below 1/2."""
+    """Raise an error unless a value is a valid clip, from 2^-64 to below 1/2."""
     if not (isinstance(value, (int, float, np.floating)) and 2.0**-64 <= value < 0.5):
         hint = "give a number from 2**-64 to below 0.5"
         raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
 
 
 def mapped(score: Floats, a: float, b: float, c: float, clip: float) -> Floats:
-    """1 / (1 + exp(-(a ln q - b ln(1 - q) + c))) of scores (n,), on several threads if they are many."""
+    """Return 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))) of scores (n,), on several threads if n is large."""
     out = np.empty(len(score))
     threads = default_threads() if len(score) > CHUNK else 1
 
@@ -181,12 +181,12 @@ class LogOddsRecalibrator(BinaryRecalibrator):
         super()._restore(learned)
         coefficients = np.array(self._coefficients(), dtype=np.float64)
         if coefficients.ndim != 1 or not np.isfinite(coefficients).all():
-            raise ValueError("a coefficient is no finite number")
+            raise ValueError("a coefficient is not a finite number")
 
     @abstractmethod
     def _learn_points(self, points: Points) -> None:
-        """Fit to points."""
+        """Fit the map to points."""
 
     @abstractmethod
     def _coefficients(self) -> tuple[float, float, float]:
-        """The fitted a, b and c."""
+        """Return the fitted a, b and c."""

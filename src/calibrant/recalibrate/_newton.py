@@ -1,4 +1,4 @@
-"""Logistic regression on several columns, with coefficients that may be kept from being negative."""
+"""Logistic regression on several columns, optionally with non-negative coefficients."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from calibrant._checks import Floats
 from calibrant._kernels import log_odds as kernels
 
 _MOST_STEPS = 200
-_ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
+_ROUNDING = 1e-12  # relative decrease of a log-likelihood that is treated as rounding error
 
 
 class LogisticFit(NamedTuple):
-    """Coefficients, the Newton steps they took, and whether the last one was next to nothing."""
+    """Coefficients, the number of Newton steps, and convergence."""
 
     coefficients: Floats
     steps: int
@@ -29,20 +29,20 @@ def fit(
     *,
     nonnegative: NDArray[np.bool_] | None = None,
 ) -> LogisticFit:
-    """Maximum likelihood coefficients of a logistic regression on rows, by Newton's method.
+    """Return maximum likelihood coefficients of a logistic regression on rows, by Newton's method.
 
-    Steps that would lower the likelihood are halved; it is concave, so that this converges from 0
-    wherever the estimate exists. A coefficient that must not be negative stays at 0 while the likelihood
-    falls in its direction, and a step ends where it would become negative (projected Newton).
+    Steps that would decrease the likelihood are halved. The likelihood is concave, so the method converges
+    from 0 if the estimate exists. A non-negative coefficient stays at 0 while the likelihood decreases in its
+    direction, and a step ends where the coefficient would become negative (projected Newton).
 
     Parameters
     ----------
     design
         (n, k) columns.
     weight, positives
-        (n,) weight of a row, and the part of it whose label is 1.
+        (n,) weight of each row, and its weight with label 1.
     nonnegative
-        (k,) which coefficients must not be negative; none if not given.
+        (k,) True for coefficients that must not be negative; by default none.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Probabilities of an item's classes that sum to 1 again after each was mended by itself."""
+"""Renormalize the probabilities of an item's classes after each was recalibrated separately."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from calibrant.exceptions import InputError
 
 
 def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = None) -> Floats:
-    """Divide the scores of each item by their sum, what was below a threshold counting as one part.
+    """Divide the scores of each item by their sum, with scores below a threshold as one additional part.
 
-    Classes that were mended one by one do not sum to 1. Where scores below a threshold were left out, what
-    they had together, 1 minus the sum of the scores *before*, is kept as one "other" part of the item: it
-    enters the sum as it is, and is 1 minus the sum of the result.
+    Scores of classes that were recalibrated separately do not sum to 1. If scores below a threshold were left
+    out, their total, 1 minus the sum of the scores *before*, is one "other" part of the item. It is added to
+    the sum unchanged; after division it is 1 minus the sum of the result.
 
     Parameters
     ----------
     scores
-        (n,) mended probabilities in [0, 1], one row for each item and class.
+        (n,) recalibrated probabilities in [0, 1], one row per item and class.
     items
-        (n,) the item (token) of the row.
+        (n,) item (token) of the row.
     before
-        (n,) the same rows' scores before they were mended, if scores below a threshold are not among the
-        rows. None: all classes of each item are there, and the results sum to 1.
+        (n,) scores of the same rows before recalibration, if scores below a threshold are not among the
+        rows. None: all classes of each item are present, and the results sum to 1.
 
     Returns
     -------
     ndarray of float64
-        (n,) in [0, 1]. An item whose parts are all 0 stays 0. For the effect on the error compare with
-        `calibrant.metrics.calibration_changes`, with ``threshold=0``: rows that were left out stay out, and
-        no others.
+        (n,) probabilities in [0, 1]. An item whose parts are all 0 stays 0. To measure the effect on the
+        error, use `calibrant.metrics.calibration_changes` with ``threshold=0``, so that no further rows are
+        left out.
 
     Raises
     ------
     InputError
-        For bad values, or where the scores before sum to more than 1.
+        For bad values, or if the scores before sum to more than 1.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
         if whole.max() > 1 + _checks.SUM_TOLERANCE:
             worst = int(whole.argmax())
             raise InputError(
-                f"the scores before of item {names[worst]!s} sum to {whole[worst]:.6g}",
-                "pass scores of classes that exclude each other, and the same items on both sides",
+                f"the scores of item {names[worst]!s} before recalibration sum to {whole[worst]:.6g}",
+                "pass scores of mutually exclusive classes, with the same items before and after",
                 code="class-sum",
             )
         total += np.maximum(0.0, 1 - whole)

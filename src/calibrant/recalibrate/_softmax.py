@@ -1,4 +1,4 @@
-"""Logits of K classes: checked, and mapped back to probabilities."""
+"""Check logits of K classes, and map them back to probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.views import class_predictions, label_codes
 
-ROWS = 1 << 14  # items a piece of work
+ROWS = 1 << 14  # number of items per piece of work
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class LogitItems:
     Attributes
     ----------
     logit
-        (n, K) finite; logarithms of probabilities, or what was given.
+        (n, K) finite logits: logarithms of probabilities, or the given logits.
     label
-        (n,) index of the true class.
+        (n,) indices of the true classes.
     weight
-        (n,) positive.
+        (n,) positive weights.
     classes
-        (K,) the label of each column.
+        (K,) labels of the columns.
     clipped
-        Probabilities below the clip, which were moved.
+        Number of probabilities below the clip, which were raised to it.
     range
         Lowest and highest probability.
     """
@@ -47,9 +47,9 @@ class LogitItems:
 
 
 def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Floats]:
-    """Return logits (n, K) of scores, and the probabilities they stand for.
+    """Return logits (n, K) of scores, and their probabilities.
 
-    Logits stay as they are; of probabilities, raised to the clip where below it, logarithms are taken.
+    Logits stay unchanged. Probabilities below the clip are raised to it, and their logarithms are returned.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Float
     """
     array = as_array(X, "X", "pass one row of K scores per item")
     if array.ndim != 2 or array.shape[1] < 2:
-        hint = "pass one column a class, or (n,) scores of one event"
+        hint = "pass one column per class, or (n,) scores of one event"
         raise InputError(f"X has shape {array.shape}, expected (n, K) with K >= 2", hint, code="shape")
     if not len(array):
         raise InputError("X is empty", "pass at least one item", code="empty")
@@ -71,7 +71,7 @@ def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Float
             row, column = (int(index) for index in bad[0])
             raise InputError(
                 f"X[{row}, {column}] is {value[row, column]}, not a finite logit",
-                "pass probabilities if some are 0",
+                "a probability of 0 has no finite logit: pass probabilities instead of logits",
                 code="score-range",
                 row=row,
             )
@@ -95,7 +95,7 @@ def items_of(
     Raises
     ------
     InputError
-        As `logits_of`, and for labels or weights that are none.
+        As `logits_of`, and for invalid labels or weights.
     """
     logit, prob = logits_of(X, logits=logits, clip=clip)
     code, labels = label_codes(y, prob.shape[1], classes)
@@ -113,7 +113,7 @@ def items_of(
 
 
 def softmax(logit: Floats, scale: Floats, bias: Floats) -> Floats:
-    """Softmax (n, K) of ``scale * logit + bias``, on several threads if there are many rows."""
+    """Return the softmax (n, K) of ``scale * logit + bias``, on several threads if there are many rows."""
     out = np.empty_like(logit)
 
     def update(_: None, piece: slice) -> None:
@@ -123,8 +123,14 @@ def softmax(logit: Floats, scale: Floats, bias: Floats) -> Floats:
     return out
 
 
+def affine_softmax(logit: Floats, matrix: Floats, bias: Floats) -> Floats:
+    """Softmax (n, K) of ``matrix @ logit + bias`` of every row."""
+    count = len(bias)
+    return softmax(np.ascontiguousarray(logit @ matrix.T), np.ones(count), bias)
+
+
 def temperature_sums(items: LogitItems, inverse: float) -> Floats:
-    """Negative log-likelihood at 1/T, and its first two derivatives by 1/T."""
+    """Return the negative log-likelihood at 1/T, and its first two derivatives by 1/T."""
 
     def add(piece: slice, sums: Floats) -> None:
         kernels.temperature_sums(items.logit[piece], items.label[piece], items.weight[piece], inverse, sums)
@@ -133,7 +139,7 @@ def temperature_sums(items: LogitItems, inverse: float) -> Floats:
 
 
 def vector_sums(items: LogitItems, scale: Floats, bias: Floats) -> Floats:
-    """Negative log-likelihood, and its derivatives by the K scales and the K biases."""
+    """Return the negative log-likelihood, and its derivatives by the K scales and the K biases."""
 
     def add(piece: slice, sums: Floats) -> None:
         logit, label, weight = items.logit[piece], items.label[piece], items.weight[piece]
@@ -142,8 +148,22 @@ def vector_sums(items: LogitItems, scale: Floats, bias: Floats) -> Floats:
     return _summed(items, 1 + 2 * len(scale), add)
 
 
+def matrix_sums(items: LogitItems, matrix: Floats, bias: Floats) -> Floats:
+    """Negative log-likelihood of softmax(matrix @ logit + bias), and its derivatives by matrix and bias.
+
+    (1 + K * K + K,): the value, the derivatives by the matrix row by row, the derivatives by the bias.
+    """
+    transposed = np.ascontiguousarray(matrix.T)
+
+    def add(piece: slice, sums: Floats) -> None:
+        logit, label, weight = items.logit[piece], items.label[piece], items.weight[piece]
+        kernels.matrix_sums(logit, label, weight, transposed, bias, sums)
+
+    return _summed(items, 1 + matrix.size + len(bias), add)
+
+
 def _summed(items: LogitItems, width: int, add: Callable[[slice, Floats], None]) -> Floats:
-    """Sums over pieces of the items, added up in order: the same on any number of threads."""
+    """Return sums over pieces of the items, in order, so that the number of threads does not matter."""
     pieces = list(slices(len(items.logit), ROWS))
     sums = np.zeros((len(pieces), width))
 

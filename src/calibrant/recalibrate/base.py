@@ -1,4 +1,4 @@
-"""What every recalibrator has: scikit-learn's interface, a fit from a tally, a state of plain values."""
+"""Bases of recalibrators: scikit-learn's interface, a fit from a tally, and a state of plain values."""
 
 from __future__ import annotations
 
@@ -27,30 +27,29 @@ _METHODS: dict[str, type[Recalibrator]] = {}
 
 
 class UnfittedError(InputError, NotFittedError):
-    """A recalibrator was used before it was fitted; scikit-learn's `NotFittedError` as well."""
+    """Error of a recalibrator that was not fitted; also scikit-learn's `NotFittedError`."""
 
 
 class Recalibrator(BaseEstimator, ABC):
-    """Base of the maps from predicted probabilities to better ones.
+    """Base of the maps from predicted to recalibrated probabilities.
 
-    ``fit(X, y, sample_weight=None)`` learns the map from scores and labels; ``transform(X)`` applies it and
-    returns probabilities in the shape of the scores; compositions over classes take the classes as well.
-    Parameters are those of the constructor (``get_params``, ``set_params`` and ``clone`` work) and are
-    checked by ``fit``.
+    ``fit(X, y, sample_weight=None)`` fits the map to scores and labels. ``transform(X)`` applies it and
+    returns probabilities in the shape of the scores. Compositions over classes need the classes too.
+    ``fit`` checks the parameters of the constructor; ``get_params``, ``set_params`` and ``clone`` work.
 
-    Those that take scores and labels alone are scikit-learn's classifiers too: ``predict_proba(X)`` has one
-    column per class and ``predict(X)`` the labels of the fit.
+    Recalibrators of scores and labels only are also scikit-learn classifiers: ``predict_proba(X)`` has one
+    column per class, and ``predict(X)`` returns labels of the fit.
 
-    A subclass names its ``method``, which saved states carry, and in ``_learned`` the fitted attributes
-    that a state holds: numbers, arrays, recalibrators, and lists and dictionaries of them. In ``_parameters``
-    it names a check of each parameter.
+    A subclass defines its ``method``, which saved states contain, and in ``_learned`` the fitted attributes
+    of a state: numbers, arrays, recalibrators, and lists and dictionaries of these. ``_parameters`` contains
+    a check of each parameter.
 
     Attributes
     ----------
     pair_count_
-        Pairs (or items) it was fitted on, without those of weight 0.
+        Number of pairs (or items) of the fit, without those of weight 0.
     score_range_
-        Lowest and highest score among them. Beyond them the map is extrapolated, in the method's way.
+        Lowest and highest score of the fit. Outside this range the method extrapolates the map.
     """
 
     method: ClassVar[str]
@@ -76,12 +75,12 @@ class Recalibrator(BaseEstimator, ABC):
         return hasattr(self, "pair_count_")
 
     def check_fitted(self) -> None:
-        """Raise if nothing has been fitted yet, or a parameter was changed to an impossible value since.
+        """Raise an error if the recalibrator is not fitted, or a parameter now has an impossible value.
 
         Raises
         ------
         InputError
-            With code ``undefined``; the error is scikit-learn's ``NotFittedError`` as well. With code
+            With code ``undefined``; the error is also scikit-learn's ``NotFittedError``. With code
             ``parameter`` if a parameter is impossible.
         """
         self.check_parameters()
@@ -90,18 +89,18 @@ class Recalibrator(BaseEstimator, ABC):
             raise UnfittedError(f"this {name} has not been fitted", "call fit first", code="undefined")
 
     def check_parameters(self) -> None:
-        """Raise if a parameter of the constructor has an impossible value.
+        """Raise an error if a parameter of the constructor has an impossible value.
 
         Raises
         ------
         InputError
-            With code ``parameter``, naming the parameter and its value.
+            With code ``parameter``; the message names the parameter and its value.
         """
         for name, check in self._parameters.items():
             check(getattr(self, name), name)
 
     def to_state(self) -> dict[str, Any]:
-        """Return the fitted recalibrator as plain values, as JSON knows them.
+        """Return the fitted recalibrator as plain values of JSON.
 
         Returns
         -------
@@ -119,14 +118,14 @@ class Recalibrator(BaseEstimator, ABC):
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
-        """Make a fitted recalibrator from what `to_state` returned; nothing in the state is executed.
+        """Return the fitted recalibrator of a state from `to_state`; nothing in the state is executed.
 
-        Called on a base class, the state says which method it is.
+        On a base class, the state determines the method.
 
         Parameters
         ----------
         state
-            As returned by `to_state`, through JSON or not.
+            State from `to_state`, also after a conversion to JSON and back.
 
         Raises
         ------
@@ -137,7 +136,7 @@ class Recalibrator(BaseEstimator, ABC):
         if not isinstance(found, Recalibrator):
             raise broken_state("it names no method")
         if not isinstance(found, cls):
-            message = f"the state is of the method {found.method!r}, not of a {cls.__name__}"
+            message = f"the state is of the method {found.method!r}, not of {cls.__name__}"
             raise InputError(message, "load it with Recalibrator.from_state", code="parameter")
         found.check_fitted()
         return found
@@ -145,10 +144,10 @@ class Recalibrator(BaseEstimator, ABC):
     def _restore(self, learned: dict[str, Any]) -> None:
         """Take over learned attributes from a state; subclasses check that they fit together."""
         for name, value in learned.items():
-            setattr(self, name, _numbers(value) if isinstance(value, list) else _number(value))
+            setattr(self, name, numbers_of(value) if isinstance(value, list) else _number(value))
 
     def _check_map(self) -> None:
-        """Raise if what a state restored does not map scores to probabilities."""
+        """Raise an error if the restored attributes do not map scores to probabilities."""
 
 
 class ArrayRecalibrator(TransformerMixin, Recalibrator):
@@ -174,7 +173,7 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
 
     @abstractmethod
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the map from scores and labels."""
+        """Fit the map to scores and labels."""
 
     @abstractmethod
     def transform(self, X: ArrayLike) -> Floats:
@@ -241,19 +240,19 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
 
 
 class BinaryRecalibrator(ArrayRecalibrator):
-    """Base of the recalibrators of one event: scores (n,) or (n, 1), labels 0 and 1.
+    """Base of the recalibrators of one event, with scores (n,) or (n, 1) and labels 0 and 1.
 
-    A matrix (n, K) of probabilities that sum to 1 is taken as well. Two columns are one event and its
-    opposite, with one map. More columns have one map each, fitted to whether the class is the true one
-    (one versus rest). Rows are then divided by their sums, which moves scores off the fitted maps a little;
-    a row that all maps take to 0 stays as it was.
+    A matrix (n, K) of probabilities that sum to 1 is accepted too. Two columns are one event and its
+    opposite, with one map. More columns have one map each, fitted to the class against the rest (one versus
+    rest). Rows are then divided by their sums, so scores differ slightly from the fitted maps; a row that all
+    maps take to 0 stays unchanged.
 
     A subclass implements ``_learn`` (from checked pairs or a tally) and ``_map``.
     """
 
     _one_label_is_enough: ClassVar[bool] = False
 
-    columns_: tuple[BinaryRecalibrator, ...]  # of more than two classes
+    columns_: tuple[BinaryRecalibrator, ...]  # one map per class, for more than two classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -267,20 +266,20 @@ class BinaryRecalibrator(ArrayRecalibrator):
         sample_weight: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """Learn the map from scores and labels.
+        """Fit the map to scores and labels.
 
         Parameters
         ----------
         X
             (n,) or (n, 1) scores in [0, 1], or (n, K) probabilities of K classes whose rows sum to 1.
         y
-            (n,) labels 0 / 1: whether the event happened. For (n, K), 0 to K - 1, or any K labels, whose
-            columns are in sorted order, as scikit-learn has them.
+            (n,) labels: 1 if the event happened, else 0. For (n, K), 0 to K - 1, or any K labels, whose
+            columns are in sorted order, as in scikit-learn.
         sample_weight
             (n,) non-negative weights; None counts every pair once.
         clusters
-            (n,) names of what is dependent (sentence, document). Scaling binning, which fits two parts of the
-            pairs, tears none apart; other methods do not use them.
+            (n,) clusters of dependent pairs (sentence, document). Scaling binning, which fits two parts of
+            the pairs, does not split clusters; other methods do not use them.
 
         Returns
         -------
@@ -289,7 +288,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Raises
         ------
         InputError
-            For bad values (naming the row), a single label, too few pairs, or a bad parameter.
+            For bad values (with the row), a single label, too few pairs, or a bad parameter.
         """
         self.check_parameters()
         column, shape = one_column(X)
@@ -306,12 +305,12 @@ class BinaryRecalibrator(ArrayRecalibrator):
         return self._fit_pairs(pairs)
 
     def fit_tally(self, tally: Tally) -> Self:
-        """Learn the map from a tally: the same as from its pairs, to the width of the tally's rows.
+        """Fit the map to a tally; the result equals that of its pairs, up to the width of the tally's rows.
 
         Parameters
         ----------
         tally
-            Exact (the same map as from the pairs) or compressed.
+            Tally, exact (which gives the same map as the pairs) or compressed.
 
         Returns
         -------
@@ -325,7 +324,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         self.check_parameters()
         given: object = tally
         if not isinstance(given, Tally):
-            hint = "make one with Tally.from_arrays or load_tally"
+            hint = "pass a tally from Tally.from_arrays or load_tally"
             raise InputError(f"tally is a {type(given).__name__}", hint, code="parameter")
         if tally.total_n == 0:
             raise InputError("the tally is empty", "pass at least one pair", code="empty")
@@ -344,7 +343,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Returns
         -------
         ndarray of float64
-            In [0, 1], of the shape of X; rows of K classes sum to 1.
+            Probabilities in [0, 1] in the shape of X; rows of K classes sum to 1.
 
         Raises
         ------
@@ -365,7 +364,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
 
     @abstractmethod
     def _learn(self, source: Source) -> None:
-        """Fit to checked pairs or a tally, which may have clusters."""
+        """Fit the map to checked pairs or a tally, which may have clusters."""
 
     @abstractmethod
     def _map(self, score: Floats) -> Floats:
@@ -382,7 +381,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
             raise InputError(
                 f"all {n} labels are {label}: {type(self).__name__} would call the event "
                 f"{'certain' if label else 'impossible'}",
-                "pass pairs in which it happens and fails to happen",
+                "pass pairs with both labels",
                 code="undefined",
             )
 
@@ -391,14 +390,14 @@ class BinaryRecalibrator(ArrayRecalibrator):
         self.score_range_ = (low, high)
         self.n_features_in_ = 1
         self.classes_ = np.arange(2)
-        if hasattr(self, "columns_"):  # of a fit before
+        if hasattr(self, "columns_"):  # from an earlier fit
             del self.columns_
         return self
 
     def _fit_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, clusters: ArrayLike | None
     ) -> Self:
-        """Learn one map of two classes, or one for each of more."""
+        """Fit one map of two classes, or one map per class of more than two."""
         code, labels = label_codes(y, np.shape(X)[1])
         rows = class_predictions(
             code, X, sample_weight=sample_weight, clusters=clusters if self.splits else None
@@ -451,7 +450,7 @@ def _of_class(estimator: BinaryRecalibrator, event: Pairs, label: object) -> Bin
 
 
 def divided(mapped: Floats, given: Floats) -> Floats:
-    """Divide rows (n, K) by their sums; rows of zeros become the given rows.
+    """Return rows (n, K) divided by their sums; rows of zeros become the given rows.
 
     Examples
     --------
@@ -464,27 +463,27 @@ def divided(mapped: Floats, given: Floats) -> Floats:
 
 
 def one_column(X: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
-    """Return scores (n,) or (n, 1) as (n,), and their shape; other shapes are for `_checks` to refuse."""
+    """Return scores (n,) or (n, 1) as (n,), and their shape; `_checks` rejects other shapes."""
     array = _checks.as_array(X, "X")
     return (array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array), array.shape
 
 
 def check_estimator(value: object, name: str) -> None:
-    """Raise unless a value is a recalibrator of single scores, with possible parameters."""
+    """Raise an error unless a value is a recalibrator of single scores with valid parameters."""
     if not isinstance(value, BinaryRecalibrator):
-        hint = "pass an unfitted recalibrator of one event, such as Isotonic()"
-        message = f"{name} is {_checks.shown(value)}, which maps no single scores"
+        hint = "pass an unfitted recalibrator of single scores, such as Isotonic()"
+        message = f"{name} is {_checks.shown(value)}, which does not map single scores"
         raise InputError(message, hint, code="parameter")
     value.check_parameters()
 
 
 def broken_state(why: str) -> InputError:
-    """The error for a state that `to_state` cannot have written."""
+    """Return the error for an invalid state."""
     return InputError(f"the recalibrator's state is broken: {why}", "fit and save it again", code="input")
 
 
 def _state(value: Any) -> Any:
-    """Plain values of recalibrators (unfitted ones too), of containers of them, and of numbers."""
+    """Return plain values of recalibrators (also unfitted ones), of containers of these, and of numbers."""
     if isinstance(value, Recalibrator):
         return {
             "version": STATE_VERSION,
@@ -499,7 +498,7 @@ def _state(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_state(item) for item in value]
     if isinstance(value, np.random.Generator):
-        return None  # what it drew is in the fitted attributes
+        return None  # the fitted attributes contain its draws
     return plain(value)
 
 
@@ -507,7 +506,7 @@ FITTED = ("pair_count_", "score_range_", "n_features_in_")
 
 
 def _saved(recalibrator: Recalibrator) -> tuple[str, ...]:
-    """Attributes that a state holds; labels only where they are not the numbers of the columns."""
+    """Return the attributes of a state; labels only if they are not the numbers of the columns."""
     if not isinstance(recalibrator, ArrayRecalibrator):
         return (*FITTED, *recalibrator._learned)
     usual = np.array_equal(recalibrator.classes_, np.arange(len(recalibrator.classes_)))
@@ -516,7 +515,7 @@ def _saved(recalibrator: Recalibrator) -> tuple[str, ...]:
 
 
 def _revived(value: Any) -> Any:
-    """Invert `_state`; a dictionary with a method is a recalibrator."""
+    """Return the values of a state, the inverse of `_state`; a dictionary with a method is a recalibrator."""
     if isinstance(value, list):
         return [_revived(item) for item in value]
     if not isinstance(value, dict):
@@ -544,8 +543,8 @@ def _revived(value: Any) -> Any:
 
 
 def _class_of(method: str) -> type[Recalibrator] | None:
-    """The recalibrator of a name, or None."""
-    if method not in _METHODS:  # those of the package register themselves when they load
+    """Return the recalibrator of a name, or None."""
+    if method not in _METHODS:  # the package's recalibrators register themselves when they are imported
         package = import_module("calibrant.recalibrate")
         for name in package.__all__:
             getattr(package, name)
@@ -553,7 +552,7 @@ def _class_of(method: str) -> type[Recalibrator] | None:
 
 
 def _labels(values: Any, count: int) -> NDArray[Any]:
-    """Labels of a state, one per column."""
+    """Return the labels of a state, one per column."""
     labels = np.array(values)
     if labels.ndim != 1 or len(set(labels.tolist())) != count:
         raise ValueError("it has no label for each column")
@@ -563,7 +562,7 @@ def _labels(values: Any, count: int) -> NDArray[Any]:
 def _restore_columns(found: Recalibrator, columns: Any) -> None:
     """Take over the maps of more than two classes."""
     if not isinstance(found, BinaryRecalibrator) or not isinstance(columns, list):
-        raise ValueError("its columns are no maps")
+        raise ValueError("its columns are not maps")
     for each in columns:
         if type(each) is not type(found) or not each.__sklearn_is_fitted__() or each.n_features_in_ != 1:
             raise ValueError("a column has no map of single scores")
@@ -578,9 +577,9 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
     if missing:
         raise broken_state(f"{missing[0]} is missing")
     try:
-        low, high = _numbers(fitted["score_range_"]).tolist()
+        low, high = numbers_of(fitted["score_range_"]).tolist()
         if not 0 <= low <= high <= 1:
-            raise ValueError("the range of the scores is none")
+            raise ValueError("the range of the scores is missing")
         found.score_range_ = (low, high)
         found.n_features_in_ = positive_integer(fitted["n_features_in_"], "n_features_in_")
         if isinstance(found, ArrayRecalibrator):
@@ -596,19 +595,19 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
     except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
-        raise broken_state(f"a number is missing or is none ({error})") from error
+        raise broken_state(f"a number is missing or invalid ({error})") from error
 
 
-def _numbers(value: Any) -> Floats:
-    """A list of finite numbers as array, or raise."""
+def numbers_of(value: Any) -> Floats:
+    """Return a list of finite numbers of a state as an array, or raise `ValueError`."""
     array = np.asarray(value if isinstance(value, list) else None)
     if array.ndim != 1 or array.dtype.kind not in "if" or not np.isfinite(array).all():
-        raise ValueError("a list is none of finite numbers")
+        raise ValueError("a list does not contain finite numbers")
     return array.astype(np.float64) + 0.0  # zeros without a sign
 
 
 def _number(value: Any) -> float:
-    """A finite number or a bool as it is, or raise."""
+    """Return a finite number or a bool unchanged, or raise an error."""
     if not isinstance(value, (bool, int, float)) or not np.isfinite(float(value)):
-        raise ValueError(f"{value!r:.40} is no finite number")
+        raise ValueError(f"{value!r:.40} is not a finite number")
     return value

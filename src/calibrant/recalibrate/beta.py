@@ -1,4 +1,4 @@
-"""Beta calibration: a logistic regression on ln q and -ln(1 - q) with slopes that are not negative."""
+"""Beta calibration: logistic regression on ln q and -ln(1 - q) with non-negative slopes."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ Parameters = Literal["abm", "ab", "am"]
 class Beta(LogOddsRecalibrator):
     """Beta calibration: logit p = a ln q - b ln(1 - q) + c with a, b >= 0, by maximum likelihood.
 
-    The maps that are right when the scores of each class have a beta distribution: sigmoids, inverse
-    sigmoids, and the identity (a = b = 1, c = 0). They never reverse the order of scores.
+    These maps are correct if the scores of each class have a beta distribution. They include sigmoids,
+    inverse sigmoids, and the identity (a = b = 1, c = 0), and never reverse the order of scores.
 
     Parameters
     ----------
     parameters
-        Which are free: ``"abm"`` all three, ``"ab"`` with a score of 1/2 fixed at 1/2 (m = 1/2), ``"am"``
-        with a = b, which is `Platt` with a slope that is not negative.
+        Free parameters: ``"abm"`` all three; ``"ab"`` with a score of 1/2 fixed at 1/2 (m = 1/2); ``"am"``
+        with a = b, which is `Platt` with a non-negative slope.
     clip
-        Scores nearer than this to 0 or 1 are taken to be this far from them, as in `Platt`.
+        Smallest distance of scores from 0 and 1; scores nearer are moved to it, as in `Platt`.
 
     Attributes
     ----------
     a_, b_, c_
         The fitted map. c = b ln(1 - m) - a ln m, m the score that is mapped to 1/2.
     converged_, step_count_
-        Whether Newton's method has converged, and in how many steps.
+        True if Newton's method has converged, and its number of steps.
     clipped_count_
-        Pairs of the fit whose score was moved by ``clip``.
+        Number of pairs of the fit whose score was moved by ``clip``.
     pair_count_, score_range_
         As in `Recalibrator`.
 
     Notes
     -----
-    The constrained maximum is found by projected Newton steps. (The authors' code drops a feature whose
-    slope is negative and fits again, which gives the same where one of them is.) Many pairs and compressed
-    tallies are summed on the grid, as in `Platt`. Separable labels raise an error.
+    The constrained maximum is computed by projected Newton steps. (The authors' code drops a feature with a
+    negative slope and fits again, which gives the same result if one slope is negative.) Many pairs and
+    compressed tallies are summed on the grid, as in `Platt`. Separable labels raise an error.
 
     References
     ----------
@@ -78,7 +78,7 @@ class Beta(LogOddsRecalibrator):
         points.check_slope("beta calibration", parameters=len(self.parameters))
         fixed = 0.5 if self.parameters == "ab" else None
         points.check_overlap(
-            "beta calibration", "pass more pairs, or take Platt scaling with smoothing", at=fixed
+            "beta calibration", "pass more pairs, or use Platt scaling with smoothing", at=fixed
         )
         one = np.ones(len(points.score))
         if self.parameters == "abm":

@@ -1,4 +1,4 @@
-"""A classifier whose probabilities are recalibrated on predictions of items that it was not trained on."""
+"""A classifier with a calibration map that is fitted to predictions of items outside its training data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from calibrant.recalibrate.platt import Platt
 
 FOLDS = 5
 PREFIT = "prefit"
-SINGLE = 1e-4  # of a row's sum in single precision
+SINGLE = 1e-4  # tolerance of a row's sum in single precision
 
 
 class Member(NamedTuple):
@@ -42,7 +42,7 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """What a fit was given: the items as they are, and checked columns beside them."""
+    """Data of a fit: the items, and checked columns."""
 
     X: Any
     code: Integers
@@ -56,32 +56,32 @@ class _Data:
 class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier with calibrated probabilities, by cross-fitting.
 
-    The items are dealt into folds. A copy of the estimator that was trained on the other folds scores each
-    fold, so that the calibration map is fitted to scores of items that the scoring copy has not seen. Scores
-    of training items are too extreme, and a map that is fitted to them corrects nothing.
+    The items are divided into folds. A copy of the estimator that was trained on the other folds scores each
+    fold, so the calibration map is fitted to scores of items that the scoring copy has not seen. Scores
+    of training items are overconfident, and a map that is fitted to them corrects nothing.
 
     Parameters
     ----------
     estimator
-        A classifier or a pipeline with ``predict_proba`` or ``decision_function``; None takes logistic
-        regression. X is passed on to it as it is: texts, dataframes and sparse matrices stay what they are.
+        Classifier or pipeline with ``predict_proba`` or ``decision_function``; None for logistic regression.
+        X is passed to it unchanged, such as texts, dataframes or sparse matrices.
     recalibrator
-        An unfitted recalibrator, or the name of a method of `calibrant.fit`, such as ``"isotonic"``. None
-        takes ``Platt(smoothing=True)``, which needs the fewest items. Of more than two classes, maps of
+        Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None for
+        ``Platt(smoothing=True)``, which needs the fewest items. For more than two classes, maps of
         single scores are fitted one versus rest, and rows are divided by their sums.
     cv
         Number of folds (5 if None), a splitter of scikit-learn, or an iterable of train and test rows. Folds
-        keep the proportions of the classes. ``"prefit"`` takes the estimator as it is, fitted; `fit` then
-        needs data that the estimator was not trained on, and fits the calibration map alone.
+        keep the proportions of the classes. ``"prefit"`` uses a fitted estimator; `fit` then needs data that
+        the estimator was not trained on, and fits only the calibration map.
     clusters
-        Name of a column of X (a dataframe) that names what is dependent, such as the document of a sentence.
-        The estimator does not see the column, which X may lack when predicting. Clusters can also be given
-        to `fit` as ``groups``.
+        Column of X (a dataframe) with clusters of dependent items, such as the document of a sentence. The
+        estimator does not see the column, which X may lack for predictions. Clusters can also be given to
+        `fit` as ``groups``.
     ensemble
-        False: one map is fitted to the scores of all folds, and the estimator is trained once more on all
-        items. True: each fold's copy keeps a map of its own, and their probabilities are averaged.
+        False: one map is fitted to the scores of all folds, and the estimator is trained again on all items.
+        True: each fold's copy keeps its map, and their probabilities are averaged.
     n_jobs
-        Folds to fit at the same time, as in scikit-learn.
+        Number of folds to fit in parallel, as in scikit-learn.
 
     Attributes
     ----------
@@ -90,26 +90,26 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     members_
         Pairs of a fitted ``estimator`` and its ``recalibrator``: one pair, or one per fold with ``ensemble``.
     estimator_, recalibrator_
-        Those of the first pair.
+        Estimator and recalibrator of the first pair.
     cluster_count_
-        Number of clusters; None if items are taken as independent.
+        Number of clusters; None if items are treated as independent.
     n_features_in_, feature_names_in_
-        As the estimator has them.
+        As in the estimator.
 
     Notes
     -----
-    Neither form is exactly calibrated. With ``ensemble=False`` the map is of copies that saw less data than
-    the final estimator, which tends to be surer than it needs to be; more folds make the difference smaller.
-    With ``ensemble=True`` each map belongs to the model that it is used with, but is fitted to one fold only,
-    and an average of calibrated probabilities tends to be underconfident. The default costs less, serves one
-    model and fits its map to all items. Measure either on items that were not in the fit.
+    Neither form is exactly calibrated. With ``ensemble=False``, the map was fitted for copies with less
+    training data than the final estimator; more folds reduce the difference. With ``ensemble=True``, each map
+    belongs to its model but is fitted to only one fold, and an average of calibrated probabilities tends to
+    be underconfident. The default is cheaper, has one model, and fits its map to all items. Measure either
+    form on items that were not in the fit.
 
-    A cluster is never in the training part and in the test part of one fold; a splitter that divides one is
-    refused. Scores of ``decision_function`` enter as 1 / (1 + exp(-score)), or as a softmax for more than two
-    classes, so that `Platt` is Platt's original method.
+    A cluster is never in both parts of a fold; a splitter that divides a cluster is an error. Scores of
+    ``decision_function`` are mapped by 1 / (1 + exp(-score)), or by a softmax for more than two classes, so
+    that `Platt` is Platt's original method.
 
-    Sample weights reach the estimator (the last step of a pipeline) and the map. If the estimator takes no
-    weights, the fit is refused.
+    Sample weights are passed to the estimator (the last step of a pipeline) and the map. It is an error if
+    the estimator does not accept weights.
 
     References
     ----------
@@ -159,7 +159,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X
-            n items, in any form that the estimator takes.
+            n items, in any form that the estimator accepts.
         y
             (n,) labels of two classes or more.
         sample_weight
@@ -174,8 +174,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         InputError
-            For labels that are missing or all the same, a class that a training part lacks, a splitter that
-            divides a cluster, a bad parameter, or where the calibration map cannot be fitted.
+            For labels that are missing or all equal, a class that is missing in a training part, a splitter
+            that divides a cluster, a bad parameter, or if the calibration map cannot be fitted.
         """
         flag(self.ensemble, "ensemble")
         estimator, recalibrator = self._estimator(), _recalibrator(self.recalibrator)
@@ -217,7 +217,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         InputError
-            If it has not been fitted (scikit-learn's ``NotFittedError`` as well), or for scores that are no
+            If it has not been fitted (also scikit-learn's ``NotFittedError``), or if scores are not
             probabilities.
         """
         if not hasattr(self, "members_"):
@@ -234,8 +234,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest calibrated probability.
 
-        A calibration map can move a probability across 1/2, so that this is not always what the estimator
-        alone predicts.
+        A calibration map can move a probability across 1/2, so the result can differ from the estimator's
+        prediction.
 
         Parameters
         ----------
@@ -280,13 +280,13 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator
 
     def _of_prefit(self, estimator: Any, data: _Data) -> _Data:
-        """The data with the classes of an estimator that has been fitted."""
+        """Return the data with the classes of a fitted estimator."""
         if self.cv != PREFIT:
             hint = 'give a number of folds, a splitter, or "prefit"'
             raise InputError(f"cv is {shown(self.cv)}", hint, code="parameter")
         if self.ensemble:
-            message = 'ensemble is True, and cv="prefit" has one estimator'
-            raise InputError(message, "leave one of them out", code="parameter")
+            message = 'ensemble=True needs several estimators, and cv="prefit" has one'
+            raise InputError(message, "leave one of these arguments out", code="parameter")
         from sklearn.exceptions import NotFittedError
 
         try:
@@ -313,7 +313,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError(message, "pass labels", code="empty")
         column = _column(X, self.clusters)
         if column is not None and groups is not None:
-            message = "clusters are named as a column and given as groups"
+            message = "both a column of clusters and groups are given"
             raise InputError(message, "give one of them", code="parameter")
         (items,) = indexable(_without_column(X, self.clusters))
         label = _labels(y)
@@ -359,7 +359,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
-    """The unfitted recalibrator that is meant."""
+    """Return the unfitted recalibrator of the argument."""
     if given is None:
         return Platt(smoothing=True)
     if isinstance(given, str):
@@ -369,14 +369,14 @@ def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
         found: Recalibrator = getattr(import_module("calibrant.recalibrate"), METHODS[given].estimator)()
         return found
     if not isinstance(given, ArrayRecalibrator | ClasswiseRecalibrator):
-        message = f"recalibrator is {shown(given)}, which is none"
-        raise InputError(message, "pass one such as Isotonic()", code="parameter")
+        message = f"recalibrator is {shown(given)}, not a recalibrator"
+        raise InputError(message, "pass a recalibrator such as Isotonic()", code="parameter")
     given.check_parameters()
     return given
 
 
 def _labels(y: Any) -> NDArray[Any]:
-    """Labels as a column; (n, 1) is taken with scikit-learn's warning."""
+    """Return labels as a column; (n, 1) is accepted with scikit-learn's warning."""
     from sklearn.utils.validation import column_or_1d
 
     array = _checks.as_array(y, "y")
@@ -390,7 +390,7 @@ def _count(items: Any) -> int:
 
 
 def _column(X: Any, name: str | None) -> NDArray[Any] | None:
-    """The column of a dataframe that names the clusters."""
+    """Return the column of clusters of a dataframe."""
     if name is None:
         return None
     frame = _frame(X, name)
@@ -401,7 +401,7 @@ def _column(X: Any, name: str | None) -> NDArray[Any] | None:
 
 
 def _without_column(X: Any, name: str | None) -> Any:
-    """The items without the column that names the clusters."""
+    """Return the items without the column of clusters."""
     if name is None:
         return X
     frame = _frame(X, name)
@@ -421,7 +421,7 @@ def _frame(X: Any, name: str) -> Any:
 
 
 def _folds(cv: Any, data: _Data, classes: NDArray[Any]) -> Iterable[tuple[Integers, Integers]]:
-    """Train and test rows of each fold, checked."""
+    """Return the checked train and test rows of each fold."""
     from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
     count = FOLDS if cv is None else cv
@@ -432,7 +432,7 @@ def _folds(cv: Any, data: _Data, classes: NDArray[Any]) -> Iterable[tuple[Intege
         count = StratifiedGroupKFold(int(count))
     try:
         splitter = check_cv(count, data.code, classifier=True)
-        with warnings.catch_warnings():  # `_check_fold` tells whether it matters
+        with warnings.catch_warnings():  # `_check_fold` checks the clusters
             warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
             found = list(splitter.split(np.empty((len(data), 1)), data.code, data.cluster))
     except (TypeError, ValueError) as error:
@@ -470,7 +470,7 @@ def _check_fold(name: str, train: Integers, test: Integers, data: _Data, classes
         if len(both):
             message = f"{name} has items of one cluster in both parts ({len(both)} clusters in all)"
             raise InputError(
-                message, "give a splitter that knows groups, such as GroupKFold()", code="cluster"
+                message, "give a splitter that uses groups, such as GroupKFold()", code="cluster"
             )
     missing = np.setdiff1d(np.arange(len(classes)), data.code[train])
     if len(missing):
@@ -493,7 +493,11 @@ def _weight_name(estimator: Any) -> str:
     if steps and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     message = f"the estimator {type(estimator).__name__} takes no sample weights"
-    raise InputError(message, "leave them out, or take one whose fit has them", code="parameter")
+    raise InputError(
+        message,
+        "leave the weights out, or pass an estimator whose fit accepts sample_weight",
+        code="parameter",
+    )
 
 
 def _trained(
@@ -532,10 +536,10 @@ def _scores(estimator: Any, X: Any, classes: NDArray[Any]) -> Floats:
         found = _probabilities(np.asarray(estimator.decision_function(X), np.float64))
     else:
         message = f"{type(estimator).__name__} has neither predict_proba nor decision_function"
-        raise InputError(message, "take an estimator with one of them", code="parameter")
+        raise InputError(message, "pass an estimator with one of these methods", code="parameter")
     if found.ndim != 2 or found.shape[1] != len(classes):
         message = f"the estimator's scores have shape {found.shape}, and there are {len(classes)} classes"
-        raise InputError(message, "take an estimator with one score per class", code="shape")
+        raise InputError(message, "pass an estimator with one score per class", code="shape")
     total = found.sum(axis=1, keepdims=True)
     if len(classes) > 2 and _checks.SUM_TOLERANCE < np.abs(total - 1).max() < SINGLE:
         found = found / total

@@ -57,33 +57,34 @@ def resampled_changes(
     Parameters
     ----------
     recalibrator
-        Of single scores, such as ``Isotonic()``, or of classes, such as ``PerGroup(Isotonic(), groups)``;
-        copies of it are fitted.
+        Recalibrator of single scores, such as ``Isotonic()``, or of classes, such as
+        ``PerGroup(Isotonic(), groups)``; copies of it are fitted.
     dev, test
-        What to fit to and what to measure on. Without classes there is one error, that of the event.
+        Data to fit to, and data to measure on. Without classes, there is one error, that of the event.
     groups
-        For GMCE, as in `calibrant.metrics.grouped_calibration_errors`; none if left out.
+        Groups for GMCE, as in `calibrant.metrics.grouped_calibration_errors`; by default none.
     threshold
         Scores below it, before recalibration, are left out of dev and of test.
     n_bins, min_scores, class_mean, level
         As in `calibrant.metrics.calibration_changes`.
     draws
-        Maps to fit, at least 20. Draws that cannot be fitted (a group has one label only) are counted.
+        Number of maps to fit, at least 20. Draws that cannot be fitted (a group has only one label) are
+        counted.
     seed
-        Of the draws, and of the sign flips behind the paired interval.
+        Seed of the draws, and of the sign flips behind the paired interval.
     progress
-        Called with ``"resampling"``, the draws done and all of them.
+        Function that is called with ``"resampling"``, the draws done and all draws.
 
     Returns
     -------
     tuple of ResampledChange
-        MCE, SMCE, and GMCE of each group; for one event SMCE, which is then its calibration error. Their
-        intervals are for the mean change over dev sets of this size.
+        Changes of MCE, SMCE, and GMCE of each group; for one event only SMCE, which is then its calibration
+        error. Their intervals are for the mean change over dev sets of this size.
 
     Raises
     ------
     InputError
-        For bad values, or where the recalibrator cannot be fitted to dev.
+        For bad values, or if the recalibrator cannot be fitted to dev.
 
     References
     ----------
@@ -108,9 +109,11 @@ def resampled_changes(
     some, whole = checked(dev, threshold, "dev"), checked(test, 0.0, "test")
     check_recalibrator(recalibrator, some, "the recalibrator")
     if some.has_classes != whole.has_classes:
-        raise InputError("one of dev and test has no classes", "pass them for both", code="parameter")
+        raise InputError("only one of dev and test has classes", "pass them for both", code="parameter")
     if len(groups) and not whole.has_classes:
-        raise InputError("one event has no groups of classes", "leave groups out", code="parameter")
+        raise InputError(
+            "groups need classes, and the scores have none", "leave groups out", code="parameter"
+        )
     recipe = Recipe.of(n_bins, "inverted", level, seed)
     least = positive_integer(min_scores, "min_scores")
     setting = _Setting(whole, groups, threshold, recipe, least, class_mean and whole.has_classes)
@@ -129,7 +132,7 @@ def resampled_changes(
 
 
 class _Setting(NamedTuple):
-    """What every map is measured on, and how."""
+    """Test data and settings of the measurement of each map."""
 
     test: Rows
     groups: Groups
@@ -139,23 +142,23 @@ class _Setting(NamedTuple):
     class_mean: bool
 
     def subjects(self, score: Floats) -> list[Subject]:
-        """What errors are of, after any map."""
+        """Return the subjects of the errors after a map."""
         test = self.test
         given = Arguments(test.label, test.code, test.names, None, test.cluster, self.threshold)
         scores = given.scores(score, reference=test.score)
         return subjects(scores, self.groups, self.min_scores, class_mean=self.class_mean)
 
     def after(self, fitted: Single) -> Floats:
-        """Test scores after a map; those below the threshold stay."""
+        """Return test scores after a map; scores below the threshold stay unchanged."""
         high = self.test.score >= self.threshold
         score = np.array(self.test.score)
         score[high] = self.test.at(high).mended(fitted)
         return score
 
     def errors(self, fitted: Single, reference: list[Subject]) -> Floats:
-        """(measures, 3) plug-in and debiased squared errors after a map, and its distance from the reference.
+        """Return (measures, 3) plug-in and debiased squared errors after a map, and its distance.
 
-        The distance is the mean squared difference of the scores. All are NaN where they are undefined.
+        The distance is the mean squared difference from the reference scores. Undefined values are NaN.
         """
         found = self.subjects(self.after(fitted))
         return np.array(
@@ -167,7 +170,7 @@ class _Setting(NamedTuple):
 
 
 def _distance(one: Subject, other: Subject) -> float:
-    """Mean squared difference of the scores after two maps; over classes, if it is about each class."""
+    """Return the mean squared difference of the scores after two maps; the mean over classes for MCE."""
     squares = (one.scores.pairs.score - other.scores.pairs.score) ** 2
     if not len(squares):
         return math.nan
@@ -183,7 +186,7 @@ def _record(
     dev: Rows,
     seed: Seed,
 ) -> ResampledChange:
-    """The change with wider intervals, from (draws, 3) plug-in errors, debiased squares and distances."""
+    """Return the change with intervals, from (draws, 3) plug-in errors, debiased squares and distances."""
     paired = change.difference
     level = 0.95 if paired is None else paired.level
     failed = draws - len(drawn)
@@ -195,7 +198,7 @@ def _record(
     elif paired is None or paired.mse_difference.low is None or paired.mse_difference.high is None:
         reason = "the change itself is undefined"
     elif not np.isfinite(drawn).all():
-        reason = "after some draws of dev there is no error"
+        reason = "the error is undefined after some draws of dev"
     record = ResampledChange(
         change=change,
         fixed=paired,
@@ -211,9 +214,9 @@ def _record(
     )
     if reason is not None or paired is None:
         return record
-    # A resampled map has its own noise and the noise of the map of all of dev. The product of the two has
-    # twice the variance of the square of one, the distance; over dev sets there is no such product. Where the
-    # edges of steps move, scores move and their error hardly does: then the distance says nothing.
+    # A resampled map has its noise and the noise of the map of all of dev. The product of the two has twice
+    # the variance of the square of one, the distance; over dev sets there is no such product. If the edges of
+    # steps move, scores change but their error hardly does, and the distance is not informative.
     own, distance = (float(np.var(drawn[:, column], ddof=1)) for column in (1, 2))
     deviation = math.sqrt(max(own - 2 * distance, min(distance, own)))
     low, high = (float(np.quantile(drawn[:, 0], share)) for share in ((1 - level) / 2, (1 + level) / 2))
@@ -242,17 +245,17 @@ class _Range(NamedTuple):
 def with_map_error(
     paired: ErrorDifference, deviation: float, before: ErrorInterval | None, *, test: float, dev: float
 ) -> ErrorDifference:
-    """Widen the intervals of a change for a fixed map by the sampling error of the map.
+    """Return a change for a fixed map with intervals that include the sampling error of the map.
 
     Parameters
     ----------
     paired
-        The change of the squared error, before minus after, for a fixed map.
+        Change of the squared error, before minus after, for a fixed map.
     deviation
-        Standard deviation of the squared error after over maps.
+        Standard deviation over maps of the squared error after.
     before
         Interval of the error before at the level 1 - (1 - level) / 2. With the interval of the change at the
-        same level it gives the intervals of the root errors, which hold by Bonferroni.
+        same level it gives the intervals of the root errors, which are valid by Bonferroni's inequality.
     test, dev
         Effective numbers of clusters of test and of dev; 0 if rows are independent.
     """
@@ -290,7 +293,7 @@ def with_map_error(
 
 
 def _with_roots(record: ErrorDifference, squares: _Range, first: _Range) -> ErrorDifference:
-    """Add the intervals of the roots, from ranges of the change of the squares and of the error before."""
+    """Return the intervals of the roots, from ranges of the change of the squares and of the error before."""
 
     def fall(error: float, change: float) -> float:
         return error - math.sqrt(max(0.0, error**2 - change))

@@ -1,4 +1,4 @@
-"""Which recalibrator, how many groups and bins: chosen by cross-validation on the recalibration data."""
+"""Choose a recalibrator, and numbers of groups and bins, by cross-validation on the recalibration data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Objective = Literal["brier", "log-loss", "calibration"]
 
 GROUPS = (1, 2, 3, 5, 8, 12, 20)
 BINS = (5, 10, 20, 40)
-INFINITE = "a pair that came true (or did not) has probability 0 (or 1): its log loss is infinite"
+INFINITE = "a pair with label 1 has probability 0, or label 0 has probability 1, so the log loss is infinite"
 
 
 def frequency_candidates(
@@ -37,29 +37,29 @@ def frequency_candidates(
     groups: Sequence[int] = GROUPS,
     n_bins: Sequence[int] | None = None,
 ) -> dict[str, Single]:
-    """Return a recalibrator for every number of tag frequency groups, and of bins.
+    """Return a recalibrator for each number of tag frequency groups and of bins.
 
     Parameters
     ----------
     estimator
         A recalibrator of single scores.
     train_counts
-        How often each tag occurs in the training data.
+        Number of occurrences of each tag in the training data.
     groups
-        Numbers of groups, G. 1 is one map for all tags. Where frequent tags make two G the same groups, the
-        first is tried alone.
+        Numbers of groups, G; 1 is one map for all tags. If two G give the same groups, only the first is
+        included.
     n_bins
-        Numbers of bins, for estimators that have any; None takes 5, 10, 20 and 40 for them.
+        Numbers of bins, for estimators with bins; None for 5, 10, 20 and 40.
 
     Returns
     -------
     dict
-        For `choose_recalibrator`, by names such as ``"G=5, bins=10"``.
+        Candidates for `choose_recalibrator`, by names such as ``"G=5, bins=10"``.
 
     Raises
     ------
     InputError
-        If ``n_bins`` is given and the estimator has none, or for bad numbers or counts.
+        If ``n_bins`` is given and the estimator has no bins, or for bad numbers or counts.
 
     Examples
     --------
@@ -101,31 +101,31 @@ def choose_recalibrator(
 ) -> RecalibratorChoice:
     """Compare recalibrators on held-out parts of the recalibration data.
 
-    Clusters are dealt into folds; the scores of each fold are mended by maps that were fitted to the others,
-    and the loss is that of all of them together. Fit the chosen one to all of the data afterwards, and
-    measure it on other data: the loss of the best of several is too low.
+    Clusters are divided into folds. The scores of each fold are recalibrated by maps that were fitted to the
+    other folds, and the loss is computed on all scores. Afterwards, fit the chosen recalibrator to all data
+    and measure it on other data, because the loss of the best of several is biased downward.
 
     Parameters
     ----------
     candidates
-        Recalibrators by name, those first that are to be preferred; `frequency_candidates` makes some.
+        Recalibrators by name, preferred ones first; `frequency_candidates` returns some.
     data
-        The recalibration data.
+        Recalibration data.
     objective
         ``"brier"`` (the mean squared difference of label and score) and ``"log-loss"`` are proper: true
-        probabilities minimise them. ``"calibration"`` is the debiased squared calibration error of all
-        scores on one set of bins; it can be negative. It prefers maps that tell items apart too little, and
-        does not see errors of classes that cancel: choose numbers of groups by another.
+        probabilities minimize them. ``"calibration"`` is the debiased squared calibration error of all
+        scores on one set of bins; it can be negative. It prefers maps that distinguish items too little, and
+        ignores errors of classes that cancel, so do not choose numbers of groups by it.
     folds
-        At least 2.
+        Number of folds, at least 2.
     threshold
-        Scores below it are left out.
+        Threshold below which scores are left out.
     level
         Nominal coverage of the intervals.
     seed
-        Of the folds.
+        Seed of the folds.
     progress
-        Called with ``"choosing"``, the candidates done and all of them.
+        Function that is called with ``"choosing"``, the candidates done and all candidates.
 
     Returns
     -------
@@ -191,9 +191,9 @@ def choose_recalibrator(
 
 
 def _folds(rows: Rows, folds: int, seed: Seed) -> Integers:
-    """The fold of each row; whole clusters, and as many in each as can be."""
+    """Return the fold of each row; folds contain whole clusters, in almost equal numbers."""
     if folds < 2:
-        raise InputError("folds is 1, which leaves nothing to fit to", "give at least 2", code="parameter")
+        raise InputError("folds is 1, which leaves no data to fit to", "give at least 2", code="parameter")
     if rows.unit_count < folds:
         what = "scores" if rows.cluster is None else "clusters"
         message = f"there are {rows.unit_count} {what} for {folds} folds"
@@ -204,7 +204,7 @@ def _folds(rows: Rows, folds: int, seed: Seed) -> Integers:
 
 
 def _cross_fitted(candidate: Single, rows: Rows, fold: Integers, folds: int) -> Floats:
-    """Scores of each fold after a map that was fitted to the others."""
+    """Return the scores of each fold after a map that was fitted to the others."""
     score = np.empty(len(rows.score))
     for number in range(folds):
         out = fold == number
@@ -217,7 +217,7 @@ def _pairs(rows: Rows, score: Floats) -> Pairs:
 
 
 def _losses(rows: Rows, score: Floats, objective: str) -> Floats:
-    """The loss of each score."""
+    """Return the loss of each score."""
     if objective == "brier":
         squares: Floats = (rows.label - score) ** 2
         return squares
@@ -227,7 +227,7 @@ def _losses(rows: Rows, score: Floats, objective: str) -> Floats:
 
 
 def _loss(rows: Rows, score: Floats, objective: str) -> float | None:
-    """The loss of all scores together; None where it is infinite or cannot be had."""
+    """Return the loss of all scores; None if it is infinite or undefined."""
     if objective == "calibration":
         return debiased_squared_error_of(_pairs(rows, score))
     loss = float(_losses(rows, score, objective).mean())
@@ -243,7 +243,7 @@ def _against(
     objective: str,
     level: float,
 ) -> RecalibratorCandidate:
-    """A candidate, and its paired difference from the chosen one."""
+    """Return a candidate with its paired difference from the chosen one."""
     if name == chosen:
         return RecalibratorCandidate(name=name, loss=Quantity(loss))
     if objective == "calibration":

@@ -1,4 +1,4 @@
-"""Composition over the classes of a tagset: one map for all, one a class, or one a group of classes."""
+"""Recalibrators over the classes of a tag set: one map for all classes, per class, or per group."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MIN_SCORES = 200
 class Shared(ClasswiseRecalibrator):
     """One map for the scores of all classes: shared class-wise recalibration (SCW).
 
-    Classes that were not there at the fit are mapped like the others.
+    Classes that were not in the fit are mapped like the others.
 
     Parameters
     ----------
     estimator
-        A recalibrator of single scores, such as ``Isotonic()``; it is copied, not fitted itself.
+        Recalibrator of single scores, such as ``Isotonic()``; a copy of it is fitted.
 
     Attributes
     ----------
@@ -67,28 +67,28 @@ class Shared(ClasswiseRecalibrator):
 
 
 class PerClass(ClasswiseRecalibrator):
-    """A map for each class, one against the rest.
+    """One map per class, one against the rest.
 
-    It takes many scores of every class. Where some have too few, group classes (`PerGroup`) or share one map
+    Every class needs many scores. If some classes have too few, group classes (`PerGroup`) or share one map
     (`Shared`).
 
     Parameters
     ----------
     estimator
-        A recalibrator of single scores; it is copied for each class.
+        Recalibrator of single scores; one copy per class is fitted.
     min_scores
-        The fit is refused, naming the class, if any has fewer. 200 is the least that a single bin should
-        have (Nguyen & O'Connor 2015); Kranzlein et al. (2021) ask for 1,000.
+        Smallest number of scores per class; a class with fewer is an error. A single bin should have at least
+        200 (Nguyen & O'Connor 2015); Kranzlein et al. (2021) require 1,000.
     unseen
-        What `transform` does with classes that were not there at the fit: ``"refuse"``, or leave their scores
-        ``"unchanged"``.
+        Treatment by `transform` of classes that were not in the fit: ``"refuse"`` raises an error,
+        ``"unchanged"`` leaves their scores unchanged.
 
     Attributes
     ----------
     classes_
         The classes of the fit.
     parts_, part_names_
-        The fitted maps, and the classes they are of.
+        The fitted maps, and their classes.
     pair_count_, score_range_
         As in `Recalibrator`.
 
@@ -126,7 +126,7 @@ class PerClass(ClasswiseRecalibrator):
         lost = [name for name in classes if name not in place]
         if lost and self.unseen == "refuse":
             raise InputError(
-                f"the class {lost[0]!r} was not there at the fit",
+                f"the class {lost[0]!r} was not among the classes of the fit",
                 "leave its scores out, or fit one map for all classes, or groups by frequency",
                 code="class-unknown",
             )
@@ -149,16 +149,16 @@ class PerClass(ClasswiseRecalibrator):
 
 
 class PerGroup(ClasswiseRecalibrator):
-    """A map for each group of classes, such as tags of similar frequency (TFG).
+    """One map per group of classes, such as tags of similar frequency (TFG).
 
     Parameters
     ----------
     estimator
-        A recalibrator of single scores; it is copied for each group.
+        Recalibrator of single scores; one copy per group is fitted.
     groups
-        Lists of tags, as from `by_frequency`: tags that are in none belong to the last one, the rarest, at
-        the fit and afterwards. Or a mapping from names to lists of tags (a tag's category, say): it has to
-        name every tag, and others are refused.
+        Lists of tags, as from `by_frequency`; tags in no list belong to the last group, the rarest, in the
+        fit and afterwards. Or a mapping from names to lists of tags (such as categories), which must contain
+        every tag; other tags are an error.
 
     Attributes
     ----------
@@ -209,12 +209,12 @@ class PerGroup(ClasswiseRecalibrator):
         message = f"group {empty[0]} has no scores to fit on: it has {listed(tags)}"
         hint = "leave the group out, or check the names of its classes"
         if not isinstance(self.groups, Mapping):
-            hint = "ask for fewer groups, or count classes that are there"
+            hint = "ask for fewer groups, or give counts of classes that occur in the data"
         raise InputError(message, hint, code="empty")
 
 
 def listed(tags: Sequence[str], most: int = 5) -> str:
-    """The first of some tags.
+    """Return a text with the first tags of a list.
 
     Examples
     --------

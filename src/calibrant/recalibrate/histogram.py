@@ -1,4 +1,4 @@
-"""Histogram binning: every score of a bin becomes the share of positives that the bin had."""
+"""Histogram binning: each score becomes the proportion of positives in its bin."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 class HistogramBinning(BinaryRecalibrator):
     """Replace a score by the observed frequency of its bin.
 
-    Bins cover [0, 1], so that scores beyond those of the fit have one too. Ties stay in one bin.
+    Bins cover [0, 1], so scores outside the range of the fit have a bin too. Ties stay in one bin.
 
     Parameters
     ----------
     n_bins
-        The number of bins. Ties, empty ranges and ``min_size`` can make fewer: ``values_`` tells.
+        Number of bins. Ties, empty ranges and ``min_size`` can reduce it; see ``values_``.
     size
-        Pairs a bin instead, for adaptive bins.
+        Number of pairs per bin instead, for adaptive bins.
     strategy
         ``"adaptive"``: bins of equal mass, between order statistics; with weights, of equal weight.
-        ``"uniform"``: bins (lo, hi] of equal width; the middle of an empty range parts its neighbours.
+        ``"uniform"``: bins (lo, hi] of equal width; an empty range is split in the middle between neighbors.
     min_size
-        Bins with fewer pairs join the next one, the last one that before it.
+        Bins with fewer pairs join the next bin; the last one joins the previous bin.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class HistogramBinning(BinaryRecalibrator):
         (n_bins + 1,) edges from 0 to 1; bin i holds ``edges_[i] <= score < edges_[i + 1]``
         (the last one 1 too).
     values_
-        (n_bins,) share of positives among the pairs of each bin.
+        (n_bins,) proportion of positives among the pairs of each bin.
     sizes_
         (n_bins,) pairs in each bin.
 
@@ -81,7 +81,7 @@ class HistogramBinning(BinaryRecalibrator):
 
 
 def check_steps(edge: Floats, value: Floats, size: Floats) -> None:
-    """Refuse edges and values from a state that are no step function on [0, 1]."""
+    """Raise an error if edges and values from a state are not a step function on [0, 1]."""
     rising = len(edge) > 1 and edge[0] == 0 and edge[-1] == 1 and (np.diff(edge) >= 0).all()
     if not (len(edge) == len(value) + 1 == len(size) + 1 and rising and ((value >= 0) & (value <= 1)).all()):
-        raise broken_state("its bins do not cover [0, 1], or a value is no probability")
+        raise broken_state("its bins do not cover [0, 1], or a value is not a probability")

@@ -17,8 +17,8 @@ from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._binned import in_pieces
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 
-LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick
-PAIRS_A_RANGE = 16  # of the scores that lie between those of a sample, about
+LARGEST_SORTED = 1 << 17  # largest number of pairs for which sorting is as fast
+PAIRS_A_RANGE = 16  # approximate number of pairs per range of scores between those of a sample
 MOST_RANGES = 1 << 22
 _SAMPLED = 4096
 _ROUNDING = 1e-14
@@ -31,9 +31,9 @@ class Blocks:
     Attributes
     ----------
     first, last
-        (blocks,) lowest and highest score of each.
+        (blocks,) lowest and highest score of each run.
     frequency
-        (blocks,) share of positives; strictly increasing.
+        (blocks,) proportion of positives; strictly increasing.
     """
 
     first: Floats
@@ -43,7 +43,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """Ranges of scores: a key's is ``(key >> shift) - low``, cut to those there are."""
+    """Ranges of scores; the range of a key is ``(key >> shift) - low``, clipped to the existing ranges."""
 
     low: int
     shift: int
@@ -51,7 +51,7 @@ class _Ranges:
 
     @classmethod
     def fitting(cls, pairs: Pairs) -> _Ranges:
-        """Ranges that are fine where the scores are; the end ones take what lies beyond a sample."""
+        """Return ranges that are fine where scores are dense; the end ranges include more extreme scores."""
         key = keys_of(pairs.score[:: len(pairs) // _SAMPLED + 1])
         first, last = int(key.min()), int(key.max())
         most = min(MOST_RANGES, len(pairs) // PAIRS_A_RANGE)
@@ -61,7 +61,7 @@ class _Ranges:
 
 
 def pooled(source: Source) -> Blocks:
-    """Pool adjacent violators. A row of a compressed tally counts as one score, its mean."""
+    """Pool adjacent violators. A row of a compressed tally is one score, its mean."""
     if isinstance(source, Pairs) and source.weight is None and len(source) > LARGEST_SORTED:
         return _pooled_without_sorting(source)
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
@@ -95,7 +95,7 @@ def _pooled_without_sorting(pairs: Pairs) -> Blocks:
 
 
 def _counted(pairs: Pairs, ranges: _Ranges) -> tuple[Integers, Integers]:
-    """Pairs and positive pairs by range of scores."""
+    """Return the numbers of pairs and positive pairs by range of scores."""
     narrow = np.uint32 if len(pairs) < 1 << 32 else np.int64  # half as much to keep in the caches
     counts = fold(
         slices(len(pairs)),
@@ -111,7 +111,7 @@ def _counted(pairs: Pairs, ranges: _Ranges) -> tuple[Integers, Integers]:
 
 @dataclass
 class _Found:
-    """One thread's pairs: those with the first score of their range counted, the others packed."""
+    """Return one thread's pairs: pairs with the first score of their range counted, other pairs packed."""
 
     first: Integers
     count: Integers
@@ -119,7 +119,7 @@ class _Found:
 
 
 def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[Integers, Integers]:
-    """Sorted keys of the scores in the wanted ranges, with their pairs by label (keys, 2)."""
+    """Return sorted keys of the scores in selected ranges, with their pairs by label (keys, 2)."""
 
     def new() -> _Found:
         return _Found(np.full(len(wanted), kernels.NO_KEY), np.zeros(2 * len(wanted), np.int64), [])
@@ -148,7 +148,7 @@ def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[I
 
 
 def _sums(values: Integers, start: Integers) -> Integers:
-    """Sums of the runs that begin at ``start``."""
+    """Return sums of the runs that begin at ``start``."""
     total: Integers = np.add.reduceat(values, start) if len(start) else values[:0]
     return total
 
@@ -159,14 +159,14 @@ Between = Literal["linear", "steps"]
 class Isotonic(BinaryRecalibrator):
     """Isotonic regression of the labels on the scores, by pooling adjacent violators.
 
-    The map never reverses the order of two scores, but it makes ties: `order_effect` counts them and says
-    what they do to the AUC. Ties in the scores share their labels.
+    The map never reverses the order of two scores, but it makes ties; `order_effect` returns their number and
+    their effect on the AUC. Equal scores share their labels.
 
     Parameters
     ----------
     between
-        What happens between two blocks: ``"linear"`` interpolation from the highest score of one to the
-        lowest of the next, or ``"steps"``: a block's value holds until the next block begins.
+        Values between two blocks: ``"linear"`` interpolation from the highest score of one to the
+        lowest of the next, or ``"steps"``, by which a block's value applies until the next block begins.
 
     Attributes
     ----------
@@ -174,12 +174,12 @@ class Isotonic(BinaryRecalibrator):
         (blocks,) lowest and highest score of each block of the fit; below the first and above the last
         block the map is flat.
     values_
-        (blocks,) share of positives in each block, strictly increasing.
+        (blocks,) proportion of positives in each block, strictly increasing.
 
     Notes
     -----
-    From a compressed tally a row counts as one score, its mean: the fit is that of scores rounded to
-    a 256th of an octave of min(q, 1 - q). From arrays it is exact, however many there are.
+    A row of a compressed tally is one score, its mean, so the fit is that of scores rounded to 1/256 of an
+    octave of min(q, 1 - q). The fit to arrays of any size is exact.
 
     References
     ----------
@@ -227,4 +227,4 @@ class Isotonic(BinaryRecalibrator):
             raise broken_state("its blocks have different numbers of scores and values")
         ordered = (first <= last).all() and (last[:-1] <= first[1:]).all() and (np.diff(value) >= 0).all()
         if not (ordered and first[0] >= 0 and last[-1] <= 1 and value[0] >= 0 and value[-1] <= 1):
-            raise broken_state("its blocks are not in order, or a value is no probability")
+            raise broken_state("its blocks are not in order, or a value is not a probability")

@@ -1,4 +1,4 @@
-"""Labelled scores to choose recalibrators on, and to fit them to again and again."""
+"""Labeled scores, to choose recalibrators on and to fit them to repeatedly."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ ONE_EVENT: tuple[str, ...] = ("event",)
 
 @dataclass(frozen=True, eq=False)
 class LabelledScores:
-    """Scores of one event, or of many classes with one row each, and whether they came true.
+    """Scores and labels of one event, or of many classes with one row per score.
 
     Attributes
     ----------
     scores
         (n,) probabilities in [0, 1].
     labels
-        (n,) 0 / 1: whether the event happened, or the row's class is the true one.
+        (n,) 1 if the event happened, or if the row's class is the true class; else 0.
     classes
-        (n,) the class of the row: a name, or with ``names`` an index into them; None for one event.
+        (n,) class of the row: a name, or with ``names`` an index into them; None for one event.
     clusters
-        (n,) what is dependent (sentence, document); None takes rows as independent. Scores of a token share
-        its gold tag, so that with classes name at least the token.
+        (n,) clusters of dependent rows (sentence, document); None treats rows as independent. Scores of a
+        token share its gold tag, so with classes, clusters should be at least the tokens.
     names
-        Class names, where ``classes`` are indices.
+        Class names, if ``classes`` are indices.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class LabelledScores:
 
 @dataclass(frozen=True)
 class Rows:
-    """Checked labelled scores."""
+    """Checked labeled scores."""
 
     score: Floats
     label: NDArray[Any]
@@ -64,41 +64,41 @@ class Rows:
 
     @property
     def has_classes(self) -> bool:
-        """Whether they are of classes, not of one event."""
+        """True for scores of classes, False for scores of one event."""
         return self.names is not ONE_EVENT
 
     @property
     def units(self) -> Integers:
-        """(n,) the cluster of each row; without clusters each row is its own."""
+        """(n,) cluster of each row; without clusters, each row is a cluster."""
         return np.arange(len(self.score)) if self.cluster is None else self.cluster
 
     @property
     def unit_count(self) -> int:
-        """Clusters, or rows."""
+        """Number of clusters, or of rows without clusters."""
         return len(self.score) if self.cluster is None else self.cluster_count
 
     def at(self, rows: Integers | NDArray[np.bool_]) -> Rows:
-        """Some rows; clusters keep their codes."""
+        """Return some rows; clusters keep their codes."""
         cluster = None if self.cluster is None else self.cluster[rows]
         return Rows(
             self.score[rows], self.label[rows], self.code[rows], self.names, cluster, self.cluster_count
         )
 
     def fit(self, recalibrator: Single) -> Single:
-        """Return a copy of a recalibrator that is fitted to these."""
+        """Return a copy of a recalibrator, fitted to these scores."""
         fitted: Single = clone(recalibrator)
         if isinstance(fitted, ClasswiseRecalibrator):
             return fitted.fit(self.score, self.label, self.code, clusters=self.cluster, names=self.names)
         return fitted.fit(self.score, self.label, clusters=self.cluster)
 
     def resampled(self, rng: np.random.Generator) -> Rows:
-        """As many clusters, or rows, drawn with replacement."""
+        """Return the same number of clusters, or rows, drawn with replacement."""
         count = self.unit_count
         times = np.bincount(rng.integers(0, count, count), minlength=count)
         return self.at(np.repeat(np.arange(len(self.score)), times[self.units]))
 
     def refits(self, recalibrator: Single, draws: int, rng: np.random.Generator) -> Iterator[Single | None]:
-        """Copies fitted to resamples of these; None for a resample that cannot be fitted (one label only)."""
+        """Yield copies fitted to resamples; None for a resample that cannot be fitted (only one label)."""
         for _ in range(draws):
             drawn = self.resampled(rng)
             try:
@@ -109,14 +109,14 @@ class Rows:
                 yield fitted
 
     def mended(self, fitted: Single) -> Floats:
-        """Their scores after a fitted recalibrator."""
+        """Return the scores after a fitted recalibrator."""
         if isinstance(fitted, ClasswiseRecalibrator):
             return fitted.transform(self.score, self.code, names=self.names)
         return fitted.transform(self.score)
 
 
 def effective_clusters(cluster: Integers | None) -> float:
-    """Kish's number of clusters, (sum of sizes)^2 / sum of squared sizes; 0 without clusters.
+    """Return Kish's number of clusters, (sum of sizes)^2 / sum of squared sizes; 0 without clusters.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def effective_clusters(cluster: Integers | None) -> float:
 
 
 def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
-    """Check labelled scores, and leave out those below the threshold; clusters that lose all rows are gone.
+    """Return checked labeled scores at or above the threshold; clusters without rows are dropped.
 
     Raises
     ------
@@ -157,10 +157,10 @@ def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
 
 
 def check_recalibrator(recalibrator: object, rows: Rows, name: str) -> None:
-    """Raise unless it maps such scores."""
+    """Raise an error unless the recalibrator maps such scores."""
     if not isinstance(recalibrator, BinaryRecalibrator | ClasswiseRecalibrator):
-        message = f"{name} is {recalibrator!r}, which maps no single scores"
-        raise InputError(message, "pass one such as Isotonic() or PerGroup(...)", code="parameter")
+        message = f"{name} is {recalibrator!r}, which does not map single scores"
+        raise InputError(message, "pass a recalibrator such as Isotonic() or PerGroup(...)", code="parameter")
     if isinstance(recalibrator, ClasswiseRecalibrator) and not rows.has_classes:
-        message = f"{name} takes classes, and the scores have none"
-        raise InputError(message, "pass their classes", code="parameter")
+        message = f"{name} needs classes, and the scores have none"
+        raise InputError(message, "pass the class of each score", code="parameter")

@@ -1,4 +1,4 @@
-"""The recalibrators by the names that `calibrant fit` knows them by: a new one gets a row here."""
+"""The recalibrators by the names that `calibrant fit` accepts. Register a new recalibrator here."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Name = Literal[
-    "histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector"
+    "histogram",
+    "bbq",
+    "isotonic",
+    "scaling-binning",
+    "platt",
+    "temperature",
+    "beta",
+    "venn-abers",
+    "vector",
+    "matrix",
 ]
 
-DRAWS = 200  # maps that are fitted to resamples of dev, where nobody says how many
+DRAWS = 200  # default number of maps that are fitted to resamples of dev
 
 
 @dataclass(frozen=True)
@@ -19,9 +28,9 @@ class Setting:
     Attributes
     ----------
     help
-        What the command line says of it.
+        Help of the option.
     flag
-        Whether it is on or off; else it is a number of at least 0.
+        True if it is on or off; else it is a number of at least 0.
     """
 
     help: str
@@ -37,12 +46,12 @@ class Method:
     estimator
         Its class in `calibrant.recalibrate`, whose ``method`` is its name here.
     maps
-        ``scores``: every score by itself. ``rows``: all classes of a wide table's row at once. ``both``:
-        rows where the table is wide.
+        ``scores``: each score by itself. ``rows``: all classes of a wide table's row at once. ``both``:
+        rows if the table is wide, else scores.
     n_bins
-        How many bins it has if nobody says; None if it has none.
+        Default number of bins; None if it has no bins.
     settings
-        Arguments of the estimator that the command line has options for, beside ``n_bins``.
+        Arguments of the estimator that have options on the command line, except ``n_bins``.
     """
 
     estimator: str
@@ -51,30 +60,36 @@ class Method:
     settings: dict[str, Setting] = field(default_factory=dict)
 
 
+PENALTY = Setting(
+    "For vector: penalty that keeps scales near 1 and biases near 0; 1e-4 is weak. For matrix: penalty on "
+    "off-diagonal elements and biases.  [default: 0 for vector; for matrix chosen by cross-validation]"
+)
+
 METHODS: dict[str, Method] = {
     "histogram": Method("HistogramBinning", n_bins=15),
+    "bbq": Method("BBQ"),
     "isotonic": Method("Isotonic"),
     "scaling-binning": Method("ScalingBinning", n_bins=10),
     "platt": Method(
         "Platt",
         settings={
-            "smoothing": Setting("Fit platt to smoothed labels, for labels without overlap.", flag=True)
+            "smoothing": Setting(
+                "For platt: fit to smoothed labels, for scores that separate the labels completely.",
+                flag=True,
+            )
         },
     ),
     "temperature": Method("Temperature", maps="both"),
     "beta": Method("Beta"),
     "venn-abers": Method("VennAbers"),
-    "vector": Method(
-        "VectorScaling",
-        maps="rows",
-        settings={"penalty": Setting("Of vector: keeps scales near 1 and biases near 0; 1e-4 is little.")},
-    ),
+    "vector": Method("VectorScaling", maps="rows", settings={"penalty": PENALTY}),
+    "matrix": Method("MatrixScaling", maps="rows", settings={"penalty": PENALTY}),
 }
 SETTINGS = {name: setting for method in METHODS.values() for name, setting in method.settings.items()}
 
 
 def with_setting(name: str) -> list[str]:
-    """The methods that have a setting, or bins.
+    """Return the methods that have a setting; ``n_bins`` is a setting too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a map does to the order of the scores: ties that it makes, and the change in AUC."""
+"""The effect of a map on the order of the scores: new ties, and the change in AUC."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from calibrant.results.ordering import OrderEffect
 def order_effect(
     y_true: ArrayLike, before: ArrayLike, after: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> OrderEffect:
-    """Count the ties that recalibration made, and compare the areas under the ROC curve.
+    """Return the number of ties before and after recalibration, and the areas under the ROC curve.
 
-    A map that never reverses two scores can still tie them. Tied pairs of opposite labels count one half in
-    the AUC: those that were in the right order lose a half, those in the wrong order gain one.
+    A map that never reverses two scores can still make them equal. Tied pairs of opposite labels count one
+    half in the AUC: pairs in the right order lose one half, and pairs in the wrong order gain one half.
 
     Parameters
     ----------
     y_true
-        (n,) labels 0 / 1, both present for an AUC.
+        (n,) labels 0 or 1; the AUC needs both.
     before, after
         (n,) scores before and after recalibration, in [0, 1].
     sample_weight
@@ -64,7 +64,7 @@ def order_effect(
 
 
 def _auc(tally: Tally) -> float | None:
-    """Probability that a positive pair scores above a negative one, ties counting one half."""
+    """Return the probability that a positive pair outranks a negative one; ties count one half."""
     positive, negative = tally.weight_positives, tally.weight - tally.weight_positives
     pairs = float(positive.sum() * negative.sum())
     if not pairs:
@@ -74,7 +74,7 @@ def _auc(tally: Tally) -> float | None:
 
 
 def _tied(tally: Tally) -> float | None:
-    """Share of the combinations of a positive and a negative pair that have one score."""
+    """Return the proportion of combinations of a positive and a negative pair with equal scores."""
     positive, negative = tally.weight_positives, tally.weight - tally.weight_positives
     pairs = float(positive.sum() * negative.sum())
     return float(np.sum(positive * negative)) / pairs if pairs else None

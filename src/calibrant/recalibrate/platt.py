@@ -1,4 +1,4 @@
-"""Platt scaling: a logistic regression on the log-odds of the score."""
+"""Platt scaling: logistic regression on the log-odds of the score."""
 
 from __future__ import annotations
 
@@ -14,35 +14,36 @@ from calibrant.recalibrate._newton import fit
 class Platt(LogOddsRecalibrator):
     """Platt scaling: p = sigmoid(slope * logit(q) + intercept), by maximum likelihood.
 
-    The regression is on log-odds, so that slope 1 and intercept 0 leave scores as they are; a regression on
-    the probabilities themselves could not express that. Nothing keeps the slope positive: scores that
-    run against the labels are turned around.
+    The regression is on log-odds, so slope 1 and intercept 0 leave scores unchanged; a regression on
+    probabilities could not express the identity. The slope can be negative: then the map reverses the order
+    of the scores.
 
     Parameters
     ----------
     smoothing
-        Fit to Platt's targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0, with N+ and N- the
-        weight of the positive and negative pairs. It makes the estimate finite for separable labels.
+        True to fit to Platt's targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0, where N+ and
+        N- are the weights of the positive and negative pairs. The estimate is then finite for separable
+        labels.
     clip
-        Scores nearer than this to 0 or 1 are taken to be this far from them, when fitting and when applying,
-        since 0 and 1 have no log-odds. The default keeps log-odds within 36.7. Where float32 has rounded
-        scores to 1, ``2**-24`` (16.6) is the better choice.
+        Smallest distance of scores from 0 and 1, which have no log-odds; scores nearer are moved to it, in
+        the fit and in its application. The default limits log-odds to 36.7. If float32 has rounded scores to
+        1, ``2**-24`` (16.6) is a better choice.
 
     Attributes
     ----------
     slope_, intercept_
         The fitted map.
     converged_, step_count_
-        Whether Newton's method has converged, and in how many steps.
+        True if Newton's method has converged, and its number of steps.
     clipped_count_
-        Pairs of the fit whose score was moved by ``clip``.
+        Number of pairs of the fit whose score was moved by ``clip``.
     pair_count_, score_range_
         As in `Recalibrator`.
 
     Notes
     -----
-    More than 65,536 pairs are summed on the grid of a compressed tally first: each row then stands for its
-    positives at their mean score and for its negatives at theirs. That moves slope and intercept by about
+    More than 65,536 pairs are first summed on the grid of a compressed tally: each row then has one point for
+    its positives at their mean score, and one for its negatives. This changes slope and intercept by about
     1e-7 (relative), far less than their standard error.
 
     Separable labels raise an error unless smoothed, since the slope would be infinite.
@@ -91,7 +92,7 @@ class Platt(LogOddsRecalibrator):
 
 
 def _targets(points: Points) -> Floats:
-    """Platt's targets times the weight of each point."""
+    """Return Platt's targets times the weight of each point."""
     positive = float(points.positives.sum())
     negative = float(points.weight.sum()) - positive
     high, low = (positive + 1) / (positive + 2), 1 / (negative + 2)

@@ -1,4 +1,4 @@
-"""Scaling binning: a scaler fitted on one part of the pairs, and the means of its outputs on the other."""
+"""Scaling binning: a scaler fitted to one part of the pairs, and means of its outputs on the other part."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from calibrant.seeds import Seed, generator
 
 
 def halves(source: Source, share: float, rng: np.random.Generator) -> tuple[Tally, Tally]:
-    """Put about ``share`` of the pairs in the first part: whole clusters where there are some.
+    """Split pairs into two parts, the first with about the fraction ``share``; clusters stay whole.
 
-    Equal pairs have no order, so that how many of them land in a part is all there is to draw; the parts of
-    a tally are therefore those of its pairs. Above 2^20 pairs both are taken to the grid.
+    Equal pairs have no order, so only the number of them in each part is random; the parts of a tally are
+    therefore those of its pairs. Above 2^20 pairs, both are moved to the grid.
     """
     if isinstance(source, Pairs) and source.weight is not None and source.cluster is None:
         return _halves_of_weighted(source, share, rng)
@@ -35,7 +35,7 @@ def halves(source: Source, share: float, rng: np.random.Generator) -> tuple[Tall
         return _halves_by_cluster(tally, share, rng)
     if tally.weighted:
         hint = "fit from arrays, or tally with clusters"
-        raise InputError("the pairs of a weighted tally cannot be parted", hint, code="undefined")
+        raise InputError("the pairs of a weighted tally cannot be split", hint, code="undefined")
     positives = rng.binomial(tally.positives, share)
     negatives = rng.binomial(tally.n - tally.positives, share)
     first = _portion(tally, positives, negatives)
@@ -44,7 +44,7 @@ def halves(source: Source, share: float, rng: np.random.Generator) -> tuple[Tall
 
 
 def with_scores(tally: Tally, score: Floats) -> Tally:
-    """The same pairs with another score for each row; rows of equal score (and cluster) become one."""
+    """Return the same pairs with new scores of rows; rows with equal score (and cluster) are merged."""
     zeros = np.zeros(len(tally))
     moved = replace(
         tally,
@@ -56,11 +56,11 @@ def with_scores(tally: Tally, score: Floats) -> Tally:
         offset2=zeros,
         offset_positive=zeros,
     )
-    return moved.merge(rows(moved, np.zeros(len(tally), bool)))  # with nothing: merging sums equal rows
+    return moved.merge(rows(moved, np.zeros(len(tally), bool)))  # merging with an empty tally sums equal rows
 
 
 def rows(tally: Tally, kept: NDArray[np.bool_]) -> Tally:
-    """Some rows of a tally, with the clusters that they have."""
+    """Return some rows of a tally, with their clusters."""
     columns: dict[str, Any] = {
         field.name: getattr(tally, field.name)[kept]
         for field in fields(tally)
@@ -75,7 +75,9 @@ def rows(tally: Tally, kept: NDArray[np.bool_]) -> Tally:
 def _halves_by_cluster(tally: Tally, share: float, rng: np.random.Generator) -> tuple[Tally, Tally]:
     count = tally.cluster_count
     if count < 2 or tally.cluster is None:
-        raise InputError("all pairs are of one cluster", "give at least two to be parted", code="undefined")
+        raise InputError(
+            "all pairs are in one cluster", "pass pairs of at least two clusters", code="undefined"
+        )
     chosen = np.zeros(count, bool)
     chosen[rng.permutation(count)[: min(count - 1, max(1, round(share * count)))]] = True
     first = chosen[tally.cluster]
@@ -97,7 +99,7 @@ def _halves_of_weighted(pairs: Pairs, share: float, rng: np.random.Generator) ->
 
 
 def _portion(tally: Tally, positives: NDArray[Any], negatives: NDArray[Any]) -> Tally:
-    """The tally of so many of each row's pairs, which are taken to lie where its pairs lie on average."""
+    """Return the tally of a number of each row's pairs, at the mean score of the row."""
     n = positives + negatives
     if not n.any():
         raise _nothing_left()
@@ -122,29 +124,29 @@ def _portion(tally: Tally, positives: NDArray[Any], negatives: NDArray[Any]) -> 
 
 def _nothing_left() -> InputError:
     return InputError(
-        "one part of the pairs is empty", "pass more pairs, or a share nearer 1/2", code="undefined"
+        "one part of the pairs is empty", "pass more pairs, or a fraction nearer 1/2", code="undefined"
     )
 
 
 class ScalingBinning(BinaryRecalibrator):
     """Scale, then replace a scaled score by the mean scaled score of its bin.
 
-    The scaler is fitted on one part of the pairs. The scaled scores of the other, the *bin part*, are cut
-    into bins, and a bin's output is the mean of its scaled scores **in the bin part**: never of the scores
-    that are being recalibrated, so that a score's output does not depend on what else is transformed. The
-    outputs are few, so that their calibration error can be measured, and the labels of the bin part, which
-    nothing was fitted to, measure it: ``error_``.
+    The scaler is fitted to one part of the pairs. The scaled scores of the other part, the *bin part*, are
+    cut into bins. A bin's output is the mean of its scaled scores **in the bin part**, not of the scores that
+    are recalibrated, so the output of a score does not depend on other scores. There are few outputs, so
+    their calibration error can be measured on the labels of the bin part, which were not used in a fit:
+    ``error_``.
 
     Parameters
     ----------
     scaler
-        An unfitted recalibrator of one event, which is cloned; `Isotonic` if not given, as in [2]_.
+        Unfitted recalibrator of one event, which is cloned; by default `Isotonic`, as in [2]_.
     n_bins, size, strategy, min_size
-        Bins of the scaled scores, as for `HistogramBinning`.
+        Bins of the scaled scores, as in `HistogramBinning`.
     split
-        Share of the pairs, or of the clusters, on which the scaler is fitted.
+        Fraction of the pairs, or of the clusters, for the fit of the scaler.
     seed
-        Integer, generator or None, for the split.
+        Seed of the split: integer, generator or None.
 
     Attributes
     ----------
@@ -153,23 +155,23 @@ class ScalingBinning(BinaryRecalibrator):
     edges_
         (n_bins + 1,) edges of the bins of scaled scores, from 0 to 1.
     values_
-        (n_bins,) mean scaled score of the bin part in each: the outputs, increasing.
+        (n_bins,) mean scaled scores of the bin part in each bin, the increasing outputs.
     sizes_
-        (n_bins,) pairs of the bin part in each.
+        (n_bins,) numbers of pairs of the bin part in each bin.
     error_
         `ErrorInterval` of the RMS calibration error of the outputs, from the bin part, with its clusters.
 
     Notes
     -----
-    Equal pairs have no order, so that the split draws how many of them fall into each part: a fit from an
-    exact tally is the same as from its pairs; from a compressed one, another draw. Above 2^20 pairs scores
-    are taken to a compressed tally's grid. A weighted tally can be split by its clusters only.
+    Equal pairs have no order, so the split draws the number of them in each part. A fit to an exact tally
+    equals that to its pairs; a compressed tally gives another draw. Above 2^20 pairs, scores are moved to the
+    grid of a compressed tally. A weighted tally can only be split by clusters.
 
     References
     ----------
     .. [1] Kumar, Liang and Ma (2019). Verified uncertainty calibration. NeurIPS. Section 4.
     .. [2] Kranzlein, Liu and Schneider (2021). Making heads and tails of models with marginal calibration
-       for sparse tagsets. Findings of EMNLP. (Its public code averages the scores that are being calibrated.)
+       for sparse tagsets. Findings of EMNLP. (Its public code averages the scores that are calibrated.)
 
     Examples
     --------

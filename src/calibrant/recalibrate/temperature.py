@@ -17,15 +17,15 @@ from calibrant.recalibrate.base import one_column
 
 _MOST_STEPS = 100
 _LARGEST_INVERSE = 1e6
-_SMALL_STEP = 1e-9  # relative; Newton's next step would be about its square
+_SMALL_STEP = 1e-9  # relative size; Newton's next step would be about its square
 
 
 class Temperature(LogOddsRecalibrator):
-    """Temperature scaling: softmax(logits / T), one T for all, by maximum likelihood.
+    """Temperature scaling: softmax(logits / T) with one T, by maximum likelihood.
 
-    Of one event: p = sigmoid(logit(q) / T). T > 1 makes scores less extreme, T < 1 more; the order of
-    an item's classes and its top label stay. The likelihood is concave in 1/T, and its one maximum is found
-    by Newton's method: no learning rate, no start value, the same T every time.
+    For one event, p = sigmoid(logit(q) / T). T > 1 makes scores less extreme, and T < 1 more extreme. The
+    order of an item's classes and its top label do not change. The likelihood is concave in 1/T, and Newton's
+    method finds its unique maximum without a learning rate or a start value.
 
     Parameters
     ----------
@@ -33,20 +33,20 @@ class Temperature(LogOddsRecalibrator):
         K class names, if the columns are not in the sorted order of the labels. None: labels are 0 / 1,
         indices 0..K - 1, or K names in sorted order.
     logits
-        Whether X holds logits of K classes. By default it holds probabilities, of which logarithms are
-        taken; nothing is guessed.
+        True if X contains logits of K classes. By default, X contains probabilities, whose logarithms are
+        used.
     clip
-        Probabilities nearer than this to 0 (and 1, for one event) are taken to be this far from it, when
-        fitting and when applying, as in `Platt`.
+        Smallest distance of probabilities from 0 (and 1, for one event); nearer ones are moved to it, in the
+        fit and in its application, as in `Platt`.
 
     Attributes
     ----------
     temperature_
         T.
     converged_, step_count_
-        Whether Newton's method has converged, and in how many steps.
+        True if Newton's method has converged, and its number of steps.
     clipped_count_
-        Pairs (or probabilities of K classes) that were moved by ``clip``.
+        Number of pairs (or probabilities of K classes) that were moved by ``clip``.
     n_features_in_
         1 for one event, K for K classes.
     pair_count_, score_range_
@@ -55,8 +55,8 @@ class Temperature(LogOddsRecalibrator):
     Notes
     -----
     X is (n,) or (n, 1) for one event and (n, K) for K classes; only the former fits from a tally. If every
-    label is the top label the likelihood grows without end as T falls to 0; if labels are no better than
-    chance it is largest at an infinite T. Both raise an error.
+    label is the top label the likelihood grows without end as T falls to 0; if scores predict no better
+    than random guessing, it is largest at an infinite T. Both raise an error.
 
     References
     ----------
@@ -99,14 +99,14 @@ class Temperature(LogOddsRecalibrator):
         sample_weight: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> Self:
-        """Learn T from scores and labels.
+        """Fit T to scores and labels.
 
         Parameters
         ----------
         X
             (n,) or (n, 1) scores of one event, or (n, K) probabilities (or logits) of K classes.
         y
-            (n,) labels 0 / 1, or true classes: indices, or names (see ``classes``).
+            (n,) labels 0 or 1, or true classes: indices, or names (see ``classes``).
         sample_weight
             (n,) non-negative weights; None counts every item once.
         clusters
@@ -115,7 +115,7 @@ class Temperature(LogOddsRecalibrator):
         Raises
         ------
         InputError
-            For bad values (naming the row), or where no positive, finite T is best.
+            For bad values (with the row), or if no positive, finite T maximizes the likelihood.
         """
         self.check_parameters()
         column, _ = one_column(X)
@@ -140,7 +140,7 @@ class Temperature(LogOddsRecalibrator):
         Returns
         -------
         ndarray of float64
-            In [0, 1], of the shape of X; rows of K classes sum to 1.
+            Probabilities in [0, 1] in the shape of X; rows of K classes sum to 1.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Temperature(LogOddsRecalibrator):
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
         if not self.temperature_ > 0:
-            raise ValueError("the temperature is no number above 0")
+            raise ValueError("the temperature is not a number above 0")
 
     def _check_map(self) -> None:
         if self.n_features_in_ == 1:
@@ -196,7 +196,7 @@ class Temperature(LogOddsRecalibrator):
 
 
 def _newton(items: LogitItems) -> tuple[float, int, bool]:
-    """The 1/T at which the derivative is 0, by Newton steps within a bracket; steps; whether converged."""
+    """Return the 1/T with derivative 0 by bracketed Newton steps, the number of steps, and convergence."""
     low, high, inverse = 0.0, np.inf, 1.0
     for step in range(1, _MOST_STEPS + 1):
         _, slope, curvature = temperature_sums(items, inverse)
@@ -212,7 +212,7 @@ def _newton(items: LogitItems) -> tuple[float, int, bool]:
 
 def _worse_than_chance() -> InputError:
     return InputError(
-        "labels agree with the scores no better than chance: an infinite temperature would be best",
+        "the scores predict the labels no better than random guessing, so the best temperature is infinite",
         "check that scores and labels belong together",
         code="undefined",
     )

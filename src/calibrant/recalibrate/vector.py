@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from calibrant._checks import Check, Floats, flag, list_of_names, non_negative, optional
-from calibrant.exceptions import InputError
 from calibrant.recalibrate._log_odds import CLIP, check_clip
-from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, vector_sums
-from calibrant.recalibrate.base import ArrayRecalibrator
+from calibrant.recalibrate._logit_scaling import (
+    LARGE,
+    SMALL_GRADIENT,
+    LogitScaling,
+    check_classes,
+    endless,
+    minimum,
+)
+from calibrant.recalibrate._softmax import LogitItems, softmax, vector_sums
 
-_MOST_STEPS = 2000
-_OPTIONS = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
-_LARGE = 1e3
-_SMALL_GRADIENT = 1e-6  # mean over items
+REMEDY = "set a penalty such as 1e-4"
 
 
-class VectorScaling(ArrayRecalibrator):
-    """Vector scaling: softmax(scale * logits + bias), a scale and a bias a class, by maximum likelihood.
+class VectorScaling(LogitScaling):
+    """Vector scaling: softmax(scale * logits + bias), with a scale and a bias for each class.
 
-    The likelihood is concave; biases sum to 0, since a constant for all of them changes nothing. It can
-    change the top label. On logits and on log-probabilities it is not the same map, since what the latter
-    subtract from a row's logits is scaled as well.
+    The likelihood is concave. Biases sum to 0, because a common constant has no effect. The map can change
+    the top label. Maps on logits and on log-probabilities differ, because the normalizing constant of
+    log-probabilities is scaled too.
 
     Parameters
     ----------
@@ -33,21 +35,22 @@ class VectorScaling(ArrayRecalibrator):
         K class names, if the columns are not in the sorted order of the labels. None: labels are indices
         0..K - 1, or K names in sorted order.
     logits
-        Whether X holds logits. By default it holds probabilities, of which logarithms are taken.
+        True if X contains logits. By default, X contains probabilities, whose logarithms are used.
     penalty
-        Added to the mean negative log-likelihood: penalty / 2 times the sum of (scale - 1)^2 and bias^2. 0 is
-        plain maximum likelihood. With a penalty, classes that no item has keep a finite bias.
+        Penalty; the mean negative log-likelihood is increased by penalty / 2 times the sum of (scale - 1)^2
+        and bias^2. 0 is plain maximum likelihood. With a penalty, classes without items keep a finite bias.
     clip
-        Probabilities below it are raised to it, when fitting and when applying, since 0 has no logarithm.
+        Smallest probability; smaller ones are raised to it, in the fit and in its application, because 0 has
+        no logarithm.
 
     Attributes
     ----------
     scale_, bias_
         (K,) the fitted map.
     converged_, step_count_
-        Whether the gradient is next to 0 (1e-6, the mean over items), and the steps of L-BFGS.
+        True if the gradient is nearly 0 (1e-6, as a mean over items), and the number of steps of L-BFGS.
     clipped_count_
-        Probabilities that were moved by ``clip``.
+        Number of probabilities that were moved by ``clip``.
     n_features_in_
         K.
     pair_count_, score_range_
@@ -70,7 +73,7 @@ class VectorScaling(ArrayRecalibrator):
     """
 
     method: ClassVar[str] = "vector"
-    _learned: ClassVar[tuple[str, ...]] = ("scale_", "bias_", "clipped_count_", "step_count_", "converged_")
+    _learned: ClassVar[tuple[str, ...]] = ("scale_", "bias_", *LogitScaling._status)
     _parameters: ClassVar[dict[str, Check]] = {
         "classes": optional(list_of_names),
         "logits": flag,
@@ -80,9 +83,6 @@ class VectorScaling(ArrayRecalibrator):
 
     scale_: Floats
     bias_: Floats
-    clipped_count_: int
-    step_count_: int
-    converged_: bool
 
     def __init__(
         self,
@@ -96,38 +96,10 @@ class VectorScaling(ArrayRecalibrator):
         self.penalty = penalty
         self.clip = clip
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn scales and biases from scores and labels.
-
-        Parameters
-        ----------
-        X
-            (n, K) probabilities (or logits).
-        y
-            (n,) true classes: indices, or names (see ``classes``).
-        sample_weight
-            (n,) non-negative weights; None counts every item once.
-
-        Raises
-        ------
-        InputError
-            For bad values (naming the row), or where no finite scales and biases are best.
-        """
-        self.check_parameters()
-        penalty, clip = float(self.penalty), float(self.clip)
-        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
+    def _minimize(self, items: LogitItems) -> None:
+        penalty = float(self.penalty)
         if not penalty:
-            _check_classes(items)
-        self._minimize(items, penalty)
-        self.clipped_count_ = items.clipped
-        self.score_range_ = items.range
-        self.n_features_in_, self.classes_ = items.logit.shape[1], items.classes
-        self.pair_count_ = len(items.label)
-        return self
-
-    def _minimize(self, items: LogitItems, penalty: float) -> None:
-        from scipy.optimize import minimize
-
+            check_classes(items, REMEDY)
         count = items.logit.shape[1]
         identity = np.concatenate([np.ones(count), np.zeros(count)])
         whole = float(items.weight.sum())
@@ -137,60 +109,19 @@ class VectorScaling(ArrayRecalibrator):
             gap = x - identity
             return float(sums[0] + penalty / 2 * gap @ gap), sums[1:] + penalty * gap
 
-        found = minimize(objective, identity, jac=True, method="L-BFGS-B", options=_OPTIONS)
-        gradient = float(np.abs(objective(found.x)[1]).max())
-        top = (found.x[:count] * items.logit + found.x[count:]).argmax(axis=1)
-        endless = gradient > _SMALL_GRADIENT and float(np.abs(found.x).max()) > _LARGE
-        if not penalty and (endless or np.array_equal(top, items.label)):
-            raise InputError(
-                "scales or biases grow without end: some classes can be told apart without error",
-                "pass more items, or set a penalty such as 1e-4",
-                code="undefined",
-            )
-        self.scale_ = found.x[:count]
-        self.bias_ = found.x[count:] - found.x[count:].mean()
-        self.step_count_, self.converged_ = int(found.nit), gradient <= _SMALL_GRADIENT
+        found, self.step_count_, gradient = minimum(objective, identity)
+        top = (found[:count] * items.logit + found[count:]).argmax(axis=1)
+        far = gradient > SMALL_GRADIENT and float(np.abs(found).max()) > LARGE
+        if not penalty and (far or np.array_equal(top, items.label)):
+            raise endless("scales or biases", REMEDY)
+        self.scale_ = found[:count]
+        self.bias_ = found[count:] - found[count:].mean()
+        self.converged_ = gradient <= SMALL_GRADIENT
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Return recalibrated probabilities.
-
-        Parameters
-        ----------
-        X
-            (n, K) probabilities (or logits) of the same classes.
-
-        Returns
-        -------
-        ndarray of float64
-            (n, K) in [0, 1]; rows sum to 1.
-
-        Raises
-        ------
-        InputError
-            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
-        """
-        self.check_fitted()
-        logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
-        if logit.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {logit.shape[1]} columns, and the scales were fitted on {self.n_features_in_}",
-                "pass the scores of the same classes",
-                code="shape",
-            )
+    def _mapped(self, logit: Floats) -> Floats:
         return softmax(logit, self.scale_, self.bias_)
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
         if self.scale_.shape != (self.n_features_in_,) or self.bias_.shape != self.scale_.shape:
-            raise ValueError("scales and biases are not one a class")
-
-
-def _check_classes(items: LogitItems) -> None:
-    count = np.bincount(items.label, minlength=len(items.classes))
-    missing = items.classes[count == 0].tolist()
-    if missing:
-        raise InputError(
-            f"no item is of the class {missing[0]!r}: its bias would be minus infinity",
-            "leave its column out, or set a penalty such as 1e-4",
-            code="undefined",
-        )
+            raise ValueError("there is not one scale and one bias per class")

@@ -1,4 +1,4 @@
-"""Venn-Abers prediction: two isotonic regressions, one for each label the new item may have."""
+"""Venn-Abers prediction: two isotonic regressions, one for each possible label of the new item."""
 
 from __future__ import annotations
 
@@ -17,37 +17,36 @@ from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state,
 
 
 class VennAbers(BinaryRecalibrator):
-    """Inductive Venn-Abers prediction: a pair (p0, p1) a score, and one probability made of it.
+    """Inductive Venn-Abers prediction: a pair (p0, p1) per score, which is merged into one probability.
 
-    p0 is the isotonic regression at the score when the item joins the fit with label 0, p1 with label 1.
-    Whichever label is true, the probability that belongs to it is calibrated, however few the pairs of the
-    fit; their distance says how little is known near the score. The pair is no confidence interval for
-    the probability of the event. `transform` merges it to p1 / (1 - p0 + p1), the minimax choice for log
-    loss.
+    p0 is the isotonic regression at the score if the item is added to the fit with label 0, and p1 with label
+    1. The probability of the true label is calibrated for any number of pairs of the fit. The distance of p0
+    and p1 shows how little is known near the score, but the pair is not a confidence interval for the
+    probability of the event. `transform` merges it into p1 / (1 - p0 + p1), the minimax choice for log loss.
 
     Parameters
     ----------
     exact
-        True: a row a distinct score. False: the rows of a compressed tally, at most about 30,000. None:
-        exact up to 2^20 pairs. From a tally, the tally's rows.
+        True: one row per distinct score. False: the rows of a compressed tally, at most about 30,000. None:
+        exact up to 2^20 pairs. A fit to a tally uses the tally's rows.
 
     Attributes
     ----------
     low_, high_
-        (rows,) lowest and highest score of each row; equal where it is a single score.
+        (rows,) lowest and highest score of each row; equal for a single score.
     p0_, p1_
-        (rows,) the pair at each row. Between two rows p0 is that of the row below and p1 that of the row
-        above; below all p0 is 0, above all p1 is 1.
+        (rows,) pairs of the rows. Between two rows, p0 is that of the lower row and p1 that of the upper row;
+        below all rows p0 is 0, and above all rows p1 is 1.
     grid_error_
-        The rows of a compressed tally do not tell the order of their pairs. For whatever order, p0 and p1 of
-        every score lie within this of the exact ones; 0 for an exact fit.
+        Largest difference of p0 and p1 from an exact fit, for any order of the pairs in the rows of a
+        compressed tally; 0 for an exact fit.
     mean_grid_error_
-        The mean of that bound over the pairs of the fit.
+        Mean of this bound over the pairs of the fit.
 
     Notes
     -----
-    A new item weighs 1. One label alone is enough for a fit: the pair then says how little it shows. The
-    work is linear in the rows once they are sorted.
+    A new item has weight 1. A fit is possible with a single label: the pair then shows how little it
+    determines. The running time is linear in the number of sorted rows.
 
     References
     ----------
@@ -91,7 +90,7 @@ class VennAbers(BinaryRecalibrator):
         Returns
         -------
         p0, p1 : ndarray of float64
-            Of the shape of X, ``0 <= p0 <= p1 <= 1``, neither decreasing with the score.
+            Probabilities in the shape of X, with ``0 <= p0 <= p1 <= 1``; neither decreases with the score.
 
         Raises
         ------
@@ -123,7 +122,7 @@ class VennAbers(BinaryRecalibrator):
                 _error_with_positive(1 - self.p0_[::-1], weight[::-1], (weight - positive)[::-1])[::-1],
             )
             self.grid_error_ = float(error.max())
-            # A mean of equal errors may be above them by its rounding.
+            # Rounding can make a mean of equal errors larger than each error.
             self.mean_grid_error_ = min(float(np.average(error, weights=weight)), self.grid_error_)
 
     def _map(self, score: Floats) -> Floats:
@@ -155,7 +154,7 @@ class VennAbers(BinaryRecalibrator):
 
 
 def _ends(tally: Tally) -> tuple[Floats, Floats]:
-    """First and last score of each row; a score between two rows of the grid belongs to one of them."""
+    """Return the first and last score of each row; a score between two rows belongs to one of them."""
     low, high = tally.low.copy(), tally.high.copy()
     if tally.kind == "compressed":
         after_cut = tally.anchor < low
@@ -166,12 +165,12 @@ def _ends(tally: Tally) -> tuple[Floats, Floats]:
 
 
 def _points(weight: Floats, positive: Floats) -> tuple[Floats, Floats]:
-    """Cumulative sums, from (0, 0)."""
+    """Return cumulative sums, from (0, 0)."""
     return np.append(0.0, np.cumsum(weight)), np.append(0.0, np.cumsum(positive))
 
 
 def _with_positive(weight: Floats, positive: Floats) -> Floats:
-    """The isotonic regression at each row when a positive pair joins it."""
+    """Return the isotonic regression at each row after a positive pair is added to it."""
     points = _points(weight, positive)
     row = np.arange(len(weight))
     slope: Floats = np.minimum(1.0, kernels.slopes_with_positive(*points, *points, row, row))

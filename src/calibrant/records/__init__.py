@@ -1,4 +1,4 @@
-"""Records: a number is declared once, and every format is written from its declaration."""
+"""Records whose numbers are declared once; every format is written from the declarations."""
 
 from calibrant.records.fields import (
     Field,

@@ -1,4 +1,4 @@
-"""Declarations: the label and meaning of a field stand with the field, and every renderer walks them.
+"""Declarations of fields, with their labels and meanings, which all renderers read.
 
 A field of a `calibrant.records.Record` is declared in its annotation, such as
 ``brier: Annotated[float, number("Brier score", "Mean squared difference ...", group="Scores", best=0)]``.
@@ -37,23 +37,24 @@ class Field:
     unit
         Unit of a number; ``p-value`` prints small values as ``< 0.0001``.
     best
-        Best value of a number; None where none is best.
+        Best value of a number; None if there is no best value.
+
     headline
-        Whether the field appears where there is room for a few fields only.
+        True if the field appears where there is room for only a few fields.
     interval
-        Whether a quantity can have an interval; ``only`` shows nothing else in a column.
+        True if a quantity can have an interval; ``only`` shows nothing else in a column.
     short
         Heading of a column, if the label is too long for one.
     most
         Rows that a terminal shows; None for all.
     ranked
-        Whether the first rows matter most.
+        True if the first rows are the most important.
     digits
-        Decimals of a number in a column of its own.
+        Number of decimals in a column.
     signed
-        Whether a positive number is printed with a plus sign.
+        True if a positive number is printed with a plus sign.
     brief
-        Whether only the first table of a part is shown.
+        True if only the first table of a part is shown.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -81,14 +82,14 @@ class Field:
         return ".".join(self.path)
 
     def of(self, record: Any) -> tuple[Any, str | None]:
-        """Return the field's value in a record, and the reason that its part gives for undefined values."""
+        """Return the field's value in a record, and the reason of its part for undefined values."""
         holder, value = None, record
         for name in self.path:
             holder, value = value, None if value is None else _inner(value, name)
         return value, getattr(holder, "reason", None)
 
     def in_(self, record: Any) -> bool:
-        """Whether a record has the part, or the quantity, that this field is or is in."""
+        """Return True if a record has the part or the quantity that contains this field."""
         for name in self.path:
             if record is None:
                 return False
@@ -102,7 +103,7 @@ def _inner(value: Any, name: str) -> Any:
 
 
 def name(label: str, meaning: str) -> msgspec.Meta:
-    """Declare what tells a record from others of its kind; it heads the record's row in a table.
+    """Declare the name of a record, which is the first cell of the record's row in a table.
 
     A mapping, such as the settings of a candidate, makes one column per key.
 
@@ -155,7 +156,7 @@ def number(
 
 
 def setting(label: str, meaning: str, *, unit: str | None = None, headline: bool = False) -> msgspec.Meta:
-    """Declare what a record is about or how it was made; the unit ``percent`` prints 0.95 as 95 %.
+    """Declare a setting or a subject of a record; the unit ``percent`` prints 0.95 as 95 %.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def rows(label: str, meaning: str, *, most: int | None = None, ranked: bool = Fa
 
 
 def part(label: str, meaning: str, *, group: str = "", brief: bool = False) -> msgspec.Meta:
-    """Declare a record inside a record, whose numbers appear among those of the whole.
+    """Declare a record inside a record, whose numbers appear among those of the outer record.
 
     The tables of a record with rows follow those of the whole instead; if it is ``brief``, only the first
     one does.
@@ -204,7 +205,7 @@ def warning(meaning: str) -> msgspec.Meta:
 
 
 def hidden() -> msgspec.Meta:
-    """Declare what only Python sees, such as arrays for plots; neither JSON nor tables contain it.
+    """Declare a field for Python only, such as arrays for plots; neither JSON nor tables contain it.
 
     Examples
     --------
@@ -266,7 +267,7 @@ def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
 
 
 def _beside(quantity: Field) -> Iterator[Field]:
-    """Numbers of a quantity beside its estimate and interval."""
+    """Return the numbers of a quantity except its estimate and interval."""
     for field in numbers_of(quantity.kind) if quantity.role == "number" and quantity.kind else ():
         if field.role == "number":
             signed = field.signed or (quantity.signed and field.kind is not None)
@@ -289,13 +290,13 @@ def in_full(field: Field) -> bool:
 
 
 def _inside(part: Field, field: Field) -> Field:
-    """A field of a part, as the whole shows it."""
+    """Return a field of a part, as the outer record shows it."""
     label = field.label if field.role == "setting" else f"{part.label}: {lower(field.label)}"
     return replace(field, path=part.path + field.path, label=label, group=part.group or field.group)
 
 
 def _record_in(annotation: Any) -> type[msgspec.Struct] | None:
-    """The type of record that an annotation names, optional or in a tuple."""
+    """Return the type of record that an annotation names, optional or in a tuple."""
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return annotation
     inside = (_record_in(each) for each in get_args(annotation) if not isinstance(each, msgspec.Meta))

@@ -38,11 +38,11 @@ LATEX = str.maketrans(
 )
 LIGATURE = re.compile(r"([-',])(?=\1)")
 NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
-FEW = 2  # decimals of what is no share: nothing of it is too small for them
-LONG = 60  # characters of a text beyond which LaTeX may break lines in it
+FEW = 2  # decimals of numbers that are not proportions
+LONG = 60  # number of characters from which LaTeX may break lines in a text
 
 Kind = Literal["name", "text", "count", "number", "interval", "p-value", "key", "group", "reason", "meaning"]
-ASIDE = ("key", "group", "reason", "meaning")  # columns of CSV; other formats show them in another way
+ASIDE = ("key", "group", "reason", "meaning")  # columns of CSV that other formats show in another way
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Column:
 
     @property
     def right(self) -> bool:
-        """Whether cells are aligned at their right end."""
+        """True if cells are aligned to the right."""
         return self.kind not in ("name", "text", *ASIDE)
 
 
@@ -107,8 +107,8 @@ def text(
 ) -> list[str]:
     """Return aligned lines for a terminal, rows under the headings of their groups.
 
-    Of more than ``most`` rows the first ones are shown if they are ranked; else the first, the last and some
-    evenly between.
+    If there are more than ``most`` rows, the result contains the first ones if they are ranked; else the
+    first, the last and some evenly spaced between them.
     """
     shown, places = [column for column in columns if column.kind not in ASIDE], range(len(rows))
     chosen = list(places)
@@ -200,7 +200,7 @@ def markdown(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequenc
 
 
 def markdown_text(text: str) -> str:
-    r"""Write a text so that Markdown shows it to the letter.
+    r"""Escape a text so that Markdown shows it unchanged.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def latex(
 
 
 def latex_text(text: str) -> str:
-    r"""Write a text so that LaTeX prints it to the letter.
+    r"""Escape a text so that LaTeX prints it unchanged.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def as_csv(columns: Sequence[Column], rows: Rows) -> str:
 
 
 def rows_as_csv(rows: Iterable[Sequence[Any]]) -> str:
-    r"""Return rows as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    r"""Return rows as CSV. A text that a spreadsheet could read as a formula begins with an apostrophe.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def rows_as_csv(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    """A text without what a terminal or a spreadsheet would obey; a number with all its digits."""
+    """Return a text without control characters and formulas; a number with all its digits."""
     if isinstance(value, float):
         return float.__repr__(value)
     if not isinstance(value, str):
@@ -342,7 +342,7 @@ def _values(cell: Cell, column: Column) -> tuple[Any, ...]:
 
 
 def _shown(row: Sequence[Cell], columns: Sequence[Column]) -> list[tuple[str, bool]]:
-    """Each cell as it is printed, and whether it is a number."""
+    """Return each cell as it is printed, with True if it is a number."""
     return [
         (word(cell, column), not isinstance(cell, str))
         for cell, column in zip(row, columns, strict=True)
@@ -351,7 +351,7 @@ def _shown(row: Sequence[Cell], columns: Sequence[Column]) -> list[tuple[str, bo
 
 
 def word(cell: Cell, column: Column) -> str:
-    """Return a cell as people read it.
+    """Return the text of a cell.
 
     Examples
     --------
@@ -389,31 +389,31 @@ __all__ = [
     "named",
 ]
 
-MOST_LABELS = 12  # of a confusion matrix
-NAMED = 3  # cells that a note names; of a row with more, the row alone
+MOST_LABELS = 12  # largest number of labels of a confusion matrix
+NAMED = 3  # largest number of cells that a note names; for more, it names the row
 
 
 @dataclass(frozen=True)
 class Table:
-    r"""What a result shows in print.
+    r"""A table of a result.
 
     Attributes
     ----------
     name
-        By which it is asked for, where a result has several tables.
+        Name of the table among the tables of a result.
     columns, rows
-        What it holds: of an interval the two ends; None where there is nothing to say; `Undefined` where a
-        number could not be had.
+        Columns and cells. An interval has two ends; a cell is None if it is empty and `Undefined` if a number
+        could not be computed.
     caption
-        What the numbers are and how they were made: method, level, n, seed.
+        Description of the numbers with their settings: method, level, n, seed.
     notes
-        Sentences that belong below the table.
+        Sentences below the table.
     title
-        Heading in a terminal, where the caption is too long.
+        Heading in a terminal, if the caption is too long.
     most
-        Rows that a terminal shows; None for all.
+        Largest number of rows that a terminal shows; None for all.
     ranked
-        If a terminal cannot show all rows, show the first ones, not some from everywhere.
+        True if a terminal that cannot show all rows shows the first ones; else it shows a selection.
 
     Raises
     ------
@@ -452,10 +452,10 @@ class Table:
             for cell in row:
                 ends = cell if isinstance(cell, tuple) else (cell,)
                 if any(isinstance(end, float) and not math.isfinite(end) for end in ends):
-                    raise ValueError(f"table {self.name!r} holds {cell!r}; undefined values need a reason")
+                    raise ValueError(f"table {self.name!r} contains {cell!r}; undefined values need a reason")
 
     def rounded(self, digits: int) -> Table:
-        """Return the table with at most so many decimals in each column."""
+        """Return the table with a limited number of decimals in each column."""
         columns = tuple(replace(column, digits=min(column.digits, digits)) for column in self.columns)
         return replace(self, columns=columns)
 
@@ -476,10 +476,9 @@ class Table:
         Parameters
         ----------
         tabular
-            Only the tabular, to stand in a table environment of your own; caption and notes are then
-            comments.
+            Return only the tabular, for your table environment; caption and notes are then comments.
         meanings
-            Also the sentence on each number, as a note.
+            Add the sentence on each number, as a note.
         """
         notes = self.all_notes(meanings=meanings)
         return latex(self.columns, self.rows, self.caption, notes, tabular=tabular)
@@ -491,7 +490,7 @@ class Table:
     def to_csv(self) -> str:
         """Return the table as CSV (RFC 4180), with all digits.
 
-        An empty cell is an undefined one. A text that a spreadsheet would take for a formula begins with an
+        An undefined cell is empty. A text that a spreadsheet could read as a formula begins with an
         apostrophe.
         """
         return as_csv(self.columns, self.rows)
@@ -501,7 +500,7 @@ class Table:
         return as_rows(self.columns, self.rows)
 
     def all_notes(self, *, meanings: bool = False) -> tuple[str, ...]:
-        """Return the notes, and why cells are undefined: one note per reason."""
+        """Return the notes, and one note per reason for undefined cells."""
         found: dict[str, dict[str, dict[str, None]]] = {}
         for row in self.rows:
             parts = (cell for cell, at in zip(row, self.columns, strict=True) if at.kind == "name")
@@ -532,7 +531,7 @@ class Table:
 
 
 def interval_heading(level: float) -> str:
-    """Return what stands above intervals.
+    """Return the heading of intervals.
 
     Examples
     --------
@@ -543,10 +542,10 @@ def interval_heading(level: float) -> str:
 
 
 def named(tables: Sequence[Table], name: str | None) -> Table:
-    """Return the table of that name, the first for None.
+    """Return the table of a name; the first table for None.
 
-    The heading of a table, and a part of a dotted name, name it too; of several tables the first is meant.
-    Case does not count, and neither does the sign between words.
+    The heading of a table and a part of a dotted name are names too; the first matching table is returned.
+    Case and the character between words are ignored.
 
     Examples
     --------
@@ -575,7 +574,7 @@ def _key(name: str) -> str:
 
 
 def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]], title: str) -> tuple[Table, ...]:
-    """Return the counts of pairs of labels as a table, if the labels are few enough to be read.
+    """Return the counts of pairs of labels as a table, if there are few enough labels.
 
     Examples
     --------

@@ -14,7 +14,7 @@ LIBRARIES: tuple[Library, ...] = get_args(Library)
 
 
 def session_library() -> Library:
-    """Return the library of dataframes that the session has imported; PyArrow, which is there, if none."""
+    """Return the library of dataframes that the session has imported; PyArrow if there is none."""
     return next((name for name in LIBRARIES if name in sys.modules), "pyarrow")
 
 
@@ -57,7 +57,7 @@ def frame_of(table: Table, library: Library) -> Any:
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Values of a column; of texts and numbers together, texts; lists as texts."""
+    """Return the values of a column; mixed texts and numbers as texts, and lists as texts."""
     kinds = {
         str if isinstance(each, str | list | tuple | dict) else float for each in values if each is not None
     }

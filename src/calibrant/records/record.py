@@ -1,13 +1,14 @@
-"""Records: what a verb returns, with one declaration per number and one renderer per format."""
+"""Records, which verbs return: one declaration per number, one renderer per format."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import compress, islice
-from typing import Annotated, Any, Self, get_origin
+from typing import Annotated, Any, Protocol, Self, get_origin
 
 import msgspec
 import numpy as np
@@ -18,22 +19,25 @@ from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undef
 from calibrant.records.words import decimal, first_line, interval, lower, percent, setting
 
 SCHEMA_VERSION = 1
-# Of a number and its interval, the cells that a row shows.
+MOST_NAMED = 3  # rows that share a warning
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
+_PLURAL = re.compile(r"# (\w+?)s\b")
+# Cells of a number and its interval that a row shows.
 PLACES: dict[Interval, tuple[bool, bool]] = {True: (True, True), False: (True, False), "only": (False, True)}
-OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
+OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # fields of a quantity, left out if None
 
 
 def _array(kind: Any, value: Any) -> Any:
-    """Make an array of what `plain` made of one; NaN of None."""
+    """Return the array that `plain` turned into a list; None becomes NaN."""
     if get_origin(kind) is not np.ndarray or not isinstance(value, list):
         raise NotImplementedError
     return np.array(value, np.float64)
 
 
 def plain(value: Any) -> Any:
-    """Turn records, arrays and NumPy numbers into what JSON knows; refuse NaN and infinity.
+    """Return records, arrays and NumPy numbers as types of JSON; raise an error for NaN and infinity.
 
-    Undefined values are None with a reason beside them; a NaN that gets here is a bug in calibrant.
+    Undefined values are None with a reason; a NaN is a bug in calibrant.
 
     Examples
     --------
@@ -51,14 +55,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"a result holds {value!r}; undefined values must be None with a reason")
+        raise ValueError(f"a result contains {value!r}; undefined values must be None with a reason")
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     return value
 
 
 class Printed:
-    """What every result can be written as, from its `to_dict` and its `to_tables`."""
+    """Base of all results: writes every format from `to_dict` and `to_tables`."""
 
     __slots__ = ()
 
@@ -67,7 +71,7 @@ class Printed:
         raise NotImplementedError
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return what the record shows in print, the main table first."""
+        """Return the record's tables, the main table first."""
         raise NotImplementedError
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -76,48 +80,49 @@ class Printed:
         return json.dumps(record, indent=indent, allow_nan=False, ensure_ascii=False)
 
     def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
-        """Return the record's tables for a terminal, with ``meanings`` also the sentence on each number.
+        """Return the record's tables for a terminal; with ``meanings``, also the sentence on each number.
 
-        Tables of which a terminal shows a part have ``most`` rows, if that is given.
+        Tables that a terminal shows in part have ``most`` rows, if that is given.
         """
-        said: set[str] = set()
-        lines = []
+        once, said, lines = self._said_once(), set[str](), []
         for each in self.to_tables():
-            notes = tuple(note for note in each.notes if note not in said)
-            said |= self._said_once() & {*notes}
+            # A row's warning has the row's name before it.
+            texts = [next((text for text in once if note.endswith(f": {text}")), note) for note in each.notes]
+            notes = tuple(note for note, text in zip(each.notes, texts, strict=True) if text not in said)
+            said |= once & {*texts}
             shown = replace(each, notes=notes, most=most if most and each.most else each.most)
             lines.append(shown.to_text(meanings=meanings))
         return "\n".join(lines)
 
     def _said_once(self) -> set[str]:
-        """Notes that a terminal shows at the first of the tables that have them."""
+        """Return notes that a terminal shows only at the first table that has them."""
         return set()
 
     def to_markdown(self, table: str | None = None, *, meanings: bool = False) -> str:
-        """Return the record's tables in Markdown, or the one of a name."""
+        """Return the record's tables in Markdown, or only the named table."""
         return "\n".join(each.to_markdown(meanings=meanings) for each in self._chosen(table))
 
     def to_latex(self, table: str | None = None, *, tabular: bool = False, meanings: bool = False) -> str:
-        """Return the record's tables in LaTeX for the package booktabs, or the one of a name.
+        """Return the record's tables in LaTeX for the package booktabs, or only the named table.
 
-        With ``tabular``, each is a tabular alone, to stand in a table environment of your own.
+        With ``tabular``, each is a tabular alone, for your table environment.
         """
         return "\n".join(each.to_latex(tabular=tabular, meanings=meanings) for each in self._chosen(table))
 
     def to_csv(self, table: str | None = None) -> str:
-        """Return the record's first table as CSV, or the one of a name, with all digits."""
+        """Return the record's first table, or the named table, as CSV with all digits."""
         return named(self.to_tables(), table).to_csv()
 
     def to_frame(self, table: str | None = None, *, library: Library | None = None) -> Any:
-        """Return the record's first table as a dataframe, or the one of a name; columns are those of its CSV.
+        """Return the record's first table, or the named table, as a dataframe with the columns of its CSV.
 
         Parameters
         ----------
         table
             Name of the table.
         library
-            ``pandas``, ``polars`` or ``pyarrow``. None: that of the dataframe that was measured, or else the
-            one that the session has imported, or PyArrow.
+            ``pandas``, ``polars`` or ``pyarrow``. None: the library of the measured dataframe, else the
+            library that the session has imported, else PyArrow.
 
         Raises
         ------
@@ -129,7 +134,7 @@ class Printed:
         return frame_of(named(self.to_tables(), table), library or self._library() or session_library())
 
     def _library(self) -> Library | None:
-        """Library of the dataframe that the record was made of."""
+        """Return the library of the measured dataframe."""
         return None
 
     def to_html(self) -> str:
@@ -142,6 +147,13 @@ class Printed:
     def _chosen(self, table: str | None) -> tuple[Table, ...]:
         tables = self.to_tables()
         return tables if table is None else (named(tables, table),)
+
+
+class Display(Protocol):
+    """A figure of a record, which a notebook shows; ``ax_`` and ``figure_`` are matplotlib's."""
+
+    ax_: Any
+    figure_: Any
 
 
 class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
@@ -166,7 +178,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Self:
-        """Return the record that a dictionary of `to_dict` or of a JSON file describes.
+        """Return the record of a dictionary from `to_dict` or from a JSON file.
 
         Raises
         ------
@@ -177,12 +189,16 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             fields = {key: value[key] for key in value if key != "schema_version"}
             return msgspec.convert(fields, cls, dec_hook=_array)
         except msgspec.ValidationError as error:
-            message = f"this is no record of type {cls.__name__}: {error}"
-            raise InputError(message, "give what to_dict or the JSON output has", code="input") from None
+            message = f"this is not a record of type {cls.__name__}: {error}"
+            raise InputError(message, "give the output of to_dict or of --json", code="input") from None
 
     def remarks(self) -> Iterable[tuple[str, str]]:
-        """Return remarks, each with the name of the field that it stands beside (``""``: the record)."""
+        """Return remarks, each with the name of its field (``""`` for the record)."""
         return ()
+
+    def called(self) -> str | None:
+        """Return what the record is called among others, if no field has its name."""
+        return None
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings of the record, its parts and its quantities: fields that end in ``warning``."""
@@ -195,7 +211,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     def settings(self, *, parts: bool = True) -> dict[str, str]:
         """Return the label and value of each headline setting, and of those that all its rows share.
 
-        With ``parts`` also those of records inside that are shown in full.
+        With ``parts``, include those of inner records that are shown in full.
         """
         shown = (each for each in numbers_of(type(self)) if each.role == "setting" and each.headline)
         said = {each.label: worded(each.of(self)[0], each.unit) for each in shown}
@@ -211,7 +227,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         return {label: text for label, text in said.items() if text}
 
     def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
-        """Return the tables for a terminal, and how the record was made."""
+        """Return the tables for a terminal, and the settings of the record."""
         tables, said = super().to_text(meanings=meanings, most=most), self.settings()
         if not said:
             return tables
@@ -235,7 +251,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     def to_tables(self) -> tuple[Table, ...]:
         """Return the record's numbers as a table, and one table for each field of rows, in their order.
 
-        A single row that has rows of its own is also shown in full.
+        A single row that contains rows is also shown in full.
         """
         level = getattr(self, "level", None)
         tables: list[Table] = []
@@ -249,11 +265,15 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tables += self._inner_tables(each)
             elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
-        if not tables:  # no rows: their headings alone
+        if not tables:  # there are no rows: only their headings
             empty = (each for each in fields_of(type(self)) if each.role == "rows")
             tables = [self._rows_table(each, (), level) for each in islice(empty, 1)]
         if tables and all(table.name != "numbers" for table in tables):
-            tables[0] = replace(tables[0], notes=(*tables[0].notes, *self._notes()))
+            own = self._notes()  # which are of all rows, and need not be told of each
+            first = (
+                note for note in tables[0].notes if not note.endswith(tuple(f": {text}" for text in own))
+            )
+            tables[0] = replace(tables[0], notes=(*first, *own))
         return (*tables, *self.more_tables())
 
     def more_tables(self) -> tuple[Table, ...]:
@@ -280,7 +300,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         return f"{title}: {clauses}" if clauses else title
 
     def _numbers_table(self, level: float | None) -> Iterator[Table]:
-        """Every number, one row each; none if there is no number to show."""
+        """Return a table with one row per number; none if there is no number to show."""
         remarks, rows = list(self.remarks()), []
         for each in numbers_of(type(self)):
             value, reason = each.of(self)
@@ -317,11 +337,11 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             )
 
     def _notes(self) -> tuple[str, ...]:
-        """Return what the first table says of the whole record."""
+        """Return the caption of the first table, about the whole record."""
         return (*(text for name, text in self.remarks() if not name), *self.warnings())
 
     def _inner_tables(self, field: Field) -> Iterator[Table]:
-        """The tables of a record inside, under its name."""
+        """Return the tables of an inner record, under its name."""
         inner = getattr(self, field.name)
         tables = () if inner is None else inner.to_tables()
         for each in tables[:1] if field.brief else tables:
@@ -347,10 +367,10 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 def columns_of(
     records: Sequence[Record], level: float | None = None, kind: type[msgspec.Struct] | None = None
 ) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
-    """Return columns and rows of records of one kind, one row each; ``kind`` names it where there are none.
+    """Return columns and rows of records of one kind, one row per record; ``kind`` is for an empty list.
 
     The columns are the names, then the headline numbers, or all numbers and settings if none is a headline.
-    Parts and quantities that no record has make no column.
+    Parts and quantities that no record has get no column.
     """
     own = numbers_of(type(records[0]) if records else kind or Record)
     headline = [each for each in own if each.role == "number" and each.headline]
@@ -379,7 +399,7 @@ def columns_of(
 
 
 def _keys(field: Field, records: Sequence[Record]) -> list[Field]:
-    """A field, or one field per key if it is a mapping in each record."""
+    """Yield a field, or one field per key if it is a mapping in each record."""
     values = [field.of(record)[0] for record in records]
     if not values or not all(isinstance(value, Mapping) for value in values):
         return [field]
@@ -398,7 +418,7 @@ class Quantity(Record, frozen=True):
     {'estimate': None, 'reason': 'one item'}
     """
 
-    estimate: Annotated[float | None, msgspec.Meta(description="The number; null where it is undefined.")]
+    estimate: Annotated[float | None, msgspec.Meta(description="The number; null if it is undefined.")]
     low: Annotated[float | None, msgspec.Meta(description="Lower end of the interval, if any.")] = None
     high: Annotated[float | None, msgspec.Meta(description="Upper end of the interval, if any.")] = None
     standard_error: Annotated[
@@ -412,12 +432,12 @@ class Quantity(Record, frozen=True):
     ] = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the quantity as plain Python values, without what it does not have."""
+        """Return the quantity as plain Python values, without missing fields."""
         record = super().to_dict()
         return {key: value for key, value in record.items() if value is not None or key not in OPTIONAL}
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the number and its interval, one row."""
+        """Return the number and its interval as one row."""
         field = Field(("estimate",), "Estimate", "", "number")
         columns = Column("estimate", "estimate"), Column("", "interval", "interval")
         return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
@@ -453,7 +473,7 @@ def _number(value: float | None, reason: str | None, field: Field) -> Cell:
 
 
 def worded(value: Any, unit: str | None = None) -> str:
-    """Return a setting as text; nothing for None.
+    """Return a setting as text; an empty text for None.
 
     Examples
     --------
@@ -486,7 +506,7 @@ def _title(kind: type[Record]) -> str:
 
 
 def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The settings that are equal in all rows."""
+    """Return the settings that are equal in all rows."""
     first = settings[0] if settings else {}
     return {label: text for label, text in first.items() if all(each.get(label) == text for each in settings)}
 
@@ -502,7 +522,7 @@ def _short(value: Any) -> str:
 
 
 def _column(field: Field, values: Sequence[Any]) -> Column:
-    """The column of a field: text, counts or numbers, by what its values are."""
+    """Return the column of a field: text, counts or numbers, by its values."""
     heading = field.short or lower(field.label)
     if field.role == "name":
         return Column(field.name, heading, "name", meaning=field.meaning)
@@ -519,7 +539,7 @@ def _column(field: Field, values: Sequence[Any]) -> Column:
 
 
 def _warnings(record: Record) -> Iterator[tuple[str, str]]:
-    """Every warning in a record, those of its quantities with their labels; rows keep theirs."""
+    """Yield the warnings in a record, those of quantities with their labels; rows keep their warnings."""
     for each in fields_of(type(record)):
         value = getattr(record, each.name)
         if each.name.endswith("warning") and isinstance(value, str):
@@ -530,19 +550,43 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
-    """The warnings of rows, each with the names of the rows that have it; those of quantities are in JSON."""
-    found: dict[str, list[str]] = {}
+    """Return the warnings of rows with the names of the rows; warnings of quantities are only in JSON.
+
+    If more than `MOST_NAMED` rows have warnings that differ in their numbers alone, these are one warning
+    with the ranges of the numbers.
+    """
+    found: dict[str, dict[str, str]] = {}  # the text by the names of the row
     names = [each for each in numbers_of(type(records[0])) if each.role == "name"]
-    for record in records:
+    for place, record in enumerate(records):
+        about = ", ".join(worded(each.of(record)[0]) for each in names)
         for text in dict.fromkeys(text for label, text in _warnings(record) if not label):
-            found.setdefault(text, []).append(", ".join(worded(each.of(record)[0]) for each in names))
-    for text, about in found.items():
-        more = f" and {len(about) - 3} more" if len(about) > 3 else ""
-        yield f"{'; '.join(about[:3])}{more}: {text}" if any(about) and len(records) > 1 else text
+            alike = _PLURAL.sub(r"# \1", _NUMBER.sub("#", text))
+            found.setdefault(alike, {})[about or f"{place}"] = text
+    rows = f"{lower(names[0].label)}s" if len(names) == 1 else "rows"
+    for texts in found.values():
+        if not names or len(records) == 1:
+            yield from dict.fromkeys(texts.values())
+        elif len(texts) > MOST_NAMED:
+            named = "; ".join(islice(texts, MOST_NAMED))
+            text = _merged([*dict.fromkeys(texts.values())])
+            yield f"{len(texts)} of {len(records)} {rows} ({named}, ...): {text}"
+        else:
+            for text in dict.fromkeys(texts.values()):
+                yield f"{'; '.join(name for name, own in texts.items() if own == text)}: {text}"
+
+
+def _merged(texts: Sequence[str]) -> str:
+    """One text of those that differ in their numbers alone, with their ranges."""
+    if len(texts) == 1:
+        return texts[0]
+    numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    ends = [sorted(set(each), key=lambda number: float(number.replace(",", ""))) for each in numbers]
+    ranges = iter([each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ends])
+    return _NUMBER.sub(lambda _: next(ranges), max(texts, key=len))  # of which nouns are in the plural
 
 
 def schema(kind: type[Record], *, command: str = "") -> dict[str, Any]:
-    """Return the JSON Schema of what ``to_json`` of a record writes.
+    """Return the JSON Schema of the output of a record's ``to_json``.
 
     Parameters
     ----------
@@ -574,12 +618,12 @@ def schema(kind: type[Record], *, command: str = "") -> dict[str, Any]:
 
 
 def _unseen(kind: Any) -> dict[str, Any]:
-    """Hidden fields may have types that JSON does not know; they are taken out."""
+    """Return the record without hidden fields, whose types JSON may not know."""
     return {"type": "object"}
 
 
 def _shown(node: Any, kind: type[Record]) -> dict[str, Any]:
-    """A record's schema without hidden fields; `to_dict` always writes every other field."""
+    """Return a record's schema without hidden fields; `to_dict` always writes all other fields."""
     properties = {
         name: _typed(each)
         for name, each in node.get("properties", {}).items()
@@ -592,7 +636,7 @@ def _shown(node: Any, kind: type[Record]) -> dict[str, Any]:
 
 
 def _known(node: Any, known: Container[str]) -> Any:
-    """A schema without references to records that have no declared fields: they are any object."""
+    """Return a schema in which records without declared fields are any object."""
     if isinstance(node, list):
         return [_known(each, known) for each in node]
     if not isinstance(node, dict):
@@ -603,7 +647,7 @@ def _known(node: Any, known: Container[str]) -> Any:
 
 
 def _typed(node: dict[str, Any]) -> dict[str, Any]:
-    """A field's schema without its default, and with types of a choice as one list."""
+    """Return a field's schema without its default, and with alternative types as one list."""
     node = {key: value for key, value in node.items() if key != "default"}
     kinds = node.get("anyOf", ())
     if kinds and all(set(each) == {"type"} for each in kinds):
@@ -613,7 +657,7 @@ def _typed(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inside(kind: type[Record]) -> dict[str, type[Record]]:
-    """The record and every record in its fields, by name."""
+    """Return the record and every record in its fields, by name."""
     found, waiting = {kind.__name__: kind}, [kind]
     while waiting:
         for field in fields_of(waiting.pop()):

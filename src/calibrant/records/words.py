@@ -1,4 +1,4 @@
-"""Numbers as people read them: the one home of what writes them, for every format and for sentences."""
+"""Texts of numbers, for all formats and for sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ UNDEFINED = "-"
 
 
 def decimal(value: float | None, digits: int = 4) -> str:
-    """Write a number with four decimals, a tiny one with three digits, an undefined one as a dash.
+    """Return a number with four decimals, a tiny number with three digits, an undefined number as a dash.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def decimal(value: float | None, digits: int = 4) -> str:
 
 
 def setting(value: float) -> str:
-    """Write a number that was chosen with the digits that it has, four at most.
+    """Return a chosen number with its digits, at most four.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def setting(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """Write a count with thousands apart; ties can make it fractional.
+    """Return a count with thousands separators; ties can make it fractional.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def count(value: float) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """Write how many there are of something.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def counted(value: int, noun: str) -> str:
 
 
 def percent(value: float, digits: int | None = None) -> str:
-    """Write a level with all its digits, or a proportion with so many decimals.
+    """Return a level as a percentage with all its digits, or a proportion with a number of decimals.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def percent(value: float, digits: int | None = None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Write an interval.
+    """Return an interval.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Write a p-value with its name, for a sentence; one below 0.0001 as that.
+    """Return a p-value with its name, for a sentence; values below 0.0001 as ``p < 0.0001``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Frozen records of every result: rows, dictionary, JSON, tables."""
+"""Frozen records of all results, with rows, dictionary, JSON and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a binning: sums a bin, and what follows from them by division."""
+"""The record of a binning: sums per bin and their ratios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calibrant.records.record import plain
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Pairs summed by bin, in order of the score.
+    """Sums of pairs per bin, in order of the score.
 
     Attributes
     ----------
@@ -21,15 +21,15 @@ class Bins:
         ``"adaptive"`` (equal counts), ``"information"`` (equal sums of q (1 - q)), ``"uniform"``, ``"edges"``
         or ``"isotonic"``.
     size
-        Pairs a bin that were asked for; None where bins were asked for in another way.
+        Requested number of pairs per bin; None if bins were requested in another way.
     asked, used
-        The number of bins asked for and the number there are (ties and empty ranges make fewer).
+        Requested number of bins, and actual number (smaller because of ties and empty ranges).
     edge_low, edge_high
-        The scores between which the bin lies. For uniform bins and edges the bin is
-        ``(edge_low, edge_high]`` and the first one also holds its low edge; for adaptive bins and those of
-        equal information an edge is the first score beyond it.
+        Edges of each bin. Uniform bins and edges are ``(edge_low, edge_high]``; the first bin also includes
+        its low edge. For adaptive bins and bins of equal information, an edge is the first score of the next
+        bin.
     n, positives
-        Pairs and positive pairs. Fractional where a tie is shared between two bins.
+        Numbers of pairs and positive pairs; fractional if two bins share a tie.
     weight, weight_positives
         Sums of the weights (equal to ``n`` and ``positives`` without weights).
     weight2, weight2_positives
@@ -37,7 +37,7 @@ class Bins:
     sum_score, sum_score2, sum_score_positive
         Weighted sums of q, q^2 and q y.
     weighted
-        Whether weights were given.
+        True if weights were given.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Bins:
 
     @property
     def frequency(self) -> Floats:
-        """Share of positives in each bin (p hat)."""
+        """Proportion of positives in each bin (p hat)."""
         share: Floats = self.weight_positives / self.weight
         return share
 
@@ -94,7 +94,7 @@ class Bins:
 
     @property
     def share(self) -> Floats:
-        """The bin's share of the whole weight."""
+        """Fraction of the total weight in each bin."""
         part: Floats = self.weight / self.weight.sum()
         return part
 
@@ -107,7 +107,7 @@ class Bins:
         return effective
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a bin: n, positives, mean score, frequency and edges."""
+        """Return one row per bin: n, positives, mean score, frequency and edges."""
         columns = {
             "n": self.n,
             "positives": self.positives,
@@ -122,7 +122,7 @@ class Bins:
         ]
 
     def sums(self) -> Floats:
-        """The nine summed columns as an array (9, bins), in the order of the fields."""
+        """Return the nine summed columns as an array (9, bins), in the order of the fields."""
         names = [field.name for field in fields(self) if field.name in SUMS]
         return np.stack([getattr(self, name) for name in names])
 
@@ -142,14 +142,14 @@ SUMS = (
 
 @dataclass(frozen=True)
 class BinIntervals:
-    """An interval of each bin's frequency, each for its bin alone (pointwise).
+    """Pointwise intervals of the frequencies of bins.
 
     Attributes
     ----------
     low, high
         (bins,) ends of the intervals, in [0, 1].
     level
-        Nominal coverage of each.
+        Nominal coverage of each interval.
     method
         ``"wilson"`` or ``"normal"`` (the papers').
 
@@ -166,7 +166,7 @@ class BinIntervals:
     method: str
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a bin: the ends of its interval."""
+        """Return one row per bin: the ends of its interval."""
         return [
             {"low": low, "high": high} for low, high in zip(plain(self.low), plain(self.high), strict=True)
         ]

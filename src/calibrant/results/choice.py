@@ -27,9 +27,9 @@ class RecalibratorCandidate(Record, frozen=True, kw_only=True):
         Quantity | None,
         number(
             "Difference",
-            "Its loss minus that of the chosen one, with a paired interval over clusters; null for the "
-            "chosen one. The chosen one is the best of several on these data, so that differences are a "
-            "little too large.",
+            "Loss of the candidate minus loss of the chosen candidate, with a paired interval over clusters; "
+            "null for the chosen candidate. Differences are slightly too large, because the chosen candidate "
+            "is the best of several on these data.",
             group=LOSS,
             headline=True,
         ),
@@ -37,23 +37,24 @@ class RecalibratorCandidate(Record, frozen=True, kw_only=True):
 
 
 class RecalibratorChoice(Record, frozen=True, kw_only=True):
-    """The best of some recalibrators by cross-validation."""
+    """The best of several recalibrators by cross-validation."""
 
     chosen: Annotated[
         str,
-        setting("Chosen", "Candidate with the smallest loss; of equally good ones the first.", headline=True),
+        setting("Chosen", "Candidate with the smallest loss; the first of equally good ones.", headline=True),
     ]
     objective: Annotated[str, setting("Loss", "The loss: brier, log-loss or calibration.", headline=True)]
     unchanged: Annotated[
-        float | None, setting("Loss unchanged", "Loss of the scores as they are; null if it is infinite.")
+        float | None,
+        setting("Loss unchanged", "Loss of the scores without recalibration; null if it is infinite."),
     ]
     candidates: Annotated[
         tuple[RecalibratorCandidate, ...], rows("Candidates", "Every candidate, in the order given.")
     ]
     folds: Annotated[int, setting("Folds", "Parts of the data, each held out once.", headline=True)]
-    pairs: Annotated[int, setting("Pairs", "Scores that count.", headline=True)]
+    pairs: Annotated[int, setting("Pairs", "Number of scores used.", headline=True)]
     clusters: Annotated[
-        int | None, setting("Clusters", "Their clusters; null if scores are taken as independent.")
+        int | None, setting("Clusters", "Number of clusters; null if scores are treated as independent.")
     ]
     threshold: Annotated[float, setting("Threshold", "Scores below it were left out.")]
     level: Annotated[float, setting("Level", "Nominal coverage of the intervals.", unit="percent")]

@@ -32,7 +32,7 @@ class ConvertedTable(Record, frozen=True, kw_only=True):
     ]
     threshold: Annotated[
         float | None,
-        setting("Threshold", "Scores below it are not in the table, which notes it; null: all are."),
+        setting("Threshold", "Scores below it are not in the table, which stores it; null if all are."),
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:

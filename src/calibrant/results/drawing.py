@@ -1,4 +1,4 @@
-"""Records that figures and reports are drawn from, beside the measurement itself."""
+"""Records of figures and reports, beyond the measurement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calibrant.results.slices import SliceTable
 
 
 def bin_limits(found: Measurement) -> BinIntervals:
-    """Return the intervals of a measurement's bins, as plots take them."""
+    """Return the intervals of a measurement's bins, in the form that plots use."""
     ends = np.array([(each.frequency.low, each.frequency.high) for each in found.bins]).reshape(-1, 2)
     return BinIntervals(ends[:, 0], ends[:, 1], found.level, found.bin_interval)
 
@@ -58,8 +58,8 @@ class ModelDifference(Record, frozen=True):
         float | None,
         number(
             "Adjusted p-value",
-            "The p-value after Holm's method, for all differences of the report; verdicts go by it. Null if "
-            "there is no p-value.",
+            "P-value after Holm's method for all differences of the report, on which verdicts are based. "
+            "Null if there is no p-value.",
             group=DIFFERENCE,
             unit="p-value",
             headline=True,
@@ -82,14 +82,14 @@ class ReportedModel(Record, frozen=True):
         tuple[Drawing, ...],
         Meta(
             title="Figures",
-            description="Data of the figures of its views; a view without them (each of many classes, "
-            "say) stands in a table only.",
+            description="Data of the figures of its views; a view without them (such as each of many "
+            "classes) is only in a table.",
         ),
     ] = ()
 
 
 class TaskErrors(Record, frozen=True):
-    """Calibration of one model task by task, in a run of an evaluation."""
+    """Calibration of one model for each task of an evaluation run."""
 
     model: Annotated[str, name("Model", "Name of the model.")]
     table: Annotated[
@@ -118,7 +118,7 @@ class Report(Record, frozen=True):
         ),
     ] = ()
     command: Annotated[
-        str | None, setting("Command", "Command line that makes the report again; null if there is none.")
+        str | None, setting("Command", "Command line that reproduces the report; null if there is none.")
     ] = None
     notes: Annotated[
         tuple[str, ...],
@@ -130,8 +130,8 @@ class Report(Record, frozen=True):
         str | None,
         setting(
             "Recalibrator",
-            "Recalibrator between the scores of the first model and of the second; null if there is none. "
-            "Measured on the data it was fitted to, it is too good, and a note says so.",
+            "Recalibrator that maps the scores of the first model to those of the second; null if there is "
+            "none. On the data of its fit it looks better than it is; a note then warns.",
             headline=True,
         ),
     ] = None
@@ -147,7 +147,7 @@ class Report(Record, frozen=True):
         tuple[TaskErrors, ...],
         Meta(
             title="Tasks",
-            description="Errors of each model task by task, for logs of several tasks or subjects.",
+            description="Errors of each model for each task, for logs of several tasks or subjects.",
         ),
     ] = ()
     groups: Annotated[
@@ -159,7 +159,7 @@ class Report(Record, frozen=True):
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return how p-values are adjusted, and how intervals treat a calibration map."""
+        """Return remarks on the adjustment of p-values and on the treatment of a calibration map."""
         if len(self.differences) > 1:
             yield "differences", "Adjusted by Holm's method for all of them."
         for each in dict.fromkeys(found.difference.calibration_map for found in self.differences):
@@ -174,7 +174,7 @@ class Report(Record, frozen=True):
         return (*self._errors(), *differences, *groups)
 
     def _errors(self) -> Iterator[Table]:
-        """The models' errors side by side, and those of each class."""
+        """Return the models' errors side by side, and those of each class."""
         first = self.models[0].measured.views[0]
         every = [(model, found) for model in self.models for found in model.measured.views]
         own, lines = columns_of([found for _, found in every])
@@ -191,4 +191,4 @@ class Report(Record, frozen=True):
         if body[0]:
             yield Table("errors", columns, tuple(body[0]), caption, self.notes)
         if body[1]:
-            yield Table("classes", columns, tuple(body[1]), f"Class by class. {caption}")
+            yield Table("classes", columns, tuple(body[1]), f"Classes. {caption}")

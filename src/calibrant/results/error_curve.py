@@ -1,4 +1,4 @@
-"""The record of an error as one size varies: against the bin size, or against the sample size."""
+"""The record of an error as a function of the bin size or the sample size."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from calibrant._checks import Floats
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """Calibration MSE of one model while the bin size, or the sample size, varies.
+    """Calibration MSE of one model as a function of the bin size or the sample size.
 
     Attributes
     ----------
     name
-        Which predictions, such as ``"calibrated"``.
+        Name of the predictions, such as ``"calibrated"``.
     against
-        What varies: ``"bin_size"`` or ``"sample_size"``.
+        Quantity that varies: ``"bin_size"`` or ``"sample_size"``.
     size
-        (points,) the sizes, ascending.
+        (points,) sizes, ascending.
     plug_in
         (points,) plug-in calibration MSE (the square of the papers' CalibErr), in [0, 1].
     debiased
-        (points,) debiased MSE at the same sizes, signed; None where not computed.
+        (points,) debiased MSE at the same sizes, signed; None if not computed.
     expected
-        (points,) the plug-in that a calibrated model is expected to get, ``E[p (1 - p)] / b``; None
-        where not computed.
+        (points,) expected plug-in MSE of a calibrated model, ``E[p (1 - p)] / b``; None if not computed.
     truth
-        The error of the population that the pairs were drawn from, squared; None where unknown.
+        Squared error of the population from which the pairs were drawn; None if unknown.
 
     Examples
     --------
@@ -50,7 +49,7 @@ class ErrorCurve:
     truth: float | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a size; a column that was not computed is None throughout."""
+        """Return one row per size; a column that was not computed contains None."""
         columns = {"plug_in": self.plug_in, "debiased": self.debiased, "expected": self.expected}
         return [
             {

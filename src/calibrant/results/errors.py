@@ -1,4 +1,4 @@
-"""Records of calibration errors, of what a calibrated model would get, and of logistic recalibration."""
+"""Records of calibration errors, of the errors of a calibrated model, and of logistic recalibration."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from calibrant.records.record import plain
 from calibrant.results.scores import CalibrationMse
 
 TOO_FEW_NEAR = (
-    "null where fewer than 10 effective pairs carry the point, or more than a bandwidth beyond the scores"
+    "null if the point rests on fewer than 10 effective pairs, or is more than a bandwidth beyond the scores"
 )
 
 
 def _nones(values: Floats) -> list[float | None]:
-    """Values with None for NaN."""
+    """Return values with None for NaN."""
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 def _rows(columns: dict[str, Floats]) -> list[dict[str, Any]]:
-    """Columns of equal length as rows."""
+    """Return columns of equal length as rows."""
     lists = [_nones(column) for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-FAR, WAY = "How far off", "In which way"
+FAR, WAY = "Calibration error", "Direction of the error"
 Clusters = Annotated[
     int | None,
-    setting("Clusters", "Clusters behind the standard errors; null if pairs are taken as independent."),
+    setting("Clusters", "Clusters behind the standard errors; null if pairs are treated as independent."),
 ]
 
 CalibErr = Annotated[
@@ -39,8 +39,8 @@ CalibErr = Annotated[
     number(
         "CalibErr (plug-in)",
         "Root mean square gap between predicted probability and label frequency over the plotted bins "
-        "(Nguyen and O'Connor 2015, Algorithm 1). Noise makes it exceed 0 even for a calibrated model; "
-        "wide bins, in which gaps of opposite sign cancel, make it smaller than the calibration error.",
+        "(Nguyen and O'Connor 2015, Algorithm 1). Noise makes it positive even for a calibrated model. In "
+        "wide bins, gaps of opposite sign cancel, so it can be smaller than the calibration error.",
         group=FAR,
         best=0,
         headline=True,
@@ -51,8 +51,8 @@ LargestGap = Annotated[
     float,
     number(
         "Largest bin gap",
-        "Largest gap between predicted probability and label frequency in a plotted bin; with few "
-        "pairs in a bin it is mostly noise.",
+        "Largest gap between predicted probability and label frequency in a plotted bin; mostly noise if "
+        "bins have few pairs.",
         group=FAR,
         best=0,
     ),
@@ -72,7 +72,7 @@ class PlugInErrors(Record, frozen=True, kw_only=True):
         float,
         number(
             "Mean gap",
-            "Base rate minus mean score; above 0 the scores are too low on the whole.",
+            "Base rate minus mean score; above 0 the scores are too low on average.",
             group=WAY,
             best=0,
         ),
@@ -80,8 +80,13 @@ class PlugInErrors(Record, frozen=True, kw_only=True):
     n: Annotated[int, setting("n", "Number of pairs.")]
     weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
     kind: Annotated[str, setting("Bins", "Kind of bins: adaptive, uniform or edges.")]
-    size: Annotated[int | None, setting("Pairs per bin", "Pairs per bin asked for; null if bins were.")]
-    asked: Annotated[int | None, setting("Bins asked for", "Number of bins asked for; null if a size was.")]
+    size: Annotated[
+        int | None,
+        setting("Pairs per bin", "Requested pairs per bin; null if a number of bins was requested."),
+    ]
+    asked: Annotated[
+        int | None, setting("Bins asked for", "Requested number of bins; null if a size was requested.")
+    ]
     used: Annotated[int, setting("Bins used", "Number of bins that contain pairs.")]
 
 
@@ -117,7 +122,7 @@ class ClassErrors(Record, frozen=True, kw_only=True):
 
 
 class NoiseFloor(Record, frozen=True):
-    """Error of a perfectly calibrated model with these scores, which is noise alone."""
+    """Error of a perfectly calibrated model with these scores, due to noise alone."""
 
     error: Annotated[str, setting("Error", "Name of the error.")]
     mean: Annotated[float, number("Mean", "Mean of the error over resamples of the labels.", group="Noise")]
@@ -130,13 +135,13 @@ class NoiseFloor(Record, frozen=True):
     level: Annotated[
         float, setting("Level", "Probability that a calibrated model stays below the upper end.")
     ]
-    resamples: Annotated[int, setting("Resamples", "How many times labels were redrawn.")]
+    resamples: Annotated[int, setting("Resamples", "Number of times that labels were redrawn.")]
     dependence: Annotated[
         str,
         setting(
             "Dependence",
-            "How labels were redrawn: independent, from their scores; clusters, residuals of whole clusters "
-            "flipped in sign.",
+            "Method of redrawing. independent: labels from their scores; clusters: signs of the residuals of "
+            "whole clusters flipped.",
         ),
     ]
     seed: Annotated[int | None, setting("Seed", "Seed of the draws; null if a generator was given.")]
@@ -144,18 +149,18 @@ class NoiseFloor(Record, frozen=True):
 
 @dataclass(frozen=True)
 class ConsistencyBars:
-    """Where each bin's observed frequency would lie if the model were calibrated.
+    """Range of each bin's frequency if the model is calibrated.
 
     Attributes
     ----------
     level
-        Probability that a bar holds the frequency of its bin, for each bin alone (pointwise).
+        Probability that a bar contains the frequency of its bin, for each bin alone (pointwise).
     score
-        (bins,) mean score, where the bar stands.
+        (bins,) mean scores, the positions of the bars.
     low, high
         (bins,) ends of the bars.
     dependence
-        ``"independent"``: labels are taken as independent given their scores.
+        ``"independent"``: labels are treated as independent given their scores.
     """
 
     level: float
@@ -165,7 +170,7 @@ class ConsistencyBars:
     dependence: str = "independent"
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a bin: score, low and high."""
+        """Return one row per bin: score, low and high."""
         return _rows({"score": self.score, "low": self.low, "high": self.high})
 
 
@@ -183,7 +188,7 @@ class SmoothError(Record, frozen=True, kw_only=True):
         ),
     ]
     error_bound: Annotated[
-        float, setting("Error bound", "The error is within this of the one without a grid.")
+        float, setting("Error bound", "Largest possible difference from the error without a grid.")
     ]
     grid_points: Annotated[int, setting("Grid points", "Nodes of the grid.")]
     n: Annotated[int, setting("n", "Number of pairs.")]
@@ -199,11 +204,11 @@ class SmoothCurve:
     score
         (points,) scores, equally spaced from 0 to 1.
     frequency
-        (points,) local linear regression of the labels, cut to [0, 1]; NaN (None in a dictionary) where
-        fewer than 10 effective pairs carry the point, and more than a bandwidth beyond the scores.
+        (points,) local linear regression of the labels, clipped to [0, 1]; NaN (None in a dictionary) at
+        points that rest on fewer than 10 effective pairs or are more than a bandwidth beyond the scores.
     low, high
-        (points,) the band: pointwise percentiles over resamples, at the bandwidth of the curve, and at
-        least Wilson's interval; NaN where ``frequency`` is.
+        (points,) band: pointwise percentiles over resamples, at the bandwidth of the curve, and at least
+        Wilson's interval; NaN where ``frequency`` is NaN.
     density
         (points,) smoothed density of the scores, integrating to one.
     bandwidth
@@ -211,14 +216,13 @@ class SmoothCurve:
     level
         Nominal coverage of the band at each score alone.
     resamples, seed
-        Resamples behind the band, and their seed where it was an integer.
+        Number of resamples behind the band, and their seed if it was an integer.
     dependence
-        ``"independent"`` or ``"clusters"``: what was resampled.
+        ``"independent"`` or ``"clusters"``: the resampled units.
     smooth_error
-        The smooth calibration error, which is also the bandwidth where that is large enough to average noise
-        out.
+        Smooth calibration error, which is also the bandwidth if it is large enough to average out noise.
     n
-        Pairs.
+        Number of pairs.
     """
 
     score: Floats
@@ -235,7 +239,7 @@ class SmoothCurve:
     n: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain Python values, None where too few pairs are near."""
+        """Return the record as plain Python values, with None at points with too few pairs."""
         arrays = {name: _nones(getattr(self, name)) for name in ("frequency", "low", "high")}
         record = {each.name: arrays.get(each.name, getattr(self, each.name)) for each in fields(self)}
         unseen = bool(np.isnan(self.frequency).any())
@@ -256,7 +260,7 @@ class Estimate(Quantity, frozen=True, kw_only=True):
 
 InTheLarge = number(
     "Calibration in the large",
-    "Mean label minus mean score: below 0 the scores are too high on the whole, above 0 too low.",
+    "Mean label minus mean score: below 0 the scores are too high on average, above 0 too low.",
     group=WAY,
     best=0,
     signed=True,
@@ -272,7 +276,7 @@ Intercept = number("Cox intercept", "Intercept of the same regression.", group=W
 
 
 class CalibrationInTheLarge(Record, frozen=True, kw_only=True):
-    """Mean calibration, apart from where the scores lie."""
+    """Mean calibration, independent of the distribution of the scores."""
 
     base_rate: Annotated[float, setting("Base rate", "Weighted proportion of positives.")]
     mean_score: Annotated[float, setting("Mean score", "Weighted mean of the scores.")]
@@ -281,8 +285,8 @@ class CalibrationInTheLarge(Record, frozen=True, kw_only=True):
         Estimate,
         number(
             "Intercept",
-            "The number that, added to every logit, makes the scores add up; pairs with a score of 0 or 1 "
-            "are left out.",
+            "Number that, added to every logit, makes the mean score equal to the base rate; pairs with a "
+            "score of 0 or 1 are left out.",
             group=WAY,
             best=0,
         ),
@@ -309,5 +313,5 @@ class CoxCalibration(Record, frozen=True, kw_only=True):
         int, setting("Left out", "Pairs with a score of exactly 0 or 1, which have no logit.")
     ]
     left_out_wrong: Annotated[
-        int, setting("Left out, wrong", "Those of them whose label contradicts the score.")
+        int, setting("Left out, wrong", "Left-out pairs whose label contradicts the score.")
     ]

@@ -9,44 +9,44 @@ from calibrant.records import Quantity, Record, Table, name, number, part, rows,
 from calibrant.records.record import columns_of
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 
-NAMED = 3  # classes that stand for a group
+NAMED = 3  # classes in the name of a group
 DATA, ERROR, CHANGE, MAPS_DRAWN = "Data", "Error", "Change", "Over maps"
 Verdict = Literal["better", "worse", "inconclusive"]
 # How intervals of a change by recalibration treat the calibration map.
 MAPS = {
     "fixed": "treat the calibration map as fixed and ignore the sampling error of the dev set",
     "resampled": "include the sampling error of the calibration map (the dev set was resampled)",
-    None: "compare the scores as they are",
+    None: "compare the scores without recalibration",
 }
-# Of two errors and their difference, the columns that a table of groups has no room for.
+# Columns of two errors and their difference that a table of groups has no room for.
 ASIDE = ("after.n", "difference.n", "difference.rms_difference", "difference.p_value")
 
-FewDraws = Annotated[str | None, warning("Few clusters of dev, so that the error of the map is uncertain.")]
+FewDraws = Annotated[
+    str | None, warning("Few clusters of dev, so the sampling error of the map is uncertain.")
+]
 
 
 class MarginalError(Record, frozen=True, kw_only=True):
-    """Marginal calibration error of each class (MCE), of all together (SMCE) or of a group (GMCE)."""
+    """Marginal calibration error of each class (MCE), of all classes (SMCE) or of a group (GMCE)."""
 
     measure: Annotated[str, name("Measure", "mce, smce or gmce.")]
     group: Annotated[str | None, name("Group", "Name of the group, for gmce; null otherwise.")]
-    n: Annotated[int, number("n", "Scores that count.", group=DATA, headline=True)]
-    positives: Annotated[
-        int, number("Positives", "Scores that count and whose class is the true one.", group=DATA)
-    ]
+    n: Annotated[int, number("n", "Number of scores used.", group=DATA, headline=True)]
+    positives: Annotated[int, number("Positives", "Scores used whose class is the true class.", group=DATA)]
     below_threshold: Annotated[
         int,
         number(
             "Below the threshold",
-            "Scores left out since they are below the threshold, which is not.",
+            "Scores left out because they are below the threshold.",
             group=DATA,
         ),
     ]
-    classes: Annotated[int, number("Classes", "Classes with a score that counts.", group=DATA)]
+    classes: Annotated[int, number("Classes", "Classes with a score that is used.", group=DATA)]
     classes_left_out: Annotated[
         int,
         number(
             "Classes left out",
-            "Classes left out of an mce since they have too few scores, which are not in n.",
+            "Classes left out of an mce because they have too few scores, which are not in n.",
             group=DATA,
         ),
     ]
@@ -63,29 +63,29 @@ class MarginalError(Record, frozen=True, kw_only=True):
     debiased_squared_error: Annotated[
         float | None,
         number(
-            "Its square, signed", "Square of it before rounding up to zero; can be negative.", group=ERROR
+            "Its square, signed", "Squared error before rounding up to zero; can be negative.", group=ERROR
         ),
     ]
     plug_in_calibration_error: Annotated[
         float | None,
         number(
             "Plug-in error",
-            "Error of the papers: root of the mean squared gap on adaptive bins. Noise biases it upward, the "
-            "more so the fewer scores a bin has; wide bins bias it downward.",
+            "Error of the papers: root of the mean squared gap on adaptive bins. Noise biases it upward, "
+            "more with fewer scores per bin; wide bins bias it downward.",
             group=ERROR,
             best=0,
         ),
     ]
     interval: Annotated[
         ErrorInterval | None,
-        part("Interval", "How the interval of the error was made; null where no score is left."),
+        part("Interval", "Settings of the interval of the error; null if no score is left."),
     ]
     threshold: Annotated[float, setting("Threshold", "Scores below it are left out.", headline=True)]
     n_bins: Annotated[
         int,
         setting(
             "Bins",
-            "Bins asked for; a class or group with fewer scores gets one bin per score.",
+            "Requested bins; a class or group with fewer scores gets one bin per score.",
             headline=True,
         ),
     ]
@@ -93,7 +93,7 @@ class MarginalError(Record, frozen=True, kw_only=True):
         int | None,
         setting(
             "Clusters",
-            "Clusters behind the interval; null if scores are taken as independent.",
+            "Clusters behind the interval; null if scores are treated as independent.",
             headline=True,
         ),
     ]
@@ -107,7 +107,7 @@ class MarginalChange(Record, frozen=True, kw_only=True):
 
     before: Annotated[
         MarginalError,
-        part("Before", "Error before. Scores count if they are not below the threshold before."),
+        part("Before", "Error before. Scores at or above the threshold before recalibration are used."),
     ]
     after: Annotated[MarginalError, part("After", "Error after, of the same scores.")]
     relative_change: Annotated[
@@ -165,7 +165,7 @@ class GroupChange(MarginalChange, frozen=True, kw_only=True):
         float,
         number(
             "Share",
-            "Share of the group among all counted occurrences of classes (in the training data, say).",
+            "Fraction of the group among all counted occurrences of classes (such as in the training data).",
             group=DATA,
             headline=True,
         ),
@@ -187,19 +187,19 @@ def label_of(classes: Sequence[str]) -> str:
 
 
 class GroupedChanges(Record, frozen=True):
-    """Calibration errors of all classes together, and of each group, before and after recalibration."""
+    """Calibration errors of all classes and of each group, before and after recalibration."""
 
     total: Annotated[
         MarginalChange,
         part(
             "Total",
-            "Change of all scores on one set of bins. It can look better than every group, since errors of "
-            "opposite sign of two groups can cancel in it.",
+            "Change of all scores on one set of bins. It can look better than every group, because errors of "
+            "opposite sign of two groups can cancel.",
         ),
     ]
     groups: Annotated[
         tuple[GroupChange, ...],
-        rows("Groups", "Change of each group by itself, in their order; verdicts are adjusted together."),
+        rows("Groups", "Change of each group, in their order; verdicts are adjusted together."),
     ]
 
     def to_tables(self) -> tuple[Table, ...]:
@@ -231,16 +231,16 @@ class ResampledChange(Record, frozen=True, kw_only=True):
         MarginalChange,
         part(
             "Change",
-            "Change by the map that is fitted to all of dev: the one to claim for the method. The intervals "
-            "of its difference are for the mean change over dev sets of this size; where they cannot be "
-            "computed they treat the map as fixed.",
+            "Change by the map that is fitted to all of dev: the change to report for the method. The "
+            "intervals of its difference are for the mean change over dev sets of this size. If they cannot "
+            "be computed, they treat the map as fixed.",
         ),
     ]
     fixed: Annotated[
         ErrorDifference | None,
         part(
             "Fixed map",
-            "Same difference with intervals that treat the map as fixed; null where no score is left.",
+            "Same difference with intervals that treat the map as fixed; null if no score is left.",
         ),
     ]
     map_deviation: Annotated[
@@ -258,14 +258,14 @@ class ResampledChange(Record, frozen=True, kw_only=True):
         number(
             "Plug-in error after",
             "Plug-in error after, with its quantiles over these maps, on this test set. Maps of resampled "
-            "sets fit a little worse than the map of the whole set.",
+            "sets fit slightly worse than the map of the whole set.",
             group=MAPS_DRAWN,
             headline=True,
         ),
     ]
     relative_change: Annotated[
         Quantity,
-        number("Relative change", "The same, relative to the plug-in error before.", group=MAPS_DRAWN),
+        number("Relative change", "Same change, relative to the plug-in error before.", group=MAPS_DRAWN),
     ]
     level: Annotated[float, setting("Level", "Nominal coverage.", unit="percent", headline=True)]
     dev_clusters: Annotated[

@@ -32,8 +32,8 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
         str,
         setting(
             "estimand",
-            "Error that the interval is for: rms, which has no bins in it; or, for Algorithm 2, binned rms "
-            "and binned mse, which depend on the bins.",
+            "Estimand of the interval: rms, which does not depend on bins; or, for Algorithm 2, binned rms "
+            "and binned mse, which do.",
         ),
     ]
     debiased_squared_error: Annotated[
@@ -46,7 +46,7 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
         int | None,
         setting(
             "clusters",
-            "Number of clusters; null if pairs are taken as independent, as Algorithm 2 always does.",
+            "Number of clusters; null if pairs are treated as independent, as always by Algorithm 2.",
         ),
     ] = None
     samples: Annotated[int | None, setting("draws", "Number of draws, for methods that draw.")] = None
@@ -66,7 +66,7 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
         str,
         setting(
             "method",
-            "Null distribution: gamma (matched in three moments), normal, redraw (labels drawn from the "
+            "Null distribution: gamma (with the same three moments), normal, redraw (labels drawn from the "
             "scores) or sign-flip (residuals of whole clusters change sign).",
         ),
     ]
@@ -78,8 +78,8 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "p-value",
-            "Probability of an error estimate at least this large if the model is calibrated; a small one "
-            "says that it is not, not by how much.",
+            "Probability of an error estimate at least this large if the model is calibrated. A small "
+            "p-value is evidence of an error, and does not measure its size.",
             group="Test",
             unit="p-value",
             headline=True,
@@ -98,7 +98,7 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
     bins: Annotated[int, setting("bins", "Number of bins of the estimator.")]
     n: Annotated[float, setting("n", "Number of pairs.")]
     clusters: Annotated[
-        int | None, setting("clusters", "Number of clusters; null if pairs are taken as independent.")
+        int | None, setting("clusters", "Number of clusters; null if pairs are treated as independent.")
     ] = None
     samples: Annotated[int | None, setting("draws", "Number of draws, for methods that draw.")] = None
     seed: Annotated[
@@ -118,7 +118,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
         float,
         number(
             "n",
-            "Items that both models have scores of.",
+            "Items with scores of both models.",
             group=DATA,
             unit="count",
             headline=True,
@@ -141,9 +141,9 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Squared errors, difference",
-            "Difference of the squared errors, with its paired interval: the one to quote. Below 0 the first "
-            "model is better calibrated, above 0 the second; that model need not be better otherwise. An "
-            "interval that contains 0 is inconclusive, which is not the same as equal.",
+            "Difference of the squared errors with its paired interval, the one to quote. Below 0 the first "
+            "model is better calibrated, above 0 the second. An interval that contains 0 is inconclusive; it "
+            "does not show that the errors are equal.",
             group=DIFFERENCE,
             headline=True,
             short="of squares",
@@ -164,8 +164,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Errors, difference",
-            "Difference of the root mean square errors. Its interval is conservative, so wider than it needs "
-            "to be.",
+            "Difference of the root mean square errors, with a conservative interval.",
             group=DIFFERENCE,
             headline=True,
             short="difference",
@@ -176,7 +175,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
         number(
             "Relative change",
             "(second - first) / first of the root mean square errors, with a conservative interval: -0.6 is "
-            "a fall by 60 %. Undefined where the interval of the first error reaches 0.",
+            "a fall by 60 %. Undefined if the interval of the first error reaches 0.",
             group=DIFFERENCE,
         ),
     ]
@@ -186,7 +185,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
     bin_size: Annotated[int, setting("Pairs per bin", "Target number of pairs per bin of the estimator.")]
     clusters: Annotated[
         int | None,
-        setting("Clusters", "Clusters of items; null if items are taken as independent.", headline=True),
+        setting("Clusters", "Clusters of items; null if items are treated as independent.", headline=True),
     ] = None
     seed: Annotated[
         int | None,
@@ -202,8 +201,8 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
         setting(
             "Calibration map",
             "If the second scores are the first after recalibration: fixed if the intervals treat the "
-            "calibration map as fixed and ignore the sampling error of the dev set, so that they are about "
-            "this map and not about the method; resampled if they include it. Null for two models.",
+            "calibration map as fixed and ignore the sampling error of the dev set, so they apply to this "
+            "map, not to the method; resampled if they include it. Null for two models.",
         ),
     ] = None
     reason: Annotated[
@@ -216,7 +215,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
 
 
 class LabelPlan(Record, frozen=True, kw_only=True):
-    """Labels needed to see a calibration error, or a difference of two."""
+    """Number of labels needed to detect a calibration error, or a difference of two."""
 
     goal: Annotated[
         str,
@@ -230,8 +229,8 @@ class LabelPlan(Record, frozen=True, kw_only=True):
         int | None,
         number(
             "Labels",
-            "Smallest number of labelled pairs with which the goal is reached as often as that; half of the "
-            "error takes five to ten times as many.",
+            "Smallest number of labeled pairs that reaches the goal with this power; half of the error needs "
+            "five to ten times as many.",
             group=NEEDED,
             headline=True,
         ),
@@ -246,16 +245,16 @@ class LabelPlan(Record, frozen=True, kw_only=True):
     ]
     power: Annotated[
         float,
-        setting("Power", "Wanted probability of reaching the goal.", unit="percent", headline=True),
+        setting("Power", "Required probability of reaching the goal.", unit="percent", headline=True),
     ]
     level: Annotated[float, setting("Level", "Level of the interval.", unit="percent", headline=True)]
     error: Annotated[
         float,
-        number("Error", "RMS calibration error assumed; of the worse model of two.", group=ASSUMED),
+        number("Error", "Assumed RMS calibration error (of the worse of two models).", group=ASSUMED),
     ]
     difference: Annotated[
         float | None,
-        number("Difference", "RMS difference assumed; null if the goal is an error.", group=ASSUMED),
+        number("Difference", "Assumed RMS difference; null if the goal is an error.", group=ASSUMED),
     ]
     cluster_size: Annotated[int, number("Cluster size", "Pairs per cluster.", group=ASSUMED)]
     label_correlation: Annotated[
@@ -276,8 +275,8 @@ class LabelPlan(Record, frozen=True, kw_only=True):
         float,
         number(
             "Design effect",
-            "1 + (cluster size - 1) times the label correlation. Labels grow by less, since clusters hardly "
-            "add to the noise of a calibrated model.",
+            "1 + (cluster size - 1) times the label correlation. The number of labels grows by less, because "
+            "clusters add little to the noise of a calibrated model.",
             group=ASSUMED,
         ),
     ]

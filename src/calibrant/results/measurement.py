@@ -1,4 +1,4 @@
-"""The record of `calibrant measure` for one view: every number, the bins, and how they were made."""
+"""The record of `calibrant measure`: all numbers of each view, its bins, and the settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any
 
 from calibrant.exceptions import InputError
+from calibrant.lazy import offered
 from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
 from calibrant.records.fields import Library
-from calibrant.records.words import decimal, percent
+from calibrant.records.words import counted, decimal, percent
 from calibrant.results.bins import Bins
 from calibrant.results.errors import FAR, CalibErr, Intercept, InTheLarge, LargestGap, NoiseFloor, Slope
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
@@ -27,13 +28,13 @@ from calibrant.results.scores import (
 )
 
 if TYPE_CHECKING:
-    from calibrant import ReliabilityDisplay  # through the package, which is above all layers
+    from calibrant.records.record import Display
 
 DATA = "Data"
 
 
 class Binning(Record, frozen=True):
-    """How the plotted bins were made."""
+    """Settings of the plotted bins."""
 
     kind: Annotated[
         str,
@@ -47,24 +48,24 @@ class Binning(Record, frozen=True):
     size: Annotated[
         int | None,
         setting(
-            "Pairs per bin", "Pairs per bin that were asked for; null if a number of bins was.", headline=True
+            "Pairs per bin", "Requested pairs per bin; null if a number of bins was requested.", headline=True
         ),
     ]
     asked: Annotated[
-        int | None, setting("Bins asked for", "Number of bins asked for; null if a size was.", headline=True)
+        int | None,
+        setting("Bins asked for", "Requested number of bins; null if a size was requested.", headline=True),
     ]
     used: Annotated[int, setting("Bins used", "Number of bins that contain pairs.", headline=True)]
 
     def __str__(self) -> str:
         asked = ""
         if self.size is not None:
-            asked = f" of {self.size:,} pairs"
+            asked = f" of {counted(self.size, 'pair')}"
         elif self.asked is not None and self.asked != self.used:
             asked = f" ({self.asked} asked for)"
-        bins = f"bin{'s' if self.used != 1 else ''}"
         if self.kind == "information":
-            return f"{self.used} {bins} of equal information{asked}"
-        return f"{self.used} {self.kind} {bins}{asked}"
+            return f"{counted(self.used, 'bin')} of equal information{asked}"
+        return f"{counted(self.used, f'{self.kind} bin')}{asked}"
 
 
 class Bin(Record, frozen=True):
@@ -72,9 +73,7 @@ class Bin(Record, frozen=True):
 
     n: Annotated[
         float,
-        number(
-            "n", "Pairs; a tie that straddles an edge is shared.", group=DATA, unit="count", headline=True
-        ),
+        number("n", "Number of pairs; a tie at an edge is shared.", group=DATA, unit="count", headline=True),
     ]
     positives: Annotated[float, number("Positives", "Pairs with label 1.", group=DATA, unit="count")]
     weight: Annotated[float, number("Weight", "Total weight; n without weights.", group=DATA)]
@@ -106,7 +105,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         int | None,
         setting(
             "Clusters",
-            "Independent units (sentences, documents) behind interval and test; null if each pair is one.",
+            "Independent units (sentences, documents) behind interval and test; null if pairs are "
+            "independent.",
             headline=True,
         ),
     ]
@@ -123,9 +123,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         number(
             "Calibration error",
             "Typical distance of a predicted probability from the frequency of positives among predictions "
-            "like it (root mean square, corrected for the noise of small bins; 0.05 means five points off). "
-            "The interval contains the errors that the data do not rule out; from 0: in keeping with "
-            "perfect calibration.",
+            "like it (root mean square, corrected for the noise of small bins; 0.05 means five percentage "
+            "points). If the interval begins at 0, the data are compatible with perfect calibration.",
             group=FAR,
             best=0,
             headline=True,
@@ -136,14 +135,14 @@ class Measurement(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Its square, signed",
-            "Square of the calibration error before rounding up to zero. A calibrated model has it below 0 "
-            "half of the time, which makes it right on average.",
+            "Square of the calibration error before rounding up to zero. It is unbiased: for a calibrated "
+            "model it is below 0 about half of the time.",
             group=FAR,
             interval=False,
         ),
     ]
     interval: Annotated[
-        ErrorInterval, part("Interval", "How the interval of the calibration error was made.", group=FAR)
+        ErrorInterval, part("Interval", "Settings of the interval of the calibration error.", group=FAR)
     ]
     test: Annotated[
         CalibrationTest,
@@ -158,7 +157,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         float,
         number(
             "ECE (Guo et al.)",
-            "Mean absolute gap over equal-width bins. It has no regular interval: compare it with its noise "
+            "Mean absolute gap over equal-width bins. Noise biases it upward: compare it with its noise "
             "floor, not with 0.",
             group=FAR,
             best=0,
@@ -175,7 +174,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         number(
             "Smooth ECE",
             "Calibration gap after smoothing labels over neighboring scores instead of binning them "
-            "(Blasiok and Nakkiran); null if it was not asked for.",
+            "(Blasiok and Nakkiran); null if it was not requested.",
             group=FAR,
             best=0,
         ),
@@ -212,7 +211,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    binning: Annotated[Binning, part("Bins", "How the plotted bins were made.")]
+    binning: Annotated[Binning, part("Bins", "Settings of the plotted bins.")]
     bin_interval: Annotated[
         str,
         setting(
@@ -223,36 +222,50 @@ class Measurement(Record, frozen=True, kw_only=True):
         ),
     ]
     bins: Annotated[tuple[Bin, ...], rows("Bins", "Plotted bins, in order of the score.", most=25)]
-    bins_warning: Annotated[str | None, warning("Few pairs, or fewer bins than were asked for.")] = None
+    bins_warning: Annotated[str | None, warning("Few pairs, or fewer bins than requested.")] = None
     plotted: Annotated[Bins | None, hidden()] = None
 
     @property
     def sums(self) -> Bins:
-        """Sums of the plotted bins, from which figures are drawn.
+        """Sums of the plotted bins, for figures.
 
         Raises
         ------
         ValueError
-            If the record was read from JSON, which does not contain them.
+            If the record was read from JSON, which does not contain the sums.
         """
         if self.plotted is None:
-            raise ValueError("a measurement that was read from JSON has no sums of its bins")
+            raise ValueError("a measurement read from JSON does not contain the sums of its bins")
         return self.plotted
 
-    def plot(self, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
+    def plot(self, ax: Any = None, *, name: str | None = None) -> Display:
         """Draw the calibration curve on matplotlib axes, or on a new figure, which a notebook shows.
+
+        Returns
+        -------
+        calibrant.ReliabilityDisplay
 
         Raises
         ------
         ValueError
             If the record was read from JSON, which does not contain the sums of its bins.
         """
-        import calibrant
+        drawn: Display = offered("draw_view")(self, ax, name=name)
+        return drawn
 
-        return calibrant.ReliabilityDisplay(self, name=name).plot(ax)
+    def report(self, output: str | PathLike[str], *, title: str | None = None) -> Record:
+        """Write this view as one HTML page; see `Measured.report`, which writes all views.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or its name does not end in .html.
+        """
+        written: Record = offered("write_report")(self, output, title=title)
+        return written
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return the weights, the bias of CalibErr, and the noise floors beside their errors."""
+        """Return remarks on the weights, the bias of CalibErr and the noise floors."""
         if self.weight_sum != self.n:
             yield "n", f"weights sum to {self.weight_sum:,.6g}"
         if self.interval.estimand != "rms":
@@ -272,16 +285,18 @@ MEAN = "Mean over classes"
 
 
 class Recipe(Record, frozen=True):
-    """The predictions that were measured, and the command that does it again."""
+    """The measured predictions, and the command that reproduces the measurement."""
 
     file: Annotated[str, setting("File", "Name of the predictions, as it was given.", headline=True)]
     form: Annotated[
         str,
         setting(
-            "Form", "Form of the table: long or wide; tally or query where there is no table.", headline=True
+            "Form",
+            "Form of the table: long or wide; tally, query or view if there is no table.",
+            headline=True,
         ),
     ]
-    rows: Annotated[int, setting("Rows", "Rows read, of weight above 0.", headline=True)]
+    rows: Annotated[int, setting("Rows", "Number of rows read with a weight above 0.", headline=True)]
     classes: Annotated[list[str] | None, setting("Classes", "Class names; null for a binary table.")]
     threshold: Annotated[
         float | None,
@@ -289,7 +304,7 @@ class Recipe(Record, frozen=True):
     ]
     version: Annotated[str, setting("calibrant", "Version of calibrant.", headline=True)]
     command: Annotated[
-        str | None, setting("Command", "Command line that does it again; null if there is none.")
+        str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]
     notes: Annotated[tuple[str, ...], setting("Notes", "Rows of a log that were left out, and why.")] = ()
     library: Annotated[Library | None, hidden()] = None
@@ -303,7 +318,7 @@ class ClassMean(Record, frozen=True):
         Quantity,
         number(
             "Calibration error",
-            "Root of the mean of the classes' signed debiased squared errors, where it is above 0, else 0.",
+            "Root of the mean of the classes' signed debiased squared errors; 0 if the mean is below 0.",
             group=MEAN,
             best=0,
             headline=True,
@@ -337,14 +352,14 @@ class ClassMean(Record, frozen=True):
 class Measured(Record, frozen=True):
     """Calibration errors of one table of predictions."""
 
-    recipe: Annotated[Recipe, part("Recipe", "The predictions that were measured, and how.")]
+    recipe: Annotated[Recipe, part("Recipe", "The measured predictions, and the settings.")]
     views: Annotated[tuple[Measurement, ...], rows("Views", "One entry per view.")]
     mean: Annotated[
         ClassMean | None, part("Mean", "Mean over classes; null unless each class was measured.")
     ] = None
 
-    def plot(self, ax: Any = None, *, view: str | None = None, name: str | None = None) -> ReliabilityDisplay:
-        """Draw the calibration curve of a view, the first if none is named; see `Measurement.plot`.
+    def plot(self, ax: Any = None, *, view: str | None = None, name: str | None = None) -> Display:
+        """Draw the calibration curve of a view, by default the first; see `Measurement.plot`.
 
         Raises
         ------
@@ -358,30 +373,27 @@ class Measured(Record, frozen=True):
         return (self.views[0] if view is None else self[view]).plot(ax, name=name)
 
     def report(self, output: str | PathLike[str], *, title: str | None = None) -> Record:
-        """Write what was measured as one HTML page, without the smooth curves that `calibrant.report` adds.
+        """Write the measurement as one HTML page, without the smooth curves that `calibrant.report` adds.
 
         Parameters
         ----------
         output
-            The file to write.
+            File to write.
         title
             Title of the page.
 
         Returns
         -------
         Record
-            What the page shows, a `calibrant.results.Report`.
+            Content of the page, a `calibrant.results.Report`.
 
         Raises
         ------
         InputError
-            If the file cannot be written.
+            If the file cannot be written, or its name does not end in .html.
         """
-        import calibrant
-
-        found = calibrant.report(self)
-        calibrant.pages.write(output, calibrant.pages.page(found, title=title))
-        return found
+        written: Record = offered("write_report")(self, output, title=title)
+        return written
 
     def _library(self) -> Library | None:
         return self.recipe.library

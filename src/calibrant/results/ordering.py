@@ -1,4 +1,4 @@
-"""The record of what a recalibration does to the order of the scores."""
+"""The record of the change of the scores' order by a recalibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of recalibration: how a map was fitted, what was written with it, which temperature was found."""
+"""Records of recalibration: the fit of a map, its application, and the best temperature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIT, TABLE = "Fit", "Table"
 
 
 class ChainTemperature(Record, frozen=True):
-    """Temperature that recalibrates the posteriors of a chain best."""
+    """Temperature that best recalibrates the posteriors of a chain."""
 
     temperature: Annotated[
         float,
@@ -82,7 +82,7 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
         tuple[float, float],
         setting(
             "Scores",
-            "Lowest and highest score of the fit; outside of this range the map is extrapolated.",
+            "Lowest and highest score of the fit; outside this range the map is extrapolated.",
             headline=True,
         ),
     ]
@@ -90,7 +90,7 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
         float | None,
         setting(
             "Threshold",
-            "Scores below it were left out and stay as they are; null if all scores were used.",
+            "Scores below it were left out of the fit and stay unchanged; null if all scores were used.",
             headline=True,
         ),
     ]
@@ -104,8 +104,7 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
         tuple[str, ...],
         setting(
             "Notes",
-            "What was chosen by cross-validation, and oddities: a map is constant, or falls where the score "
-            "rises.",
+            "Choices by cross-validation, and unusual maps: a map is constant, or decreases.",
         ),
     ] = ()
 
@@ -123,12 +122,12 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
     source: Annotated[str, setting("Read", "Table that was read.", headline=True)]
     output: Annotated[str, setting("Written", "Table that was written.", headline=True)]
     rows: Annotated[int, number("Rows", "Rows written.", group=TABLE, headline=True)]
-    scores: Annotated[int, number("Scores", "Scores in these rows.", group=TABLE, headline=True)]
+    scores: Annotated[int, number("Scores", "Number of scores in these rows.", group=TABLE, headline=True)]
     below: Annotated[
         int,
         number(
             "Below the threshold",
-            "Scores below the threshold of the fit, which stay as they are.",
+            "Scores below the threshold of the fit, which stay unchanged.",
             group=TABLE,
         ),
     ]
@@ -144,34 +143,34 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
         tuple[str, ...],
         setting(
             "New classes",
-            "Classes of a long table that the fit did not have, in order of first appearance.",
+            "Classes of a long table that were not in the fit, in order of first appearance.",
             headline=True,
         ),
     ]
     again: Annotated[
         bool,
-        setting("Recalibrated before", "If true, measure whether doing it twice helps.", headline=True),
+        setting("Recalibrated before", "If true, measure whether recalibrating twice helps.", headline=True),
     ]
     threshold: Annotated[
         float | None,
         setting(
             "Left out below",
-            "Threshold below which the table had left out scores; those written may be lower now. Null if "
-            "it has all.",
+            "Threshold below which the table leaves out scores; written scores may be lower. Null if the "
+            "table has all scores.",
             headline=True,
         ),
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return what to know before the scores are used."""
+        """Return remarks to read before the scores are used."""
         if self.below:
-            yield "below", "they stay as they are"
+            yield "below", "they stay unchanged"
         if self.beyond:
             yield "beyond", "the map is extrapolated"
         if self.again:
-            yield "", f"{self.source} had been recalibrated before; measure whether that helps"
+            yield "", f"{self.source} was already recalibrated; measure whether doing it twice helps"
         if self.threshold is not None:
             yield (
                 "",
-                f"{self.source} left out scores below {self.threshold:g}; those written may be lower now",
+                f"{self.source} leaves out scores below {self.threshold:g}; written scores may be lower",
             )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from calibrant.records import Quantity, Record, number, setting
 
-SCORE, NOISE = "How good on the whole", "Corrected for the noise of the bins"
+SCORE, NOISE = "Proper scores", "Corrected for the noise of the bins"
 Reason = Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")]
 Bins = Annotated[int, setting("Bins", "Number of bins that contain pairs.")]
 
@@ -27,8 +27,8 @@ BrierSkill = Annotated[
     Quantity,
     number(
         "Brier skill",
-        "Proportion of the Brier score of always predicting the overall rate that the model saves; 0 is "
-        "no better.",
+        "Fraction by which the model reduces the Brier score of always predicting the overall rate; 0 is no "
+        "improvement.",
         group=SCORE,
         best=1,
         interval=False,
@@ -38,7 +38,7 @@ LogLoss = Annotated[
     Quantity,
     number(
         "Log loss",
-        "Mean of -log of the probability given to what happened; undefined if something held impossible "
+        "Mean of -log of the probability given to the outcome; undefined if an outcome with probability 0 "
         "happened.",
         group=SCORE,
         unit="nats",
@@ -52,8 +52,8 @@ LogLossSkill = Annotated[
     Quantity,
     number(
         "Log-loss skill",
-        "Proportion of the log loss of always predicting the overall rate that the model saves; 0 is no "
-        "better.",
+        "Fraction by which the model reduces the log loss of always predicting the overall rate; 0 is no "
+        "improvement.",
         group=SCORE,
         best=1,
         interval=False,
@@ -100,7 +100,7 @@ Resolution = Annotated[
     float,
     number(
         "Resolution",
-        "How far the label frequencies of the bins spread around the overall rate; higher is better.",
+        "Variance of the label frequencies of the bins around the overall rate; higher is better.",
         group=SCORE,
     ),
 ]
@@ -126,7 +126,7 @@ class Scores(Record, frozen=True, kw_only=True):
     log_loss: LogLoss
     log_loss_bound: Annotated[
         float | None,
-        setting("Log loss bound", "log_loss is within this of the truth; 0 if computed pair by pair."),
+        setting("Log loss bound", "Largest error of log_loss; 0 if it was computed pair by pair."),
     ]
     log_climatology: Annotated[
         float, number("Log loss of climatology", "Log loss of always predicting the base rate.", group=SCORE)
@@ -136,7 +136,7 @@ class Scores(Record, frozen=True, kw_only=True):
         int,
         number(
             "Certain and wrong",
-            "Pairs whose outcome had been given probability 0; one of them makes the log loss infinite.",
+            "Pairs whose outcome had probability 0; one such pair makes the log loss infinite.",
             group=SCORE,
             best=0,
         ),
@@ -147,7 +147,7 @@ class Scores(Record, frozen=True, kw_only=True):
 
 
 class BrierDecomposition(Record, frozen=True, kw_only=True):
-    """The Brier score taken apart over bins, two ways, exactly.
+    """Two exact decompositions of the Brier score over bins.
 
     ``brier = plug_in_squared_error + refinement + remainder`` and
     ``brier = reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance``.
@@ -182,7 +182,7 @@ class BrierDecomposition(Record, frozen=True, kw_only=True):
 
 
 class LogDecomposition(Record, frozen=True, kw_only=True):
-    """Cross-entropy taken apart over bins (Broecker 2009), in nats.
+    """Decomposition of the cross-entropy over bins (Broecker 2009), in nats.
 
     ``log_loss = calibration + refinement + remainder`` and ``refinement = uncertainty - resolution``.
     """
@@ -226,7 +226,7 @@ class LogDecomposition(Record, frozen=True, kw_only=True):
 
 
 class ProperScoreDecomposition(Record, frozen=True, kw_only=True):
-    """Any strictly proper score p g1(x) + (1 - p) g2(x) taken apart over bins; higher is better.
+    """Decomposition of a strictly proper score p g1(x) + (1 - p) g2(x) over bins; higher is better.
 
     ``score = calibration + sharpness + remainder`` (thesis, theorem 3.4: S = S1 + S2).
     """
@@ -249,7 +249,7 @@ class ProperScoreDecomposition(Record, frozen=True, kw_only=True):
 
 
 class CorpDecomposition(Record, frozen=True, kw_only=True):
-    """A score taken apart by isotonic recalibration.
+    """Decomposition of a score by isotonic recalibration.
 
     ``score = miscalibration - discrimination + uncertainty``.
     """
@@ -260,7 +260,7 @@ class CorpDecomposition(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "Miscalibration",
-            "MCB: loss that isotonic recalibration of these pairs would save.",
+            "MCB: reduction of the loss by isotonic recalibration of these pairs.",
             group=SCORE,
             best=0,
         ),
@@ -269,7 +269,7 @@ class CorpDecomposition(Record, frozen=True, kw_only=True):
         float,
         number(
             "Discrimination",
-            "DSC: loss that the recalibrated scores save against the base rate; higher is better.",
+            "DSC: reduction of the loss by the recalibrated scores against the base rate; higher is better.",
             group=SCORE,
         ),
     ]

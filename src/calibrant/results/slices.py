@@ -1,33 +1,37 @@
-"""Records of calibration by slice: the calibration errors of each part of the data, the worst first."""
+"""Records of calibration by slice: the calibration errors of each slice, the worst first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from calibrant.lazy import offered
 from calibrant.records import Column, Quantity, Record, Table, name, number, part, rows, setting
 from calibrant.records.words import percent
+
+if TYPE_CHECKING:
+    from calibrant.records.record import Display
 
 NULL = "(none)"
 DATA, ERRORS, BETWEEN = "Data", "Errors", "Between slices"
 PROMISES = {
-    "simultaneous": "all of them hold together with {} (Bonferroni; p-values after Holm)",
-    "fcr": "of those of the slices found, {} hold on average (Benjamini and Yekutieli; p-values after "
-    "Benjamini and Hochberg)",
-    "none": "each holds with {} for its slice alone; of many slices some miss",
+    "simultaneous": "all cover together with probability {} (Bonferroni; p-values after Holm)",
+    "fcr": "of the intervals of the slices found, {} cover on average (Benjamini and Yekutieli; p-values "
+    "after Benjamini and Hochberg)",
+    "none": "each covers with probability {} for its slice alone; of many intervals some miss",
 }
 
 
 class SliceEstimate(Quantity, frozen=True, kw_only=True):
-    """An error of one slice: as it is, with its interval at the adjusted level, and shrunken."""
+    """An error of one slice with its interval at the adjusted level, and the shrunken error."""
 
     shrunken: Annotated[
         Quantity,
         number(
             "Shrunken",
-            "Estimate moved towards the mean of all slices, the more so the less is known of the slice: the "
-            "error to expect of it in new data, even if it was picked for being the worst.",
+            "Estimate moved toward the mean of all slices, more for slices with less data: the error to "
+            "expect in new data, even for a slice that was chosen because it is the worst.",
             group=ERRORS,
             best=0,
             headline=True,
@@ -58,10 +62,10 @@ class SliceEstimate(Quantity, frozen=True, kw_only=True):
 class SliceErrors(Record, frozen=True, kw_only=True):
     """Calibration errors of one slice."""
 
-    slice: Annotated[str, name("Slice", "Values of the columns that make the slice, as one text.")]
+    slice: Annotated[str, name("Slice", "Values of the columns that define the slice, as one text.")]
     keys: Annotated[
         tuple[str | None, ...],
-        setting("Keys", "Values of the columns that make the slice; null where they are missing."),
+        setting("Keys", "Values of the columns that define the slice; null for missing values."),
     ]
     n: Annotated[int, number("n", "Pairs.", group=DATA, headline=True)]
     positives: Annotated[int, number("Positives", "Pairs with label 1.", group=DATA)]
@@ -76,8 +80,8 @@ class SliceErrors(Record, frozen=True, kw_only=True):
         SliceEstimate,
         number(
             "Difference",
-            "Mean score - frequency, in [-1, 1]: positive where scores are too high. Errors of opposite sign "
-            "cancel in it. Unbiased; the largest of many such estimates is not.",
+            "Mean score - frequency, in [-1, 1]: positive if scores are too high. Errors of opposite sign "
+            "cancel in it. Each estimate is unbiased; the largest of many is biased.",
             group=ERRORS,
             best=0,
             headline=True,
@@ -88,7 +92,7 @@ class SliceErrors(Record, frozen=True, kw_only=True):
         SliceEstimate,
         number(
             "Error",
-            "RMS calibration error, debiased: it also sees errors that cancel in the difference.",
+            "Debiased RMS calibration error, in which errors of opposite sign do not cancel.",
             group=ERRORS,
             best=0,
             headline=True,
@@ -109,7 +113,7 @@ class SliceErrors(Record, frozen=True, kw_only=True):
 
 
 class SliceSpread(Record, frozen=True):
-    """How slices differ in one kind of error, beyond noise; estimates are shrunken by it."""
+    """Variation of one kind of error between slices, beyond noise; estimates are shrunken by it."""
 
     mean: Annotated[float | None, number("Mean", "Weighted mean of the slices.", group=BETWEEN, signed=True)]
     spread: Annotated[
@@ -129,10 +133,10 @@ class SliceTable(Record, frozen=True, kw_only=True):
     file: Annotated[
         str | None, setting("File", "Name of the table; null if tallies were given.", headline=True)
     ] = None
-    by: Annotated[tuple[str, ...], setting("By", "Columns that make the slices.", headline=True)]
+    by: Annotated[tuple[str, ...], setting("By", "Columns that define the slices.", headline=True)]
     view: Annotated[
         str | None,
-        setting("View", "View that the scores are about; null if tallies were given.", headline=True),
+        setting("View", "View of the scores; null if tallies were given.", headline=True),
     ] = None
     slices: Annotated[
         tuple[SliceErrors, ...],
@@ -145,8 +149,8 @@ class SliceTable(Record, frozen=True, kw_only=True):
     ]
     n: Annotated[int, number("n", "Pairs of all slices.", group=DATA, headline=True)]
     measured: Annotated[int, number("Slices measured", "Number of comparisons.", group=DATA, headline=True)]
-    signed: Annotated[SliceSpread, part("Difference", "How slices differ in the difference.")]
-    squared: Annotated[SliceSpread, part("Squared error", "How slices differ in the squared error.")]
+    signed: Annotated[SliceSpread, part("Difference", "Variation of the difference between slices.")]
+    squared: Annotated[SliceSpread, part("Squared error", "Variation of the squared error between slices.")]
     rank: Annotated[
         str,
         setting(
@@ -159,8 +163,8 @@ class SliceTable(Record, frozen=True, kw_only=True):
         float,
         setting(
             "Level",
-            "1 - level is the probability of even one miss (simultaneous), the expected proportion of misses "
-            "among the slices found (fcr), or the probability of a miss in each slice alone (none).",
+            "1 - level is the probability of at least one miss (simultaneous), the expected proportion of "
+            "misses among the slices found (fcr), or the probability of a miss in each slice (none).",
             unit="percent",
             headline=True,
         ),
@@ -170,14 +174,42 @@ class SliceTable(Record, frozen=True, kw_only=True):
         str,
         setting("p-values", "Adjustment of p-values: holm, benjamini-hochberg or none.", headline=True),
     ]
-    least: Annotated[int, setting("Pairs needed", "Pairs that a slice needs to be measured.", headline=True)]
+    least: Annotated[
+        int, setting("Pairs needed", "Number of pairs that a slice needs to be measured.", headline=True)
+    ]
+
+    def plot(self, ax: Any = None, *, most: int = 20) -> Display:
+        """Draw the worst slices on matplotlib axes, or on a new figure, which a notebook shows.
+
+        Parameters
+        ----------
+        ax
+            matplotlib axes to draw on; None makes a figure.
+        most
+            Slices to draw.
+
+        Returns
+        -------
+        calibrant.verbs.displays.SliceDisplay
+
+        Raises
+        ------
+        InputError
+            If no slice was measured, or ``ax`` are no axes.
+        """
+        drawn: Display = offered("draw_slices")(self, ax, most=most)
+        return drawn
+
+    def called(self) -> str:
+        """Return the columns that make the slices."""
+        return ",".join(self.by)
 
     def found(self) -> tuple[SliceErrors, ...]:
         """Return the slices found to be miscalibrated, by the error that the table is ranked by."""
         return tuple(row for row in self.slices if getattr(row, self.rank).found)
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return how many slices were found, and how far their intervals can be trusted."""
+        """Return remarks on the number of slices found and on the coverage of their intervals."""
         kind = "a calibration error" if self.rank == "error" else "scores too high or too low on average"
         share = percent(round(1 - self.level, 12))
         yield "slices", f"{len(self.found())} of {self.measured} found to have {kind} (adjusted p <= {share})"
@@ -211,13 +243,13 @@ class SliceTable(Record, frozen=True, kw_only=True):
 
 
 class SliceTables(Record, frozen=True):
-    """Several ways to slice the same predictions, each adjusted by itself."""
+    """Several partitions of the same predictions into slices, each adjusted separately."""
 
-    tables: Annotated[tuple[SliceTable, ...], rows("Tables", "One table per way to slice.")]
+    tables: Annotated[tuple[SliceTable, ...], rows("Tables", "One table per partition.")]
     command: Annotated[
-        str | None, setting("Command", "Command line that does it again; null if there is none.")
+        str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ] = None
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the tables of each way to slice."""
+        """Return the tables of each partition."""
         return tuple(table for way in self.tables for table in way.to_tables())

@@ -1,6 +1,6 @@
-"""Tag sequences, spans and entities: posteriors, the models that make them, their files, their verbs.
+"""Tag sequences, spans and entities: posteriors, models, files and verbs.
 
-A wing: the core of calibrant does not know it.
+This package is a wing: the core of calibrant does not import it.
 """
 
 from __future__ import annotations

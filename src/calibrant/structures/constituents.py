@@ -1,4 +1,4 @@
-"""Constituents of CoNLL-2012, and the dependency trees that head rules make of them."""
+"""Constituents of CoNLL-2012, and their conversion to dependency trees by head rules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CLAUSES = frozenset({"S", "SQ", "SINV", "SBARQ"})
 VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
 PUNCTUATION = frozenset({".", ",", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "#"})
 BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'m", "'re", "ai"])
-# Nouns that, as phrases beside a verb, mostly say when and are no objects.
+# Nouns that, as phrases next to a verb, usually indicate a time and are not objects.
 TIMES = frozenset(["today", "yesterday", "tomorrow", "tonight", "monday", "tuesday", "wednesday", "thursday"])
 TIMES |= frozenset(
     ["friday", "saturday", "sunday", "day", "days", "week", "weeks", "month", "months", "year"]
@@ -69,16 +69,16 @@ NUMBER = {"NN": "Sing", "NNP": "Sing", "NNS": "Plur", "NNPS": "Plur"}
 
 @dataclass(eq=False)
 class Constituent:
-    """A phrase, or a word under its part of speech.
+    """Phrase, or word with its part of speech.
 
     Attributes
     ----------
     label
         ``NP``, ``VP``, ... without grammatical functions; the part of speech of a word.
     start, end
-        The words ``start`` to ``end - 1``, from 0.
+        Words ``start`` to ``end - 1``, from 0.
     children
-        The daughters in order; none for a word.
+        Daughters in order; empty for a word.
     """
 
     label: str
@@ -101,14 +101,14 @@ def constituents(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None
     Parameters
     ----------
     bits
-        The sixth column of CoNLL-2012, one entry per word: brackets around ``*``, which stands for the word.
+        Sixth column of CoNLL-2012, one entry per word: brackets around ``*``, which represents the word.
     tags
-        The part of speech (Penn Treebank) of each word.
+        Part of speech (Penn Treebank) of each word.
 
     Returns
     -------
     Constituent or None
-        The root, labelled ``TOP``; None if no word has a bracket.
+        Root, labeled ``TOP``; None if no word has a bracket.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def constituents(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None
             message = f"the parse bit {bit[:40]!r} cannot be read"
             raise InputError(message, "write (S(NP* or *) or *: brackets around one * per word", row=place)
     if len(stack) > 1:
-        message = f"the constituent {stack[-1].label} is opened and never closed"
+        message = f"the constituent {stack[-1].label} is opened but not closed"
         raise InputError(message, "give every bracket its partner within the sentence", row=stack[-1].start)
     root.end = len(bits)
     return root
@@ -163,23 +163,24 @@ def dependencies(
 ) -> Tree:
     """Convert constituents into a dependency tree with the labels of Universal Dependencies.
 
-    Heads follow the rules of Collins (1999), with the content word as head where Universal Dependencies have
-    it: the noun of a prepositional phrase, the main verb beside auxiliaries, the predicate of a copula, the
-    first of coordinated phrases. Labels follow from the phrases on both sides of an arc.
+    Heads follow the rules of Collins (1999), with content words as heads as in Universal Dependencies: the
+    noun of a prepositional phrase, the main verb with auxiliaries, the predicate of a copula, the first of
+    coordinated phrases. Labels depend on the phrases on both sides of an arc.
 
     Parameters
     ----------
     root
-        From `constituents`.
+        Result of `constituents`.
     words, tags
-        The words of the sentence and their parts of speech (Penn Treebank).
+        Words of the sentence and their parts of speech (Penn Treebank).
     lemmas
-        Their lemmas, ``-`` for an unknown one. None: no lemmas.
+        Lemmas of the words, ``-`` if unknown. None: no lemmas.
 
     Returns
     -------
     Tree
-        With universal parts of speech, and the features ``Number`` of nouns and ``PronType`` of pronouns.
+        Tree with universal parts of speech, and the features ``Number`` of nouns and ``PronType`` of
+        pronouns.
 
     References
     ----------
@@ -200,12 +201,12 @@ def dependencies(
 
 
 def _category(label: str) -> str:
-    """Strip grammatical functions: ``NP-SBJ-1`` is an ``NP``."""
+    """Return a label without grammatical functions: ``NP-SBJ-1`` is an ``NP``."""
     return label if label.startswith("-") else re.split("[-=]", label, maxsplit=1)[0]
 
 
 class _Conversion:
-    """Heads and relations of one sentence, filled in phrase by phrase from below."""
+    """Heads and relations of one sentence, computed bottom-up."""
 
     def __init__(self, words: Sequence[str], tags: Sequence[str]) -> None:
         self.words = [word.lower() for word in words]
@@ -215,7 +216,7 @@ class _Conversion:
         self._head: dict[int, int] = {}
 
     def attach(self, root: Constituent) -> None:
-        """Find the head word of every phrase, and let the heads of the other daughters depend on it."""
+        """Find the head word of every phrase, and attach the heads of the other daughters to it."""
         for phrase in reversed(list(root.walk())):
             if not phrase.children:
                 self._head[id(phrase)] = phrase.start
@@ -233,7 +234,7 @@ class _Conversion:
             self._chain_conjuncts(phrase, chosen)
 
     def upos(self) -> list[str]:
-        """Universal parts of speech."""
+        """Return the universal parts of speech."""
         found = []
         for place, tag in enumerate(self.tags):
             upos = UPOS.get(tag, "PUNCT" if tag in PUNCTUATION else "")
@@ -253,7 +254,7 @@ class _Conversion:
         return found
 
     def features(self) -> list[str]:
-        """The features that the mentions of coreference use."""
+        """Return the features that the detection of mentions uses."""
         found = []
         for tag, relation in zip(self.tags, self.relations, strict=True):
             if tag in NUMBER:
@@ -286,7 +287,7 @@ class _Conversion:
         return children[::direction][0]
 
     def _noun_head(self, phrase: Constituent, children: list[Constituent]) -> Constituent:
-        """Head of a noun phrase: the first of coordinated phrases, else as Collins has it."""
+        """Return the head of a noun phrase: the first conjunct, else by the rules of Collins."""
         phrases = [each for each in children if each.label in NOMINAL]
         conjuncts = self._conjuncts(phrase, children)
         if conjuncts:
@@ -310,7 +311,7 @@ class _Conversion:
         return children[-1]
 
     def _verb_head(self, phrase: Constituent, children: list[Constituent]) -> Constituent:
-        """Head of a verb phrase: the verb phrase below an auxiliary, or the predicate of a copula."""
+        """Return the head of a verb phrase: the one below an auxiliary, or the predicate of a copula."""
         conjuncts = self._conjuncts(phrase, children)
         if conjuncts:
             return conjuncts[0]
@@ -330,12 +331,12 @@ class _Conversion:
         return main
 
     def _conjuncts(self, phrase: Constituent, children: list[Constituent]) -> list[Constituent]:
-        """The coordinated daughters: those of the kind of the one after the conjunction."""
+        """Return the coordinated daughters: those of the same kind as the one after the conjunction."""
         place = next((at for at, each in enumerate(children) if each.label in ("CC", "CONJP")), None)
         if place is None or place == 0 or place == len(children) - 1:
             return []
         last = children[-1]
-        # Of words side by side, those before a comma or the conjunction: "old time, place and rank".
+        # For adjacent words, those before a comma or the conjunction: "old time, place and rank".
         return [
             each
             for each, after in pairwise(phrase.children)
@@ -345,7 +346,7 @@ class _Conversion:
         ]
 
     def _chain_conjuncts(self, phrase: Constituent, chosen: Constituent) -> None:
-        """Let each conjunction depend on the conjunct after it."""
+        """Attach each conjunction to the conjunct after it."""
         conjunct: int | None = None
         for child in reversed(phrase.children):
             word = self._head[id(child)]
@@ -467,7 +468,7 @@ class _Conversion:
         return self.tags[self._head[id(phrase)]] == "VBN"
 
     def _is_passive(self, phrase: Constituent) -> bool:
-        """Tell if a verb phrase is passive: a participle below a form of *be*."""
+        """Return True if a verb phrase is passive: a participle below a form of *be*."""
         word = self._head[id(phrase)]
         return any(
             head == word + 1 and relation == "aux:pass"
@@ -483,7 +484,7 @@ class _Conversion:
 
 
 def _kind(phrase: Constituent) -> str:
-    """Return the kind of a phrase: only phrases of one kind are coordinated."""
+    """Return the kind of a phrase; only phrases of the same kind are coordinated."""
     label = phrase.label
     if label in NOMINAL or label.startswith("NN") or label == "PRP":
         return "noun"

@@ -1,4 +1,4 @@
-"""Documents: sentences of words, and what is known of them: trees, mentions, entities, a date."""
+"""Documents of words and sentences, with optional trees, mentions, entities and dates."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from calibrant.exceptions import InputError
 
 
 class Mention(NamedTuple):
-    """A stretch of words in one sentence that refers to something; all numbers count from 0.
+    """Contiguous words of one sentence that refer to something; all numbers count from 0.
 
     Attributes
     ----------
     sentence
-        The sentence's number in its document.
+        Number of the sentence in its document.
     start, end
-        The first word, and the word after the last one: ``words[start:end]``.
+        First word, and word after the last one: ``words[start:end]``.
 
     Examples
     --------
@@ -33,18 +33,18 @@ class Mention(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The dependency tree of one sentence, a value a word, as CoNLL-U has it.
+    """Dependency tree of one sentence, with one value per word, as in CoNLL-U.
 
     Attributes
     ----------
     heads
-        The number of each word's head, counted from 1; 0 is the root.
+        Number of each word's head, counted from 1; 0 is the root.
     relations
-        The label of the arc from the head: ``nsubj``, ``obl:agent``, ...
+        Label of the arc from the head: ``nsubj``, ``obl:agent``, ...
     lemmas, tags
-        Lemma and universal part of speech (UPOS); empty strings where a file has none.
+        Lemma and universal part of speech (UPOS); empty strings if missing.
     features
-        The morphological features as written, ``Gender=Fem|Number=Sing``; empty where there are none.
+        Morphological features as written, ``Gender=Fem|Number=Sing``; empty strings if missing.
 
     Examples
     --------
@@ -62,32 +62,33 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text cut into sentences and words, with whatever is known of it.
+    """Text split into sentences and words, with its annotation.
 
     Attributes
     ----------
     name
-        What the document is called; unique within a corpus.
+        Name of the document, unique within a corpus.
     sentences
-        The words of each sentence.
+        Words of each sentence.
     mentions
-        The mentions in the order of the text: by sentence, start and end. None: not known.
+        Mentions, sorted by sentence, start and end. None: unknown.
     clusters
-        The gold entity of each mention, None for a mention without one. None: no gold entities.
+        Gold entity of each mention, None for a mention without one. None: no gold entities.
     trees
-        A dependency tree a sentence. None: not parsed.
+        One dependency tree per sentence. None: not parsed.
     speakers
-        Who speaks or writes each sentence; empty where it is not known. None: not known.
+        Speaker or writer of each sentence, empty if unknown. None: unknown.
     date
-        The day of the document as ``YYYY-MM-DD``. None: not known.
+        Day of the document as ``YYYY-MM-DD``. None: unknown.
     genre
-        The kind of text. None: not known.
+        Genre of the text. None: unknown.
 
     Raises
     ------
     InputError
-        If a mention is empty, repeated, out of order or outside its sentence, if trees, clusters or speakers
-        differ in number from what they describe, or if a tree does not fit its sentence or is none.
+        If a mention is empty, repeated, out of order or outside its sentence, if the numbers of trees,
+        clusters or speakers do not match sentences and mentions, or if a tree is invalid or does not fit its
+        sentence.
 
     Examples
     --------
@@ -116,42 +117,41 @@ class Document:
             if values is not None and len(values) != wanted:
                 raise InputError(
                     f"document {self.name!r} has {len(values)} {name} for {wanted} {other}",
-                    f"give one of the {name} for each",
+                    f"give one of the {name} per entry of {other}",
                     code="length",
                 )
         for number, (tree, words) in enumerate(zip(self.trees or (), self.sentences, strict=False)):
             check_tree(tree, len(words), f"document {self.name!r}, sentence {number}")
 
     def words(self, mention: Mention) -> list[str]:
-        """The words of a mention."""
+        """Return the words of a mention."""
         return list(self.sentences[mention.sentence][mention.start : mention.end])
 
 
 def check_tree(tree: Tree, words: int, place: str) -> None:
-    """Refuse a tree that does not have one value a word, or whose heads form no tree.
+    """Check that a tree has one value per word, and that its heads form a tree.
 
-    A sentence may have several roots, as parsers give them; each word hangs on one of them.
+    A sentence may have several roots, since parsers return such trees; each word depends on one of them.
 
     Parameters
     ----------
     tree
-        The tree of one sentence.
+        Tree of one sentence.
     words
-        The number of its words.
+        Number of its words.
     place
-        How messages call the sentence.
+        Name of the sentence in messages.
 
     Raises
     ------
     InputError
-        If a head is no word of the sentence, or words hang on each other in a circle; ``row`` is the word's
-        number, from 0.
+        If a head is not a word of the sentence, or heads form a cycle; ``row`` is the word's number, from 0.
 
     Examples
     --------
     >>> check_tree(Tree([2, 1], ["dep"] * 2, [""] * 2, [""] * 2, [""] * 2), 2, "sentence 0")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: row 0: sentence 0: words hang on each other in a circle ...
+    calibrant.exceptions.InputError: row 0: sentence 0: heads form a cycle ...
     """
     for name, values in (
         ("heads", tree.heads),
@@ -162,12 +162,12 @@ def check_tree(tree: Tree, words: int, place: str) -> None:
     ):
         if len(values) != words:
             message = f"{place} has {words} words and a tree with {len(values)} {name}"
-            raise InputError(message, "give one a word", code="length")
+            raise InputError(message, "give one per word", code="length")
     for number, head in enumerate(tree.heads):
         if not 0 <= head <= words:
-            message = f"{place}: the head {head} is no word"
+            message = f"{place}: the head {head} is not a word of the sentence"
             raise InputError(message, f"give 0 for a root, or a word from 1 to {words}", row=number)
-    passed = [0] * (words + 1)  # by number of the word, from 1: from which word it was first come by
+    passed = [0] * (words + 1)  # for each word, from 1: the word from which it was first reached
     for first in range(1, words + 1):
         word = first
         while word and not passed[word]:
@@ -177,30 +177,30 @@ def check_tree(tree: Tree, words: int, place: str) -> None:
             circle = [word, tree.heads[word - 1]]
             while circle[-1] != word:
                 circle.append(tree.heads[circle[-1] - 1])
-            message = f"{place}: words hang on each other in a circle ({' on '.join(map(str, circle))})"
-            raise InputError(message, "let each word hang on a root, whose head is 0", row=word - 1)
+            message = f"{place}: heads form a cycle ({' -> '.join(map(str, circle))})"
+            raise InputError(message, "make each word depend on a root, whose head is 0", row=word - 1)
 
 
 def check_mentions(
     mentions: Sequence[Mention], lengths: Sequence[int] | None, document: str, *, ordered: bool = True
 ) -> None:
-    """Refuse mentions that are empty, repeated, out of the text's order or outside their sentence.
+    """Check that mentions are not empty, repeated, out of order or outside their sentence.
 
     Parameters
     ----------
     mentions
         Mentions of one document.
     lengths
-        The number of words of each sentence; None where the words are not known.
+        Number of words of each sentence; None if unknown.
     document
-        Its name, for messages.
+        Name of the document, for messages.
     ordered
-        Whether they must stand in the order of the text.
+        True if mentions must be in the order of the text.
 
     Raises
     ------
     InputError
-        With the document's name, the mention's number (from 0) and what to do.
+        If a mention is invalid; the message names the document and the mention's number, from 0.
 
     Examples
     --------
@@ -219,15 +219,17 @@ def check_mentions(
         if mention.end < mention.start or min(mention) < 0:
             raise InputError(f"{place} runs backwards", "give [sentence, start, end], from 0, end exclusive")
         if lengths is not None and mention.sentence >= len(lengths):
-            raise InputError(f"{place} lies outside the document", f"it has {len(lengths)} sentences, from 0")
+            raise InputError(
+                f"{place} is outside the document", f"the document has {len(lengths)} sentences, from 0"
+            )
         if lengths is not None and mention.end > lengths[mention.sentence]:
             raise InputError(
-                f"{place} goes past the end of its sentence",
-                f"the sentence has {lengths[mention.sentence]} words; a mention lies in one sentence",
+                f"{place} extends past the end of its sentence",
+                f"the sentence has {lengths[mention.sentence]} words; a mention must be within one sentence",
             )
         if seen.setdefault(mention, number) != number:
-            message = f"{place} is there twice, first as mention {seen[mention]}"
-            raise InputError(message, "name each stretch of words once")
+            message = f"{place} repeats mention {seen[mention]}"
+            raise InputError(message, "give each mention once")
         if ordered and before is not None and mention < before:
             raise InputError(f"{place} is out of order", "sort mentions by sentence, start and end")
         before = mention

@@ -1,6 +1,6 @@
-"""Numerators and denominators of coreference metrics, one document at a time.
+"""Numerators and denominators of coreference metrics per document.
 
-Each metric has four numbers: numerator and denominator of recall, then of precision. They add up over
+Each metric has four numbers: numerator and denominator of recall, then of precision. They are summed over
 documents.
 """
 
@@ -19,16 +19,16 @@ COUNTED = ("mentions", "muc", "b_cubed", "ceaf_e", "lea", "pairwise", "apart")
 
 
 class Overlap(NamedTuple):
-    """How the entities of gold and of a prediction share mentions.
+    """Overlap of the entities of gold and of a prediction.
 
     Attributes
     ----------
     gold, predicted
-        (G,) and (P,) mentions of each entity.
+        (G,) and (P,) number of mentions of each entity.
     gold_entity, predicted_entity
-        (cells,) the two entities of each pair of them that shares mentions.
+        (cells,) entities of each pair that shares mentions.
     shared
-        (cells,) how many it shares.
+        (cells,) number of shared mentions.
     """
 
     gold: Integers
@@ -39,7 +39,7 @@ class Overlap(NamedTuple):
 
 
 def overlap(gold: Mapping[Hashable, Hashable], predicted: Mapping[Hashable, Hashable]) -> Overlap:
-    """Compare two clusterings, each the entity of each mention."""
+    """Return the overlap of two clusterings, each given as the entity of each mention."""
     gold_code, gold_size = _coded(gold)
     predicted_code, predicted_size = _coded(predicted)
     both = [mention for mention in gold if mention in predicted]
@@ -89,12 +89,12 @@ def counts(found: Overlap) -> Floats:
 
 
 def best_match(found: Overlap) -> float:
-    """Largest sum of 2 |g and p| / (|g| + |p|) over ways to pair entities one to one."""
+    """Return the largest sum of 2 |g and p| / (|g| + |p|) over one-to-one matchings of entities."""
     if not len(found.shared):
         return 0.0
     from scipy.optimize import linear_sum_assignment
 
-    # Entities that share no mention add nothing: leave them out of the matrix.
+    # Entities without a shared mention contribute nothing and are left out of the matrix.
     rows, row = np.unique(found.gold_entity, return_inverse=True)
     columns, column = np.unique(found.predicted_entity, return_inverse=True)
     similar = np.zeros((len(rows), len(columns)))
@@ -105,7 +105,7 @@ def best_match(found: Overlap) -> float:
 
 
 def _coded(clusters: Mapping[Hashable, Hashable]) -> tuple[dict[Hashable, int], Integers]:
-    """A number for each entity, and its mentions."""
+    """Return a number for each entity, and its number of mentions."""
     code: dict[Hashable, int] = {}
     members = [code.setdefault(entity, len(code)) for entity in clusters.values()]
     return code, np.bincount(np.array(members, np.int64), minlength=len(code)).astype(np.int64)
@@ -116,14 +116,14 @@ def _pairs(n: Floats) -> Floats:
 
 
 def _shared_pairs(entity: Integers, n: Floats) -> float:
-    """Pairs of shared mentions that one side has in one entity."""
+    """Return the number of pairs of shared mentions that one side has in one entity."""
     return float(_pairs(np.bincount(entity, n).astype(np.float64)).sum()) if len(n) else 0.0
 
 
 def _linked(n: Floats, size: Floats, other: Floats) -> float:
-    """LEA's numerator: the size of each entity times the share of its links that the other side has.
+    """Return LEA's numerator: the size of each entity times the fraction of its links on the other side.
 
-    An entity of one mention is linked to itself, which the other side has if it is alone there too.
+    An entity of one mention has a link to itself, which the other side shares if the mention is alone there.
     """
     alone = size == 1
     share = np.where(alone, other == 1, _pairs(n) / np.maximum(_pairs(size), 1))

@@ -1,4 +1,4 @@
-"""Coreference scores: MUC, B-cubed, CEAF-e, LEA, BLANC, pairs, and the mean that CoNLL reports."""
+"""Coreference scores: MUC, B-cubed, CEAF-e, LEA, BLANC, pairs, and the CoNLL F1."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNITS = {
 WHO = {"precision": "the prediction has no", "recall": "gold has no", "f1": "neither side has"}
 NO_LINKS = "gold has no two mentions in one document"
 UNDEFINED_CONLL = "MUC, B-cubed or CEAF-e is undefined"
-ONE_DOCUMENT = "there is one document, so the spread between documents is unknown"
+ONE_DOCUMENT = "there is only one document, so the variance between documents is unknown"
 SOMETIMES = "undefined in some resamples of the documents"
 
 
@@ -62,29 +62,29 @@ def coreference_scores(
     Parameters
     ----------
     gold_mentions
-        For each document its mentions: anything that can be a key of a dictionary, such as
-        `calibrant.structures.documents.Mention`. Mentions are the same if they are equal.
+        Mentions of each document: hashable objects such as `calibrant.structures.documents.Mention`, compared
+        by equality.
     gold_clusters
-        For each document the entity of each mention; None: it is in no entity, as if it were not there.
+        Entity of each mention, per document; a mention with None is ignored.
     predicted_mentions
-        The same of the prediction; None: the gold mentions.
+        Mentions of the prediction, per document; None: the gold mentions.
     predicted_clusters
-        The same of the prediction. Names of entities need not be those of gold.
+        Entity of each predicted mention, per document. Names of entities may differ from gold.
     names
-        Names of the documents; their numbers if not given.
+        Names of the documents; default: their numbers.
     singletons
-        False: entities of one mention are left out on both sides, as in corpora that do not annotate them.
+        If False, entities of one mention are left out on both sides, as in corpora that do not annotate them.
     level
-        Nominal coverage of the intervals.
+        Nominal coverage of the intervals, between 0 and 1.
     samples
-        Resamples of the documents.
+        Number of resamples of the documents.
     seed
         Seed of the resamples.
 
     Returns
     -------
     CoreferenceScores
-        Precision, recall and F1 in [0, 1], summed over documents, and those of each document.
+        Precision, recall and F1 in [0, 1], over all documents and of each document.
 
     Raises
     ------
@@ -93,10 +93,10 @@ def coreference_scores(
 
     Notes
     -----
-    A ratio without denominator is None, where the reference scorer says 0; an F1 is 0 where only one side has
-    what it counts. BLANC is the mean over coreferent and other pairs, or the one of them that gold has; by
-    its definition a precision is 0 where the prediction has no such pair. Mentions of one side alone count
-    for its denominators, as in the reference scorer since version 8.
+    A ratio with denominator 0 is None (the reference scorer returns 0); an F1 is 0 if only one side has the
+    counted units. BLANC is the mean over coreferent and non-coreferent pairs, or uses the only kind of pairs
+    that gold has; by its definition, a precision is 0 if the prediction has no such pair. Mentions of one
+    side only count in its denominators, as in the reference scorer since version 8.
 
     Intervals are percentiles of resampled documents, widened for few documents by quantiles of Student's t
     (Hesterberg's expanded percentiles).
@@ -110,8 +110,8 @@ def coreference_scores(
     .. [5] Luo, Pradhan, Recasens and Hovy (2014). An extension of BLANC to system mentions. ACL.
     .. [6] Pradhan et al. (2014). Scoring coreference partitions of predicted mentions: a reference
        implementation. ACL.
-    .. [7] Hesterberg (2015). What teachers should know about the bootstrap. The American Statistician 69,
-       371-386.
+    .. [7] Hesterberg (2015). "What teachers should know about the bootstrap". The American Statistician
+       69, 371-386.
 
     Examples
     --------
@@ -143,14 +143,14 @@ def coreference_scores(
 
 
 class _Estimates:
-    """The scores of all documents together, with their intervals.
+    """Scores over all documents, with intervals.
 
     Parameters
     ----------
     table
         (D, counted, 4) numerators and denominators of each document.
     samples, rng
-        How often documents are drawn anew, and by what.
+        Number of resamples of the documents, and their generator.
     level
         Nominal coverage.
     """
@@ -158,13 +158,13 @@ class _Estimates:
     def __init__(self, table: Floats, samples: int, rng: np.random.Generator, level: float) -> None:
         self._level, self._documents = level, len(table)
         self._value = scores_of(table.sum(axis=0))
-        # Documents in an order of their own, so that theirs in the input does not change what is drawn.
+        # Documents are sorted, so that their order in the input does not change the resamples.
         ordered = table[np.lexsort(table.reshape(len(table), -1).T)]
         copies = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
         self._drawn = scores_of(np.tensordot(copies.astype(np.float64), ordered, 1))
 
     def of_metric(self, metric: str) -> PrecisionRecall:
-        """Precision, recall and F1 of a metric."""
+        """Return precision, recall and F1 of a metric."""
         row, found = METRICS.index(metric), {}
         for place, part in enumerate(FIGURES):
             why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
@@ -172,11 +172,11 @@ class _Estimates:
         return PrecisionRecall(metric=HEADINGS[metric], **found)
 
     def conll(self) -> Quantity:
-        """The mean F1 that CoNLL reports."""
+        """Return the CoNLL F1."""
         return self._estimate(conll(self._value), conll(self._drawn), UNDEFINED_CONLL)
 
     def _estimate(self, value: np.floating[Any], drawn: Floats, why: str) -> Quantity:
-        """A number with the interval of its resamples."""
+        """Return a number with the interval of its resamples."""
         if np.isnan(value):
             return Quantity(None, reason=why)
         if self._documents == 1 or np.isnan(drawn).any():
@@ -186,7 +186,7 @@ class _Estimates:
 
 
 def scores_of(sums: Floats) -> Floats:
-    """Turn (..., counted, 4) sums into (..., metrics, 3) precision, recall and F1; NaN where undefined."""
+    """Return (..., metrics, 3) precision, recall and F1 of (..., counted, 4) sums; NaN if undefined."""
     rows = [
         _blanc(sums) if metric == "blanc" else _precision_recall(sums[..., COUNTED.index(metric), :])
         for metric in METRICS
@@ -195,7 +195,7 @@ def scores_of(sums: Floats) -> Floats:
 
 
 def conll(scores: Floats) -> Any:
-    """Mean F1 of MUC, B-cubed and CEAF-e; NaN where one of them is undefined."""
+    """Return the mean F1 of MUC, B-cubed and CEAF-e; NaN if one of them is undefined."""
     return np.mean([scores[..., METRICS.index(metric), FIGURES.index("f1")] for metric in CONLL], axis=0)
 
 
@@ -211,7 +211,7 @@ def _precision_recall(sums: Floats) -> Floats:
 
 
 def _blanc(sums: Floats) -> Floats:
-    """Mean over coreferent and other pairs, where gold has both."""
+    """Return the mean over coreferent and non-coreferent pairs, if gold has both."""
     kinds = sums[..., [COUNTED.index("pairwise"), COUNTED.index("apart")], :]
     there = kinds[..., 1] > 0
     parts = np.nan_to_num(_precision_recall(kinds)) * there[..., np.newaxis]
@@ -255,7 +255,7 @@ def _compared(
     names: Sequence[str] | None,
     singletons: bool,
 ) -> list[tuple[str, Overlap]]:
-    """Check the arguments; return the name of each document and how its entities overlap."""
+    """Check the arguments; return the name of each document and the overlap of its entities."""
     mentions = gold_mentions if predicted_mentions is None else predicted_mentions
     count = len(gold_mentions)
     known = [str(number) for number in range(count)] if names is None else [str(name) for name in names]
@@ -267,7 +267,7 @@ def _compared(
     ):
         if len(values) != count:
             message = f"{what} has {len(values)} documents and gold_mentions has {count}"
-            raise InputError(message, "give one entry a document", code="length")
+            raise InputError(message, "give one entry per document", code="length")
     if not count:
         raise InputError("there are no documents", "give at least one", code="empty")
     found = []
@@ -283,16 +283,16 @@ def _compared(
 def _clustering(
     mentions: Mentions, clusters: Clusters, place: str, singletons: bool
 ) -> dict[Hashable, Hashable]:
-    """The entity of each mention that has one."""
+    """Return the entity of each mention that has one."""
     if len(mentions) != len(clusters):
         message = f"{place}: {len(clusters)} clusters for {len(mentions)} mentions"
-        raise InputError(message, "give one for each, or None", code="length")
+        raise InputError(message, "give one cluster or None per mention", code="length")
     found: dict[Hashable, Hashable] = {}
     seen: set[Hashable] = set()
     for number, (mention, cluster) in enumerate(zip(mentions, clusters, strict=True)):
         if mention in seen:
-            message = f"{place}: mention {number} {_shown(mention)} is there twice"
-            raise InputError(message, "name each mention once")
+            message = f"{place}: mention {number} {_shown(mention)} is repeated"
+            raise InputError(message, "give each mention once")
         seen.add(mention)
         if cluster is not None:
             found[mention] = cluster

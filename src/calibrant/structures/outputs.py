@@ -1,4 +1,4 @@
-"""The records that the commands print as JSON."""
+"""Records that the commands print as JSON."""
 
 from calibrant.records import Record
 from calibrant.structures.results.coreference import (

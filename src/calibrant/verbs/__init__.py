@@ -1,4 +1,4 @@
-"""The one core of all front ends: plain arguments in, result records out."""
+"""The verbs that all front ends share: they take plain arguments and return records."""
 
 from __future__ import annotations
 

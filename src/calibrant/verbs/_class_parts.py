@@ -1,4 +1,4 @@
-"""What a recalibrator is fitted on: labelled scores with the codes of their classes, or a tally a class."""
+"""The data of a fit: labeled scores with the codes of their classes, or one tally per class."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Labelled:
-    """Scores in memory.
+    """Labeled scores in memory.
 
     Attributes
     ----------
     score
-        (n,), or (n, K) of a wide table that is to be mapped row by row.
+        (n,) scores, or (n, K) scores of a wide table whose rows are mapped as a whole.
     label
-        (n,) 0 / 1 of any type: what happened; or the positions of the true classes.
+        (n,) outcomes 0 or 1 of any type, or positions of the true classes.
     weight
-        (n,), or None.
+        (n,) weights, or None.
     code
         (n,) codes of classes, or None.
     unit
-        (n,) codes of what is dependent, where they were asked for and there are any; or None.
+        (n,) codes of dependent units, if they were requested and exist; else None.
     """
 
     score: NDArray[np.floating[Any]]
@@ -54,11 +54,11 @@ def labelled_scores(
     units: bool = False,
     progress: Progress | None,
 ) -> Labelled | dict[int, Tally]:
-    """Read a table: into memory, or, beyond 10^7 rows, into a tally for each class as it is read.
+    """Read a table into memory, or more than 10^7 rows into one tally per class.
 
     Scores below the threshold are left out. ``joint`` keeps the rows of a wide table whole, in memory; else
-    each of its scores is taken for itself. Without classes the only tally has the key 0. ``units`` asks for
-    clusters; without a column of them for items, and then for the rows of a wide table.
+    each score is used by itself. Without classes, the only tally has the key 0. ``units`` requests clusters;
+    without a column of clusters, items; and without items, the rows of a wide table.
     """
     parts = _parts(predictions, threshold, joint=joint, units=units, progress=progress)
     held: list[Batch] = []
@@ -70,7 +70,7 @@ def labelled_scores(
             return _tallies(chain(held, parts))
     if not rows:
         message = f"no score is as high as the threshold {threshold:g}"
-        raise InputError(message, "lower it", code="threshold", file=predictions.name)
+        raise InputError(message, "lower the threshold", code="threshold", file=predictions.name)
     whole = joined(held)
     return Labelled(
         whole.score, whole.label, whole.weight, whole.class_code, whole.cluster if units else None
@@ -80,7 +80,7 @@ def labelled_scores(
 def _parts(
     predictions: Predictions, threshold: float | None, *, joint: bool, units: bool, progress: Progress | None
 ) -> Iterator[Batch]:
-    """Rows of a long table, whatever the table's form, or rows of a wide one if they stay whole."""
+    """Yield rows of a long table for any form, or rows of a wide table if they stay whole."""
     done = 0
     for batch in predictions.batches(items=units and not predictions.clustered):
         if units and batch.cluster is None:
@@ -97,7 +97,7 @@ def _parts(
 
 
 def _long(batch: Batch) -> Batch:
-    """One row a score."""
+    """Return one row per score."""
     count, width = batch.score.shape
     code = np.tile(np.arange(width), count)
     weight = None if batch.weight is None else np.repeat(batch.weight, width)

@@ -1,4 +1,4 @@
-"""Names of methods and groupings to estimators, and estimators to what was read of a table."""
+"""Estimators by the names of methods and groupings, and their fit to the scores of a table."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled
 
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
-FEW_GROUPS = 5  # by frequency, if not said otherwise: the paper's choice
-MOST_DIGITS = 18  # of a count
+FEW_GROUPS = 5  # default number of groups by frequency, as in the paper
+MOST_DIGITS = 18  # largest number of digits of a count
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Which groups of classes are measured, and how; the defaults are those of `group_changes`."""
+    """Groups of classes to measure, with settings; the defaults are those of `group_changes`."""
 
     group: str | Mapping[str, str] | None = None
     groups: int | None = None
@@ -36,12 +36,12 @@ class Grouping:
 
 
 def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: Any) -> Any:
-    """An estimator that has not been fitted; settings that are None, and flags that are off, are left to it.
+    """Return an unfitted estimator; settings that are None and flags that are False keep its defaults.
 
     Raises
     ------
     InputError
-        If there is no such method, or it has no bins, or no such setting.
+        If there is no such method, or the method has no bins or no such setting.
 
     Examples
     --------
@@ -59,14 +59,14 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
         takers = with_setting(name)
         if method not in takers:
             hint = f"leave `{name}` out" + (f", or choose {' or '.join(takers)}" if takers else "")
-            raise InputError(f"{method} has no {name}", hint, code="parameter")
+            raise InputError(f"the method {method} has no {name}", hint, code="parameter")
     if n_bins == "auto":
         del given["n_bins"]
     return kind(**given)
 
 
 def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
-    """How often each class is the true one."""
+    """Return how often each class is the true class."""
     if isinstance(found, dict):
         return {classes[code]: tally.total_positives for code, tally in found.items()}
     assert found.code is not None
@@ -75,7 +75,7 @@ def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> 
 
 
 def named_groups_of(group: str | Mapping[str, str]) -> tuple[str | Mapping[str, str], str]:
-    """What a grouping stands for, files read, and what it is called."""
+    """Return a grouping, read from its file if it is a path, and the name of the grouping."""
     if isinstance(group, Mapping):
         return {str(name): str(home) for name, home in group.items()}, "given"
     if group in (SHARED, PER_CLASS, FREQUENCY):
@@ -85,12 +85,13 @@ def named_groups_of(group: str | Mapping[str, str]) -> tuple[str | Mapping[str, 
     except InputError as error:
         if error.code != "file-missing":
             raise
-        hint = "give shared, class, frequency, or a file with a class and its group a line"
-        raise InputError(f"there is no grouping and no file {group!r}", hint, code="file-missing") from error
+        hint = "use 'shared', 'class', 'frequency', or a file with lines of a class, a tab and its group"
+        message = f"{group!r} is neither a grouping nor an existing file"
+        raise InputError(message, hint, code="file-missing") from error
 
 
 def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, int]:
-    """How often classes occur, from a mapping or a file."""
+    """Return how often classes occur, from a mapping or a file."""
     if isinstance(counts, Mapping):
         return dict(counts)
     found: dict[str, int] = {}
@@ -113,7 +114,7 @@ def composed(
     counts: Mapping[str, int],
     min_scores: int | None,
 ) -> Any:
-    """Compose an estimator over classes."""
+    """Return an estimator for all classes, made of copies of a single one."""
     from calibrant import recalibrate
 
     if group == SHARED:
@@ -128,7 +129,7 @@ def composed(
 
 
 def members_of(homes: Mapping[str, str]) -> dict[str, list[str]]:
-    """Turn the group of each class into the classes of each group.
+    """Return the classes of each group, from the group of each class.
 
     Examples
     --------
@@ -142,11 +143,11 @@ def members_of(homes: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def check_grouping(group: str, given: Mapping[str, object]) -> None:
-    """Raise where something is given that another grouping is for."""
+    """Raise an error if a setting of another grouping is given."""
     for name, grouping in (("groups", FREQUENCY), ("counts", FREQUENCY), ("min_scores", PER_CLASS)):
         if given[name] is not None and group != grouping:
-            message = f"{name} goes with groups by {grouping} only"
-            hint = f"leave `{name}` out, or ask for them (`group='{grouping}'`)"
+            message = f"{name} is only for groups by {grouping}"
+            hint = f"leave `{name}` out, or choose these groups (`group='{grouping}'`)"
             raise InputError(message, hint, code="parameter")
 
 
@@ -163,13 +164,13 @@ def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence
         estimator.fit(found.score, found.label, found.weight, found.unit)
     else:
         label = found.label
-        estimator.set_params(classes=list(classes))  # errors are to name them
-        if any(name.lstrip("-").isdigit() for name in classes):  # or they could be taken for positions
+        estimator.set_params(classes=list(classes))  # errors then name them
+        if any(name.lstrip("-").isdigit() for name in classes):  # else they could be read as positions
             label = np.array(classes)[label]
         estimator.fit(found.score, label, found.weight)
 
 
 def map_count(recalibrator: Any) -> int:
-    """How many maps a recalibrator or a composition holds."""
+    """Return the number of maps of a recalibrator."""
     maps = getattr(recalibrator, "parts_", None)
     return 1 if maps is None else len(maps)

@@ -1,4 +1,4 @@
-"""The sampling error of a calibration map: maps fitted to resamples of dev, and what they change."""
+"""The sampling error of a calibration map, from maps that are fitted to resamples of dev."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ def refitted(
     settings: Grouping,
     progress: Progress | None,
 ) -> tuple[ResampledChange, ...]:
-    """Changes on test by maps that are fitted to resamples of dev, as the model was to its data.
+    """Return changes on test by maps that are fitted to resamples of dev, in the same way as the model.
 
     Raises
     ------
     InputError
-        Where scores are not single ones in memory without weights, or dev is of another kind.
+        If scores are not single scores in memory without weights, or dev is another kind of table.
     """
     if model.kind == "wide":
-        message = "rows of wide tables are not fitted again"
+        message = "maps are not refitted to resamples of a wide table"
         hint = "leave out `dev`, or give long tables"
         raise InputError(message, hint, code="parameter", file=dev.name)
     if kind_of(dev) != model.kind:
-        message = f"the recalibrator is of {TABLE_KINDS[model.kind]}, and this is {TABLE_KINDS[kind_of(dev)]}"
-        raise InputError(message, "give the table that it was fitted on (`dev`)", code="view", file=dev.name)
+        message = f"the recalibrator is for {TABLE_KINDS[model.kind]}, and dev is {TABLE_KINDS[kind_of(dev)]}"
+        hint = "give the table to which it was fitted (`dev`)"
+        raise InputError(message, hint, code="view", file=dev.name)
     recalibrator: Any = model.recalibrator  # copies of it are fitted
     return resampled_changes(
         recalibrator,
@@ -63,10 +64,10 @@ def refitted(
 def widened(
     difference: ErrorDifference, changes: tuple[ResampledChange, ...], before: Pairs
 ) -> ErrorDifference:
-    """Include the sampling error of the map in the change of a pooled or binary view.
+    """Return the change of a pooled or binary view with the sampling error of the map included.
 
-    The changes are those of the scores that reach the map's threshold. All others stay as they are, so that
-    the squared error of all varies over maps by as much less as there are more scores.
+    The changes are those of the scores that reach the map's threshold. All other scores stay unchanged, so
+    the squared error of all scores varies less over maps, by the ratio of the numbers of scores.
     """
     found = next((each for each in changes if each.change.before.measure == "smce"), None)
     deviation = None if found is None else found.map_deviation.estimate
@@ -79,7 +80,7 @@ def widened(
 
 
 def notes_on(changes: tuple[ResampledChange, ...], dev: str) -> list[str]:
-    """Explain which intervals include the sampling error of the map, and which do not, with the reason."""
+    """Return notes on intervals that include the sampling error of the map, and reasons for the others."""
     done = [each for each in changes if each.map_deviation.estimate is not None]
     notes = []
     if done:
@@ -98,7 +99,7 @@ def _scores(table: Predictions, threshold: float | None, progress: Progress | No
     found = labelled_scores(table, threshold, joint=False, units=True, progress=progress)
     if not isinstance(found, Labelled) or found.weight is not None:
         why = "weights" if isinstance(found, Labelled) else "more than 10^7 scores"
-        message = f"maps are not fitted again to tables with {why}"
+        message = f"maps are not refitted to resamples of a table with {why}"
         raise InputError(message, "leave out `dev`", code="parameter", file=table.name)
     names = table.classes if table.has_classes else None
     return LabelledScores(found.score, found.label, found.code, found.unit, names)

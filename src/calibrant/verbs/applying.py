@@ -1,21 +1,23 @@
-"""A saved recalibrator at work on the scores of a table: what it takes, and what it makes of them."""
+"""Apply a saved recalibrator to the scores of a table."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Pairs, as_array, shown
+from calibrant._checks import scores as unit_scores
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
+from calibrant.io.frames import in_library_of
 from calibrant.io.predictions import listed
-from calibrant.io.readers import Reader
+from calibrant.io.readers import Reader, check_range, check_sums
 from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import (
     TABLE_KINDS,
@@ -32,7 +34,7 @@ Integers = NDArray[np.int64]
 
 
 class Scored(Protocol):
-    """A table with scores, with labels or without."""
+    """A table with scores, with or without labels."""
 
     name: str
     has_classes: bool
@@ -44,11 +46,11 @@ class Scored(Protocol):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Class names by code; of a long table, those met so far."""
+        """Class names by code; for a long table, the classes read so far."""
 
 
 def kind_of(table: Scored) -> TableKind:
-    """Return what the scores of a table are."""
+    """Return the kind of a table."""
     if table.form == "wide":
         return "wide"
     return "classes" if table.has_classes else "binary"
@@ -56,7 +58,7 @@ def kind_of(table: Scored) -> TableKind:
 
 @contextmanager
 def of_file(name: str) -> Iterator[None]:
-    """Name the file in errors of those who only know its content."""
+    """Add the file's name to errors of code that only knows the content."""
     try:
         yield
     except InputError as error:
@@ -66,23 +68,25 @@ def of_file(name: str) -> Iterator[None]:
 
 
 class Mending:
-    """Maps the scores of one table, batch by batch, and counts what it meets.
+    """Map from the scores of one table to recalibrated scores, by batches, with counts.
 
-    With ``every_row``, it is given all rows of a long table in their order, so that errors name a row.
+    With ``every_row``, it receives all rows of a long table in their order, so that errors can name a row.
 
     Attributes
     ----------
     scores
-        Scores so far.
+        Number of scores so far.
     below, beyond
-        Those below the threshold of the fit, which stay; those outside the range of the fit.
+        Numbers of scores below the threshold of the fit, which stay unchanged, and outside its range.
     """
 
     def __init__(self, model: SavedRecalibrator, table: Scored, *, every_row: bool = False) -> None:
         kind = kind_of(table)
         if kind != model.kind:
-            message = f"the recalibrator is of {TABLE_KINDS[model.kind]}, and this is {TABLE_KINDS[kind]}"
-            hint = "fit one on a table of the same form"
+            message = (
+                f"the recalibrator is for {TABLE_KINDS[model.kind]}, and the table is {TABLE_KINDS[kind]}"
+            )
+            hint = "fit a recalibrator to a table of the same form"
             raise InputError(message, hint, code="view", file=table.name)
         if kind == "wide":
             _check_classes(model, table)
@@ -96,12 +100,12 @@ class Mending:
 
     @property
     def new_classes(self) -> tuple[str, ...]:
-        """Classes met that were not there at the fit."""
+        """Classes of the table that were not in the fit."""
         known = set(self._model.classes)
         return tuple(name for name in self._table.classes if name not in known)
 
     def __call__(self, scores: Floats, codes: Integers | None) -> Floats:
-        """Return new scores (n,) of a long table with the codes of classes, or (n, K) of a wide one."""
+        """Return recalibrated scores, (n,) of a long table with codes of classes or (n, K) of a wide one."""
         self.scores += scores.size
         threshold = self._model.threshold
         taken = None if threshold is None else scores >= threshold
@@ -137,7 +141,7 @@ class Mending:
         return new
 
     def _wide(self, scores: Floats) -> Floats:
-        """Map rows in the model's order of classes; maps of single scores need new sums of 1."""
+        """Return mapped rows in the table's order of classes; maps of single scores are renormalized."""
         names = list(self._table.classes)
         order = [names.index(name) for name in self._model.classes]
         recalibrator: Any = self._model.recalibrator
@@ -152,8 +156,53 @@ class Mending:
         return new
 
 
+@dataclass
+class _Array:
+    """Scores in memory, in the recalibrator's order of classes."""
+
+    form: str
+    classes: tuple[str, ...] = ()
+    has_classes: bool = False
+    name: str = "p"
+    threshold: float | None = None
+
+
+def array_scores(model: SavedRecalibrator, source: Any) -> Any:
+    """Return recalibrated scores as an array of the library of ``source``.
+
+    ``source`` is (n,) scores, (n, 2) of two classes for a recalibrator of binary tables, or (n, K) with the
+    recalibrator's classes in its order.
+
+    Raises
+    ------
+    InputError
+        If the scores are no probabilities, or do not fit the recalibrator.
+    """
+    scores = as_array(source, "p")
+    if scores.ndim not in (1, 2) or scores.dtype.kind not in "iuf":
+        message = f"p is {shown(source)}, and no table or array of probabilities"
+        hint = "pass a table, (n,) scores of one event, or (n, K) of K classes"
+        raise InputError(message, hint, code="source")
+    matrix = scores.astype(np.float64)
+    if scores.ndim == 1:
+        matrix = unit_scores(matrix, "p").astype(np.float64, copy=False)
+    else:
+        matrix = check_range(matrix, "p", 0, logits=False)
+        check_sums(matrix, "p", 0, partial=False)
+    width = 1 if scores.ndim == 1 else matrix.shape[1]
+    if model.kind == "binary" and width == 2:
+        new = Mending(model, _Array("long"))(np.ascontiguousarray(matrix[:, 1]), None)
+        return in_library_of(source, np.column_stack([1 - new, new]))
+    if model.kind == "wide" and width not in (1, len(model.classes)):
+        message = f"p has {width} columns, and the recalibrator has {len(model.classes)} classes"
+        hint = f"pass one column per class, in this order: {listed(model.classes)}"
+        raise InputError(message, hint, code="shape")
+    array = _Array("long") if scores.ndim == 1 else _Array("wide", model.classes, has_classes=True)
+    return in_library_of(source, Mending(model, array)(matrix, None))
+
+
 def normalised(scores: Floats) -> Floats:
-    """Divide rows by their sums; equal probabilities where all are 0.
+    """Return rows divided by their sums; rows of zeros become equal probabilities.
 
     Examples
     --------
@@ -168,8 +217,9 @@ def normalised(scores: Floats) -> Floats:
 
 def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
     if table.threshold is not None:
-        message = "a wide table that left scores out has no rows of probabilities to map"
-        raise InputError(message, "write a long table, or every score", code="threshold", file=table.name)
+        message = "scores below a threshold were left out, so rows of the wide table are incomplete"
+        hint = "write all scores, or a long table"
+        raise InputError(message, hint, code="threshold", file=table.name)
     for there, known, what in (
         (table.classes, model.classes, "is not among those of the recalibrator"),
         (model.classes, table.classes, "is missing"),
@@ -181,7 +231,7 @@ def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
 
 
 class _MendedReader:
-    """Reads a table with its scores recalibrated."""
+    """Reader of a table with recalibrated scores."""
 
     def __init__(self, reader: Reader, model: SavedRecalibrator, table: Predictions) -> None:
         self._reader = reader
@@ -192,19 +242,19 @@ class _MendedReader:
         self.class_codes = reader.class_codes
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield checked batches with new scores."""
+        """Yield checked batches with recalibrated scores."""
         change = Mending(self._model, self._table)
         for batch in self._reader.batches(size, items):
             yield replace(batch, score=change(batch.score.astype(np.float64, copy=False), batch.class_code))
 
 
 def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
-    """Return the same table with its scores recalibrated as it is read.
+    """Return the same table with scores that are recalibrated when they are read.
 
     Raises
     ------
     InputError
-        If the model is of another kind.
+        If the model is for another kind of table.
     """
     Mending(model, predictions)
     return predictions.through(
@@ -215,18 +265,18 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
 def before_and_after(
     sources: Sequence[Any], model: SavedRecalibrator | str | os.PathLike[str], columns: Columns | None
 ) -> tuple[list[Predictions], SavedRecalibrator, str, list[str]]:
-    """The one table of a report as it is and recalibrated, the recalibrator, its name, and notes.
+    """Return a table before and after recalibration, the recalibrator, its name, and notes.
 
     Raises
     ------
     InputError
-        If there are several tables, or the model does not go with this one.
+        If there are several tables, or the model is for another kind of table.
     """
     if len(sources) != 1:
-        message = f"{len(sources)} tables and a recalibrator are given"
-        raise InputError(message, "give one table with it (`model`)", code="parameter")
+        message = f"{len(sources)} tables are given with a recalibrator"
+        raise InputError(message, "give one table with the recalibrator (`model`)", code="parameter")
     if not isinstance(sources[0], Predictions) and _is_tally(sources[0]):
-        message, hint = "a tally does not keep its scores apart", "give the table itself"
+        message, hint = "a tally does not contain single scores to recalibrate", "give the table itself"
         raise InputError(message, hint, code="parameter")
     called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
@@ -236,12 +286,12 @@ def before_and_after(
     notes = [f"After: the scores as {called} maps them ({how}; fitted{fitted})."]
     same = isinstance(sources[0], (str, os.PathLike)) and sources[0] != "-" and saved.digest is not None
     if same and file_digest(sources[0]) == saved.digest:
-        notes.append("The map was fitted on these very data: its error here is too low.")
+        notes.append("The map was fitted to the same data, so its error here is underestimated.")
     return [before, mended(before, saved)], saved, called, notes
 
 
 def by_row(source: ViewSource) -> ViewSource:
-    """Say that pairs in memory are told apart by their rows alone, whatever was dropped of the table."""
+    """Return a source whose pairs in memory are identified by their rows, even if rows were dropped."""
     if not isinstance(source.source, Pairs):
         return source
     return replace(source, rows=Rows(source.source.outcome, None))

@@ -1,4 +1,4 @@
-"""Two models on the same items: pairing their rows, or saying why they cannot be paired."""
+"""Pair the rows of two models on the same items."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from calibrant.verbs.sources import CLASS, Rows, ViewSource
 
 
 def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: Seed) -> ErrorDifference | str:
-    """Compare two models' errors for one view; say why where their rows cannot be paired.
+    """Return the difference of two models' errors for one view, or the reason why there is none.
 
     Raises
     ------
     InputError
-        If the tables disagree about the gold label of an item.
+        If the tables have different gold labels for an item.
     """
     both = paired(one, other)
     if isinstance(both, str):
@@ -34,7 +34,7 @@ def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: See
         ("weights", first.weight, second.weight),
     ):
         if (mine is None) != (theirs is None):
-            return f"one of them has {name} and the other has none"
+            return f"only one of them has {name}"
         if not np.array_equal(
             np.zeros(0) if mine is None else mine, np.zeros(0) if theirs is None else theirs
         ):
@@ -43,20 +43,20 @@ def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: See
 
 
 def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
-    """Put the pairs of two models in the same order: by item where both name items, else as they stand.
+    """Return the pairs of two models in the same order: by item if both have items, else by row.
 
-    Returns a reason for tallies, where items are repeated, and where they differ: their names, or (without
-    names) their number or gold labels.
+    Return a reason instead for tallies, repeated items, different items, or (without item names) different
+    numbers of items or gold labels.
     """
     if not isinstance(one.source, Pairs) or not isinstance(other.source, Pairs):
-        return "a tally does not keep its items apart"
+        return "a tally does not contain single items"
     if one.rows is None or other.rows is None:
-        return "scores below a threshold were dropped, so their pairs are not of the same items and classes"
+        return "scores below a threshold were dropped, so the pairs have different items and classes"
     if len(one.source) != len(other.source):
         return f"they have {len(one.source):,} and {len(other.source):,} pairs"
     repeated = list(dict.fromkeys(one.rows.repeated + other.rows.repeated))
     if repeated:
-        return f"items stand in more than one row: {listed(repeated, most=5)}"
+        return f"items are in more than one row: {listed(repeated, most=5)}"
     if one.rows.item is None or other.rows.item is None:
         same = bool(np.array_equal(one.rows.truth, other.rows.truth))
         return (one.source, other.source) if same else "without item columns on both, their labels differ"
@@ -70,7 +70,7 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
 def _orders(
     first: NDArray[np.generic], second: NDArray[np.generic]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Orders that bring both lists of items in line; None where they hold different items."""
+    """Return orders that align both lists of items; None if the lists contain different items."""
     if first.dtype.kind != second.dtype.kind and "U" in (first.dtype.kind, second.dtype.kind):
         first, second = first.astype(str), second.astype(str)
     if np.array_equal(first, second):
@@ -88,12 +88,12 @@ def _check_truth(
     if len(differ):
         place = int(order[0][differ[0]])
         item = one.item[place].item()
-        message = f"the tables disagree about the label of item {item!r} ({len(differ)} such; view {view})"
-        raise InputError(message, "compare predictions of the same gold labels", code="label-value")
+        message = f"the tables have different labels of item {item!r} ({len(differ)} such items; view {view})"
+        raise InputError(message, "compare predictions with the same gold labels", code="label-value")
 
 
 def _clustered_as(first: Pairs, second: Pairs) -> Pairs:
-    """Number the second model's clusters as the first's, where they are the same sets of rows."""
+    """Return the second pairs with the first pairs' numbers of clusters, if clusters are the same sets."""
     if first.cluster is None or second.cluster is None:
         return second
     both = np.unique(first.cluster * second.cluster_count + second.cluster)
@@ -113,23 +113,25 @@ def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:
 
 
 def view_notes(names: Sequence[str], views: Sequence[Sequence[str]]) -> list[str]:
-    """Say which models were not measured for a view of the others, and what that leaves out.
+    """Return notes on models that were not measured for a view of the others.
 
     Examples
     --------
     >>> view_notes(["a", "b"], [["binary"], ["top", "binary"]])
-    ['top was measured of b alone.']
+    ['top was measured only for b.']
     """
     every = list(dict.fromkeys(view for found in views for view in found))
     notes = []
     for view in every:
         having = [name for name, found in zip(names, views, strict=True) if view in found]
         if not view.startswith(CLASS) and len(having) < len(names):
-            notes.append(f"{view} was measured of {listed(having)} alone.")
+            notes.append(f"{view} was measured only for {listed(having)}.")
     classes = {view for view in every if view.startswith(CLASS)}
     lacking = [name for name, found in zip(names, views, strict=True) if not classes <= set(found)]
     if len(classes) > 1 and len(lacking) == len(names):
         notes.append("There is no table of classes: no model was measured for the classes of all models.")
     elif len(classes) > 1 and lacking:
-        notes.append(f"The table of classes leaves out {listed(lacking)}: not measured for these classes.")
+        notes.append(
+            f"The table of classes leaves out {listed(lacking)}, which were not measured for these classes."
+        )
     return notes

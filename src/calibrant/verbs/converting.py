@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from calibrant.exceptions import InputError
 from calibrant.io.converting import write_predictions
 from calibrant.io.predictions import Columns, Form, open_predictions
 from calibrant.progress import Progress
@@ -21,19 +22,19 @@ def convert(
 ) -> ConvertedTable:
     """Write a prediction table in another form (long, wide) or format, with its items, clusters and weights.
 
-    Columns get their usual names, and logits become probabilities. All other columns stay, except from long
-    to wide and in archives. A long table that is made of a wide one without items has a column ``item`` that
-    numbers the rows of the wide one.
+    Columns get their default names, and logits become probabilities. All other columns are kept, except from
+    long to wide and in archives. A long table from a wide table without items has a column ``item`` with the
+    row numbers of the wide table.
 
     Parameters
     ----------
     source
-        As in `calibrant.open_predictions`: a file, a dataframe, or a log.
+        As in `calibrant.open_predictions`: a file, a dataframe, or a log. It needs labels.
     output
-        The table to write: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl`` (text also as ``.gz``),
+        Path of the table: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl`` (text also as ``.gz``),
         or an archive of arrays, ``.npz``.
     to
-        ``long`` or ``wide``; None: the form that the source has, and ``wide`` for ``.npz``.
+        ``long`` or ``wide``; None: the form of the source, and ``wide`` for ``.npz``.
     columns
         Names of columns that are called otherwise.
     progress
@@ -46,7 +47,7 @@ def convert(
     Raises
     ------
     InputError
-        The table cannot be read, written, or brought into this form. Nothing is written then.
+        If the table cannot be read, written, or brought into this form. Nothing is written then.
 
     Examples
     --------
@@ -60,7 +61,12 @@ def convert(
     >>> done.rows, done.columns, found.n
     (4, ('score', 'label', 'class', 'item'), 4)
     """
-    predictions = open_predictions(source, columns)
+    try:
+        predictions = open_predictions(source, columns)
+    except InputError as error:
+        if error.code == "column-missing" and "'label'" in error.message:
+            error.hint += "; a table without labels cannot be converted"
+        raise
     whole = predictions.rows if to in (None, predictions.form) else None
 
     def report(rows: int) -> None:

@@ -8,26 +8,57 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.results.drawing import bin_limits
 from calibrant.results.measurement import Measured, Measurement
+from calibrant.results.slices import SliceTable
 from calibrant.verbs.measuring import measure
 
 
-class ReliabilityDisplay:
+class Display:
+    """A figure of a record, which a notebook shows if the figure is new.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Axes and figure of the last drawing.
+    """
+
+    ax_: Any
+    figure_: Any
+    _own = False
+
+    def _take(self, ax: Any) -> None:
+        """Check the caller's axes; None: the figure will be new."""
+        if ax is not None and not hasattr(ax, "plot"):
+            message = f"ax is {shown(ax)}, not matplotlib axes"
+            hint = "leave ax out; to write a file, call .figure_.savefig('curve.png') of the display"
+            raise InputError(message, hint, code="parameter")
+        self._own = ax is None
+
+    def _repr_png_(self) -> bytes | None:
+        """Show a new figure; pyplot shows the caller's figures."""
+        if not self._own:
+            return None
+        from calibrant.plots import render
+
+        return render(self.figure_, "png")
+
+
+class ReliabilityDisplay(Display):
     """Calibration curve (reliability diagram) on your axes or on a new figure.
 
-    Make one with `from_predictions`, `from_estimator` or ``measure(...).plot()``. A display of which the
-    figure is new shows itself in a notebook. A second display on the same axes gets the next color.
+    Create a display with `from_predictions`, `from_estimator` or ``measure(...).plot()``. A display on a new
+    figure is shown in a notebook. A second display on the same axes gets the next color.
 
     Parameters
     ----------
     measurement
-        What to draw: a measurement, whose first view is drawn, or one view of it.
+        Measurement, whose first view is drawn, or one view of it.
     name
         Name of the model in the legend.
 
     Attributes
     ----------
     measurement
-        The `Measurement` of the view that is drawn; its numbers are those of the figure.
+        The `Measurement` of the drawn view, with the numbers of the figure.
     ax_, figure_
         Axes and figure of the last `plot`.
 
@@ -40,13 +71,10 @@ class ReliabilityDisplay:
     """
 
     measurement: Measurement
-    ax_: Any
-    figure_: Any
 
     def __init__(self, measurement: Measured | Measurement, *, name: str | None = None) -> None:
         self.measurement = measurement.views[0] if isinstance(measurement, Measured) else measurement
         self.name = name
-        self._own = False
 
     @classmethod
     def from_predictions(
@@ -131,9 +159,9 @@ class ReliabilityDisplay:
             matplotlib axes to draw on; None makes a figure. The legend is below your axes, and above those
             of a new figure, where it covers no data.
         name
-            Name of the model in the legend, instead of the display's own.
+            Name of the model in the legend, instead of the display's name.
         legend
-            Whether to draw the legend.
+            True to draw the legend.
 
         Returns
         -------
@@ -145,7 +173,7 @@ class ReliabilityDisplay:
         ValueError
             If the measurement was read from JSON, which does not contain the sums of its bins.
         InputError
-            If ``ax`` are no axes.
+            If ``ax`` is not matplotlib axes.
 
         Examples
         --------
@@ -157,12 +185,8 @@ class ReliabilityDisplay:
         from calibrant.plots import calibration_curve
         from calibrant.plots.style import curve_count, legend_outside, score_names
 
-        if ax is not None and not hasattr(ax, "plot"):
-            message = f"ax is {shown(ax)}, and no matplotlib axes"
-            hint = "leave it out; .figure_.savefig('curve.png') of the display writes a file"
-            raise InputError(message, hint, code="parameter")
+        self._take(ax)
         found = self.measurement
-        self._own = ax is None
         self.ax_ = calibration_curve(
             found.sums,
             bin_limits(found),
@@ -179,13 +203,79 @@ class ReliabilityDisplay:
             legend_outside(self.ax_, below=not self._own)
         return self
 
-    def _repr_png_(self) -> bytes | None:
-        """A figure of one's own; pyplot shows the caller's."""
-        if not self._own:
-            return None
-        from calibrant.plots import render
-
-        return render(self.figure_, "png")
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.measurement!r})"
+
+
+class SliceDisplay(Display):
+    """Errors of slices, the worst on top, on your axes or on a new figure; ``slices(...).plot()`` makes one.
+
+    Parameters
+    ----------
+    table
+        Result of `calibrant.slices`.
+
+    Attributes
+    ----------
+    table
+        The drawn slices.
+    ax_, figure_
+        Axes and figure of the last `plot`.
+
+    Examples
+    --------
+    >>> from calibrant import slices
+    >>> from calibrant.data import predictions
+    >>> len(slices(predictions(), "item:3").plot().ax_.get_yticklabels())
+    3
+    """
+
+    def __init__(self, table: SliceTable) -> None:
+        self.table = table
+
+    def plot(self, ax: Any = None, *, most: int = 20) -> Self:
+        """Draw the slices.
+
+        Parameters
+        ----------
+        ax
+            matplotlib axes to draw on; None makes a figure as tall as the lines need.
+        most
+            Slices to draw.
+
+        Returns
+        -------
+        SliceDisplay
+            This display, with ``ax_`` and ``figure_``.
+
+        Raises
+        ------
+        InputError
+            If no slice was measured, or ``ax`` are no axes.
+
+        Examples
+        --------
+        >>> from calibrant import slices
+        >>> from calibrant.data import predictions
+        >>> len(SliceDisplay(slices(predictions(), "item:3")).plot(most=2).ax_.get_yticklabels())
+        2
+        """
+        from calibrant.plots import slice_intervals
+
+        self._take(ax)
+        self.ax_ = slice_intervals(self.table, most=most, ax=ax)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.table!r})"
+
+
+def draw_view(found: Measurement, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
+    """Draw the calibration curve of a view: what `Measurement.plot` does."""
+    return ReliabilityDisplay(found, name=name).plot(ax)
+
+
+def draw_slices(found: SliceTable, ax: Any = None, *, most: int = 20) -> SliceDisplay:
+    """Draw the errors of slices: what `SliceTable.plot` does."""
+    return SliceDisplay(found).plot(ax, most=most)

@@ -1,7 +1,7 @@
-"""Where work over documents is done: in this process, in others, by an executor, or on a Dask cluster.
+"""Run work over documents in this process, in other processes, by an executor, or on a Dask cluster.
 
-Batches go out a few at a time and come back in order. What a lost worker had is done again. Each result is
-taken once, for its place in the order: work that was done twice never counts twice.
+A few batches are submitted at a time, and results come back in order. Batches of a lost worker are repeated.
+Each result is used once, at its place in the order, so repeated work never counts twice.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from calibrant.lazy import from_extra
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
-AHEAD = 4  # batches under way for each that can be worked on at once
-TRIES = 3  # of a batch whose worker was lost
-PATIENCE = 60.0  # seconds without any worker on a cluster
-CONNECT = 10.0  # seconds until an address is given up, and a scheduler that was lost
-ASK = 2.0  # seconds after which a cluster is asked how it is
-KEPT = "what was done is kept: run it again"
+AHEAD = 4  # submitted batches per slot
+TRIES = 3  # attempts for a batch whose worker was lost
+PATIENCE = 60.0  # seconds to wait for a worker on a cluster
+CONNECT = 10.0  # seconds to wait for a connection to a scheduler
+ASK = 2.0  # seconds between checks of a cluster
+KEPT = "finished work is kept: run the command again"
 
 
 def workers_of(executor: object = None, workers: int = 1) -> Workers:
-    """Choose where work is done; used as a context manager.
+    """Return a context manager that runs work.
 
     Parameters
     ----------
     executor
-        None: ``workers`` processes, or this process if that is 1. An executor, which takes ``workers``
-        batches at once. Text: the address of a Dask scheduler, whose workers say how many they take.
+        None: ``workers`` processes, or this process if ``workers`` is 1. An executor, which receives
+        ``workers`` batches at a time. Text: the address of a Dask scheduler, whose workers set the number.
     workers
-        At least 1.
+        Number of workers, at least 1.
 
     Raises
     ------
@@ -65,14 +65,14 @@ def workers_of(executor: object = None, workers: int = 1) -> Workers:
 
 
 class Workers:
-    """Work in this process, and what all others share.
+    """Work in this process, and base of the other kinds.
 
     Attributes
     ----------
     slots
-        How many batches can be worked on at once.
+        Number of batches that can run at the same time.
     local
-        Whether objects need not be sent.
+        True if objects need not be sent.
     """
 
     slots = 1
@@ -92,21 +92,21 @@ class Workers:
         batches: Iterable[Batch],
         named: Callable[[Batch], str] = str,
     ) -> Generator[Result, None, None]:
-        """Apply a function to batches, which are taken as they are needed; yield results in their order.
+        """Apply a function to batches, which are read when needed, and yield results in their order.
 
         Parameters
         ----------
         function
-            Picklable, and such that it does not matter how often and where it is called.
+            Picklable function whose result does not depend on how often and where it is called.
         batches
-            Picklable too.
+            Picklable batches.
         named
-            Says of an error which batch it is.
+            Function that returns the name of a batch, for errors.
 
         Raises
         ------
         CalibrantError
-            What the function raises, or that a batch has lost its worker too often.
+            If the function raises it, or a batch has lost its worker too often.
         """
         for batch in batches:
             yield function(batch)
@@ -114,7 +114,7 @@ class Workers:
 
 @dataclass
 class _Task:
-    """A batch that is under way, and how often it has lost its worker."""
+    """A submitted batch, and the number of times that it has lost its worker."""
 
     batch: Any
     future: Any = None
@@ -122,7 +122,7 @@ class _Task:
 
 
 class Elsewhere(Workers):
-    """Work that another process or thread does, and that can be lost with it."""
+    """Work in another process or thread, which can be lost."""
 
     local = False
     lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
@@ -134,7 +134,7 @@ class Elsewhere(Workers):
         batches: Iterable[Batch],
         named: Callable[[Batch], str] = str,
     ) -> Generator[Result, None, None]:
-        """Do each batch in one of the slots, again where it was lost; yield results in order."""
+        """Run each batch in one of the slots, again if it was lost, and yield results in order."""
         source = iter(batches)
         waiting: deque[_Task] = deque()
         try:
@@ -157,7 +157,7 @@ class Elsewhere(Workers):
                     task.future.cancel()
 
     def _send(self, function: Callable[[Any], Any], waiting: deque[_Task]) -> None:
-        """Submit what is not yet; what lost its worker goes alone, to tell what kills from what stood by."""
+        """Submit pending batches; retry lost batches one at a time, to find the batch that kills workers."""
         for place, task in enumerate(waiting):
             if task.future is None:
                 if place and (task.tries or waiting[0].tries):
@@ -170,29 +170,29 @@ class Elsewhere(Workers):
             if task.future is not None and task.future.done() and not self.succeeded(task.future):
                 task.future, task.tries = None, task.tries + 1
         if waiting[0].tries >= self.tries:
-            message = f"a worker ended before its time, with {named(waiting[0].batch)}"
+            message = f"a worker process died while it worked on {named(waiting[0].batch)}"
             raise _worker(message, f"{KEPT}, with fewer workers if memory was short") from error
 
     def submit(self, function: Callable[[Any], Any], batch: Any) -> Any:
-        """Begin to work on a batch; return a future."""
+        """Submit a batch, and return its future."""
         raise NotImplementedError
 
     def result(self, future: Any, name: str) -> Any:
-        """What came of a batch, when it is there."""
+        """Return the result of a batch; wait for it."""
         return future.result()
 
     def succeeded(self, future: Any) -> bool:
-        """Whether a future that is done has a result."""
+        """Return True if a finished future has a result."""
         return not future.cancelled() and future.exception() is None
 
     def renew(self) -> None:
-        """Make ready for more after a worker was lost; no future is left undone by what was lost."""
+        """Prepare for new batches after a worker was lost; all futures are then finished."""
 
 
 class _Given(Elsewhere):
-    """An executor of the caller, who also shuts it down."""
+    """The caller's executor, which the caller shuts down."""
 
-    tries = 1  # what is broken stays broken
+    tries = 1  # a broken executor stays broken
 
     def __init__(self, executor: Executor, workers: int) -> None:
         self._executor, self.slots = executor, workers
@@ -203,12 +203,12 @@ class _Given(Elsewhere):
         except BrokenExecutor:
             raise
         except RuntimeError as error:
-            message = f"the executor takes no work ({error})"
-            raise InputError(message, "give one that is not shut down", code="parameter") from error
+            message = f"the executor accepts no work ({error})"
+            raise InputError(message, "give an executor that is not shut down", code="parameter") from error
 
 
 class _Processes(Elsewhere):
-    """Processes of this machine; new ones when one was lost."""
+    """Processes of this machine, replaced after a loss."""
 
     def __init__(self, workers: int) -> None:
         self.slots = workers
@@ -217,7 +217,7 @@ class _Processes(Elsewhere):
     def _new(self) -> ProcessPoolExecutor:
         from multiprocessing import get_context
 
-        # New processes, not copies of this one: it has threads, and may hold locks of files.
+        # New processes, not copies of this process, which has threads and may hold locks of files.
         return ProcessPoolExecutor(self.slots, mp_context=get_context("spawn"), initializer=_begin)
 
     def submit(self, function: Callable[[Any], Any], batch: Any) -> Future[Any]:
@@ -234,7 +234,7 @@ class _Processes(Elsewhere):
 
 
 def _begin() -> None:
-    """Let a process end when the one that began it is killed, and leave Ctrl-C to that."""
+    """Make a process end when its parent is killed, and leave Ctrl-C to the parent."""
     from multiprocessing import parent_process
     from threading import Thread
 
@@ -250,7 +250,7 @@ def _begin() -> None:
 
 
 class _Cluster(Elsewhere):
-    """The workers of a Dask scheduler; it gives what a lost worker had to another one."""
+    """Workers of a Dask scheduler, which moves the batches of a lost worker to another one."""
 
     def __init__(self, address: str) -> None:
         self._dask = from_extra("distributed", "a Dask scheduler needs Dask", "dask")
@@ -267,7 +267,7 @@ class _Cluster(Elsewhere):
         return self
 
     def _connect(self) -> Any:
-        """A client of the scheduler, which may answer wrongly while it reports a lost worker."""
+        """Return a client of the scheduler, which may answer wrongly while it reports a lost worker."""
         limit = time.monotonic() + CONNECT
         while True:
             try:
@@ -283,7 +283,7 @@ class _Cluster(Elsewhere):
                 raise InputError(message, hint, code="parameter") from error
 
     def _check(self) -> None:
-        """Wait for workers, and see that they have this release."""
+        """Wait for workers, and check that they have this release."""
         from importlib.metadata import version
 
         try:
@@ -291,7 +291,7 @@ class _Cluster(Elsewhere):
         except TimeoutError as error:
             raise self._no_workers() from error
         self._look()
-        # A function of the standard library is there even where this package is not.
+        # A function of the standard library exists even without this package.
         found = self._client.run(version, "calibrant", on_error="return")
         for place, theirs in found.items():
             if isinstance(theirs, BaseException):
@@ -299,14 +299,14 @@ class _Cluster(Elsewhere):
             _check_version(theirs, f"the worker {place}", __version__)
 
     def _look(self) -> None:
-        """Ask how many workers there are."""
+        """Update the number of slots of the cluster."""
         try:
             self.slots = sum(self._client.nthreads().values())
         except (OSError, RuntimeError, CancelledError) as error:
             raise self._no_scheduler() from error
 
     def _no_workers(self) -> CalibrantError:
-        hint = f"start some (dask worker {self._address}); {KEPT}"
+        hint = f"start workers (dask worker {self._address}); {KEPT}"
         return _worker(f"the Dask scheduler at {self._address} has no workers", hint)
 
     def submit(self, function: Callable[[Any], Any], batch: Any) -> Any:
@@ -318,11 +318,11 @@ class _Cluster(Elsewhere):
             try:
                 return future.result(timeout=ASK)
             except TimeoutError:
-                if future.status == "error":  # of the work itself
+                if future.status == "error":  # an error of the work itself
                     raise
             except self._dask.KilledWorker as error:
-                message = f"workers ended before their time, one after another, with {name}"
-                raise _worker(message, f"{KEPT}, with more memory for each") from error
+                message = f"several workers died, one after another, while they worked on {name}"
+                raise _worker(message, f"{KEPT}, with more memory per worker") from error
             except (CancelledError, asyncio.CancelledError) as error:
                 raise self._no_scheduler() from error
             except ModuleNotFoundError as error:
@@ -338,7 +338,7 @@ class _Cluster(Elsewhere):
         return bool(future.status == "finished")
 
     def _no_scheduler(self) -> CalibrantError:
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # the error says it
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # the error reports it
         return _worker(f"the Dask scheduler at {self._address} was lost", KEPT)
 
     def __exit__(
@@ -348,7 +348,7 @@ class _Cluster(Elsewhere):
 
 
 def _checked(release: str, function: Callable[[Any], Any], batch: Any) -> Any:
-    """Work on a batch, if this worker, which may have come late, has the release of who asks."""
+    """Run a batch if this worker, which may have joined late, has the caller's release."""
     _check_version(__version__, "a worker", release)
     return function(batch)
 

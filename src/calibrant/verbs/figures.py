@@ -1,4 +1,4 @@
-"""Figures of predictions, and figures as files."""
+"""Draw figures of predictions, and write figures to files."""
 
 from __future__ import annotations
 
@@ -38,24 +38,25 @@ def plot(
     output, width
         As in `save_figure`.
     what
-        ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds, for
-        scores that crowd near 0 and 1), ``smooth`` (without bins, with bands), ``confidence`` (Guo et al.'s
-        histogram and bars, of one model), ``labels`` (its scores by label, with the base rate) or ``classes``
-        (each class's error with its interval).
+        ``curve`` (calibration curves of all models), ``log-odds`` (the same on log-odds axes, for scores near
+        0 and 1), ``smooth`` (smoothed curves with bands), ``confidence`` (Guo et al.'s histogram and bars, of
+        one model), ``labels`` (its scores by label, with the base rate) or ``classes`` (each class's error
+        with its interval).
     view
-        As in `calibrant.verbs.measure`; the first that the table has if not given.
+        As in `calibrant.verbs.measure`; by default the table's first view.
     **settings
         Other arguments of `calibrant.verbs.report`.
 
     Returns
     -------
     Report
-        The numbers of the view that is drawn, or of each class.
+        Numbers of the drawn view, or of each class.
 
     Raises
     ------
     InputError
-        As `calibrant.verbs.report`; the figure cannot be written, or the predictions have no such figure.
+        As `calibrant.verbs.report`; or if the figure cannot be written, or the predictions have no such
+        figure.
 
     Examples
     --------
@@ -79,22 +80,21 @@ def plot(
 
 
 def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float | None = None) -> None:
-    """Write a figure of `calibrant.plots` to a file: equal bytes for equal figures, texts as texts.
+    """Write a figure of `calibrant.plots` to a file, with equal bytes for equal figures and text as text.
 
     Parameters
     ----------
     figure
         A figure, or axes of one.
     output
-        A file whose name ends in ``.pdf`` (fonts embedded), ``.svg`` or ``.png``.
+        Path that ends in ``.pdf`` (with embedded fonts), ``.svg`` or ``.png``.
     width
-        In inches: 3.3 fits a column of a page with two, 6.9 the page. None: as the figure is.
+        Width in inches: 3.3 fits one column of a two-column page, 6.9 the full page. None keeps the width.
 
     Raises
     ------
     InputError
-        If the name does not say what kind of figure, the file cannot be written, or the width is not that of
-        a figure.
+        If the name has no known ending, the file cannot be written, or the width is out of range.
 
     Examples
     --------
@@ -115,11 +115,11 @@ def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float |
 
 
 def figure_kind(output: str | os.PathLike[str]) -> Kind:
-    """Return the kind of figure that a file's name says, or raise; also where it cannot be written."""
+    """Return the kind of figure by a file's ending; raise an error if it is unknown or cannot be written."""
     name = os.fspath(output)
     kind = name.rpartition(".")[2].lower()
     if kind not in KINDS:
         hint = "name it .pdf, .svg or .png"
-        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
+        raise InputError("the name has no known ending of a figure", hint, code="file-kind", file=name)
     check_place(output)
     return kind

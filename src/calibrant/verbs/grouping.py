@@ -1,4 +1,4 @@
-"""What a recalibrator does to each group of classes, such as rare tags."""
+"""Measure the change of each group of classes, such as rare tags, by a recalibrator."""
 
 from __future__ import annotations
 
@@ -53,40 +53,40 @@ def group_changes(
     Parameters
     ----------
     source
-        A long prediction table with classes (see `calibrant.io.open_predictions`) of at most 10^7 scores, on
-        which the recalibrator was not fitted.
+        Long prediction table with classes (see `calibrant.io.open_predictions`) of at most 10^7 scores, which
+        was not used for the fit.
     model
-        A recalibrator of such tables, or the file it was saved in.
+        Recalibrator of such tables, or the path of its file.
     group
         ``"frequency"``: ``groups`` groups of similarly frequent classes. Or the group of each class: a
-        mapping of names, or the path of a file (`calibrant.io.read_class_table`). None: the groups that the
-        recalibrator has maps for.
+        mapping of names, or the path of a file (`calibrant.io.read_class_table`). None: the groups of the
+        recalibrator.
     groups
-        Groups by frequency asked for, 5 if not given; there can be fewer.
+        Requested number of groups by frequency, by default 5; there can be fewer.
     counts
-        How often each class occurs, for groups by frequency and for the shares of groups: a mapping, or a
-        file as for ``group``. None: counted in this table.
+        Number of occurrences of each class, for groups by frequency and for the proportions of groups: a
+        mapping, or a file as for ``group``. None: counts in this table.
     dev
-        The table on which the recalibrator was fitted. It is resampled, and the intervals of the changes
+        Table to which the recalibrator was fitted. It is resampled, and the intervals of the changes
         include the sampling error of the map. None: they treat the map as fixed.
     draws
-        Resamples of dev, at least 20.
+        Number of resamples of dev, at least 20.
     level
-        Of all intervals.
+        Level of all intervals.
     seed
-        Of the resamples, and of the sign flips behind the paired intervals.
+        Seed of the resamples, and of the sign flips behind the paired intervals.
     columns, progress
         As in `calibrant.verbs.measure`.
 
     Returns
     -------
     GroupedChanges
-        Verdicts are adjusted together by Holm's method, for the total and all groups.
+        Changes of the total and of all groups; their verdicts are adjusted together by Holm's method.
 
     Raises
     ------
     InputError
-        The table or the recalibrator has no classes, or there are no groups.
+        If the table or the recalibrator has no classes, or there are no groups.
 
     References
     ----------
@@ -117,14 +117,14 @@ def changes_by_group(
     grouping: Grouping,
     progress: Progress | None,
 ) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
-    """Return what `group_changes` does, and the changes behind it if dev was resampled."""
+    """Return the result of `group_changes`, and the resampled changes if dev was given."""
     mending = Mending(saved, table)
     if saved.kind != "classes":
-        raise InputError("there are no groups of classes", "give a long table with classes", code="view")
+        raise InputError("the table has no classes to group", "give a long table with classes", code="view")
     found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
     if not isinstance(found, Labelled):
-        message = "groups are not measured in tables of more than 10^7 scores"
-        raise InputError(message, "leave some of its rows out", code="parameter", file=table.name)
+        message = "groups cannot be measured in tables of more than 10^7 scores"
+        raise InputError(message, "give fewer rows", code="parameter", file=table.name)
     counts = grouping.counts
     known = class_counts(found, table.classes) if counts is None else counts_of(counts)
     members = _groups(saved, grouping.group, grouping.groups, known)
@@ -167,7 +167,7 @@ def changes_by_group(
 
 
 def has_groups(saved: SavedRecalibrator) -> bool:
-    """Whether a recalibrator has maps for groups of classes."""
+    """Return True if a recalibrator has maps for groups of classes."""
     return getattr(saved.recalibrator, "groups", None) is not None
 
 
@@ -181,12 +181,12 @@ def _groups(
         found: Groups | None = getattr(saved.recalibrator, "groups", None)
         if found is None:
             message = "the recalibrator has no groups of classes"
-            raise InputError(message, "say which to measure (`group='frequency'`)", code="parameter")
+            raise InputError(message, "choose groups to measure (`group='frequency'`)", code="parameter")
         return found
     homes, _ = named_groups_of(group)
     if homes == FREQUENCY:
         return by_frequency(counts, FEW_GROUPS if groups is None else groups)
     if isinstance(homes, str):
-        hint = "give frequency, or a file with a class and its group a line"
-        raise InputError(f"{homes!r} is no grouping to measure by", hint, code="parameter")
+        hint = "give frequency, or a file with one line per class: the class, a tab, its group"
+        raise InputError(f"groups of {homes!r} cannot be measured", hint, code="parameter")
     return members_of(homes)

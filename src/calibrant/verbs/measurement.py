@@ -1,4 +1,4 @@
-"""One view's pairs to its record: every measure with the defaults that the documentation states."""
+"""Compute the record of one view from its pairs, with the documented defaults."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.progress import Progress
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
@@ -33,19 +34,20 @@ from calibrant.verbs.sources import ViewSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 MOST_ECE_BINS = 10_000
-FEWEST = 200  # pairs; the papers' floor for one bin
-SMOOTH_RESAMPLES = 200  # each costs some milliseconds
+FEWEST = 200  # smallest number of pairs in a bin in the papers
+SMOOTH_RESAMPLES = 200  # each takes some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
 CANCEL = (
-    "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}): within the plotted bins gaps of "
-    "opposite sign cancel, so that CalibErr and the plot understate the error; smaller bins show more of it"
+    "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}): gaps of opposite sign cancel "
+    "within the plotted bins, so CalibErr and the plot understate the error; use smaller bins to see more "
+    "of it"
 )
 DROPPED = "scores below the threshold were dropped"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is measured and how; the defaults are those of `calibrant.verbs.measure`. Bad ones raise."""
+    """Settings of a measurement, checked; the defaults are those of `calibrant.verbs.measure`."""
 
     views: Sequence[str] | None = None
     bin_size: int | None = None
@@ -72,7 +74,8 @@ class Settings:
         if self.samples is not None:
             sample_count(self.samples)
         if self.bin_size is not None and self.n_bins is not None:
-            raise InputError("both a bin size and a number of bins are given", "give one", code="parameter")
+            message = "both a bin size and a number of bins are given"
+            raise InputError(message, "give one of them", code="parameter")
         if self.interval not in ("inverted", "sampling", "bootstrap"):
             hint = "give inverted, sampling or bootstrap"
             raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
@@ -80,7 +83,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Run:
-    """What changes no number: how many threads work, who is told of the progress, and what was typed."""
+    """Settings that do not change numbers: threads, progress and the command line."""
 
     threads: int | None = None
     progress: Progress | None = None
@@ -95,7 +98,7 @@ class Run:
             self.progress(stage, done, whole)
 
     def recipe(self, file: str, form: str, rows: int, **known: Any) -> Recipe:
-        """Return how a measurement was made, ``known`` being other fields of `Recipe`."""
+        """Return the recipe of a measurement; ``known`` are further fields of `Recipe`."""
         known = {"classes": None, "threshold": None, **known}
         return Recipe(file, form, rows, version=__version__, command=self.command, **known)
 
@@ -105,7 +108,7 @@ def measurement_of(
 ) -> Measurement:
     """Measure one view on its adaptive and equal-width bins.
 
-    ``partial``: scores below a threshold were dropped, so the log loss is not known.
+    ``partial``: scores below a threshold were dropped, so the log loss is unknown.
     """
     source, level, seed = view.source, settings.level, settings.seed
     plug_in = plug_in_errors(bins)
@@ -163,9 +166,9 @@ def measurement_of(
 
 
 def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> tuple[Bins, Bins]:
-    """Make the adaptive and the equal-width bins together: an exact pass serves both.
+    """Return the adaptive and the equal-width bins; one exact pass computes both.
 
-    ``several``: the view is one of several, which may have fewer pairs than the bins that were asked for.
+    ``several``: the view is one of several, which may have fewer pairs than the requested bins.
     """
     n = view.n
     if several:
@@ -173,9 +176,9 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
         settings = replace(settings, n_bins=count)
     count = settings.n_bins
     if count is not None and count > n:
-        message = f"n_bins is {count}, more than the {n} pairs of view {view.view}"
+        message = f"n_bins is {count}, more than the {counted(n, 'pair')} of view {view.view}"
         raise InputError(message, f"give at most {n} (`n_bins`)", code="parameter")
-    # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
+    # A row of the grid is one unit. Two bins that shared it would have less noise than their counts suggest.
     ties: Ties = "shared" if view.is_exact else "whole"
     if settings.bin_size is None and count is None:
         cuts, ties = display_cuts(view.alone), "whole"
@@ -187,7 +190,7 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
 
 
 def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
-    """The debiased error with the interval that was asked for, and its square."""
+    """Return the debiased error with the requested interval, and its square."""
     square = debiased.debiased_squared_error
     undefined = debiased.reason if square is None else None
     error = None if square is None else max(0.0, square) ** 0.5
@@ -200,7 +203,7 @@ def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
 
 
 def _quantity(found: Estimate) -> Quantity:
-    """An estimate whose level is that of the whole measurement."""
+    """Return an estimate at the level of the whole measurement."""
     return Quantity(found.estimate, found.low, found.high, found.standard_error, found.reason, found.warning)
 
 
@@ -212,21 +215,21 @@ def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
 
 def _bin_warning(view: ViewSource, bins: Bins) -> str | None:
     if view.n < FEWEST:
-        return f"only {view.n} pairs: the bins have few each, and their intervals are wide"
+        return f"only {counted(view.n, 'pair')}, so bins have few pairs and their intervals are wide"
     if not view.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
         return FEWER.format(bins.used, bins.asked)
     return None
 
 
 def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
-    """Warn if gaps of opposite sign cancel within the plotted bins."""
+    """Return a warning if gaps of opposite sign cancel within the plotted bins."""
     if debiased.low is None or debiased.estimate is None or plug_in >= debiased.low:
         return None
     return CANCEL.format(plug_in, debiased.estimate)
 
 
 def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
-    """Return the interval asked for, and the default one for the debiased error itself."""
+    """Return the requested interval, and the default interval of the debiased error."""
     default = error_interval(table, level=settings.level, seed=settings.seed)
     if settings.interval == "inverted":
         return default, default

@@ -1,4 +1,4 @@
-"""Measure a prediction table: the one core of the command line, the report and the library."""
+"""Measure a prediction table, for the command line, the report and the library."""
 
 from __future__ import annotations
 
@@ -72,56 +72,56 @@ def measure(
         whose clusters are the units of intervals and tests. With ``p``: (n,) labels, or a classifier.
     p
         (n,) probabilities of an event, (n, 2) of two classes or (n, K) of K classes: arrays, lists, columns
-        of a dataframe, tensors. Of a classifier: the n items.
+        of a dataframe, tensors. With a classifier: the n items.
     y
         (n,) labels of a classifier's items.
     classes
         Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or 0 to
-        K - 1, or the columns are in the sorted order of the labels, as scikit-learn has them.
+        K - 1, or the columns are in the sorted order of the labels, as in scikit-learn.
     clusters, sample_weight
-        (n,) clusters and weights, for ``p``; a table has columns of them.
+        (n,) clusters and weights, for ``p``; a table has columns of clusters and weights.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
-        classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one view.
+        classes; ``top`` and ``classwise`` for a wide one. A tally or a query has one view.
     bin_size, n_bins
-        Pairs per plotted bin, or the number of plotted bins, which then have equal counts. If neither is
-        given, the bins are those of `calibrant.metrics.binning.display`: about n^0.6 pairs each, n // 20 from
-        1,800 pairs on, at most 5,000; and bins of equal information where scores crowd near 0 or 1.
+        Number of pairs per plotted bin, or number of plotted bins, of equal counts. If neither is given, the
+        bins are those of `calibrant.metrics.binning.display`: about n^0.6 pairs each, n // 20 from 1,800
+        pairs on, at most 5,000; and bins of equal information if most scores are near 0 or 1.
     n_ece_bins
-        Equal-width bins of the ECE.
+        Number of equal-width bins of the ECE.
     level
         Nominal coverage of every interval, between 0 and 1.
     interval
         ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
         `calibrant.metrics.intervals.calibration_error`.
     samples
-        Draws of the last two.
+        Number of draws of ``"sampling"`` and ``"bootstrap"``.
     seed
-        Seed of everything that is drawn.
+        Seed of all random draws.
     smooth
-        Also compute the smooth calibration error and its noise floor, which takes a second or so a view.
+        Also compute the smooth calibration error and its noise floor, which takes about a second per view.
     exact
-        Make exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
+        Compute exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
         tallied on a fine grid in one pass.
     columns
-        Names of columns that are called otherwise.
+        Names of columns that differ from the defaults.
     threads
-        Threads to use; None for all processors. Results do not depend on it.
+        Number of threads; None for all processors. Results do not depend on it.
     progress
-        Called now and then with a stage, the work done and the whole work (or None).
+        Function that is called with the stage, the work done and the whole work (or None).
     command
-        The command line to record.
+        Command line to record.
 
     Returns
     -------
     Measured
-        A `Measurement` for each view.
+        One `Measurement` per view.
 
     Raises
     ------
     InputError
-        The table or a setting cannot be used; the error names file, row and column.
+        If the table or a setting cannot be used; the error names file, row and column.
 
     Examples
     --------
@@ -141,17 +141,17 @@ def measure(
 
 
 def _given(source: Any, p: Any, y: Any, columns: Columns | None, **arrays: Any) -> Any:
-    """A table, or what is made of arrays."""
+    """Return the table, or a table of the arrays."""
     if p is None and y is None and not hasattr(source, "predict_proba"):
         alone = [name for name, value in arrays.items() if value is not None]
         if alone:
-            hint = "name a column: columns=calibrant.io.Columns(cluster='document'); or pass probabilities"
+            hint = "pass probabilities, or name a column: columns=calibrant.io.Columns(cluster='document')"
             raise InputError(f"{alone[0]} is given without probabilities", hint, code="parameter")
         return source
     from calibrant.io.arrays import array_predictions
 
     if columns is not None and columns != Columns():
-        message = "columns are named, and labels and probabilities are given"
+        message = "columns are named although labels and probabilities are given as arrays"
         raise InputError(message, "leave `columns` out", code="column")
     return array_predictions(source, p, y, **arrays)
 
@@ -191,7 +191,7 @@ def read(
 
 
 def _library(source: Any) -> Library | None:
-    """Library of a dataframe; None for a file."""
+    """Return the library of a dataframe; None for a file."""
     if isinstance(source, (str, os.PathLike)):
         return None
     from calibrant.records.frames import library_of
@@ -200,13 +200,13 @@ def _library(source: Any) -> Library | None:
 
 
 def check_model(predictions: Predictions) -> None:
-    """Raise where a log is of several models: together they are no model."""
+    """Raise an error if a log contains several models."""
     if predictions.log is not None:
         predictions.log.check_one_model()
 
 
 def measured(sources: Sequence[ViewSource], recipe: Recipe, settings: Settings, run: Run) -> Measured:
-    """Measure each view; with ``classwise`` among those asked for (or by default), also the mean."""
+    """Measure each view; with ``classwise`` among the views, also the mean over classes."""
     measurements = []
     for done, each in enumerate(sources):
         run.say("measuring", done, len(sources))
@@ -216,14 +216,14 @@ def measured(sources: Sequence[ViewSource], recipe: Recipe, settings: Settings, 
 
 
 def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
-    """Put the measurements of a table together, with the mean over classes where each was asked for."""
+    """Return the measurements of a table, with the mean over classes if ``classwise`` was requested."""
     found = any(each.view.startswith(CLASS) for each in measurements)
     classwise = recipe.classes is not None and found and (not asked or "classwise" in asked)
     return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
 
 
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
-    """Average the errors of the classes: signed, then the root."""
+    """Return the mean over classes: the root of the mean of signed squared errors."""
     classes = [each for each in measurements if each.view.startswith(CLASS)]
     squares = [each.debiased_squared_error for each in classes]
     known = [each.estimate for each in squares if each.estimate is not None]
@@ -239,7 +239,7 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
 
 
 def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:
-    """Name, view and content of a source that is a tally, saved or in memory; None for a table."""
+    """Return name, view and content of a tally, saved or in memory; None for a table."""
     if isinstance(source, Tally):
         return "a tally", asked[0] if asked else "binary", source
     if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith(".parquet"):
@@ -253,17 +253,17 @@ def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] |
 def _check_view(
     view: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
 ) -> None:
-    """Raise where another view than that of a tally or a query is asked for, or columns are named."""
+    """Raise an error if a tally or query has another view than requested, or columns are named."""
     if asked and list(asked) != [view]:
-        message = f"this is the {kind} of view {view}, not of {', '.join(asked)}"
+        message = f"the {kind} has the view {view}, not {', '.join(asked)}"
         raise InputError(message, "leave the view out", code="view", file=name)
     if columns is not None and columns != Columns():
-        message = f"a {kind} has no columns to name"
-        raise InputError(message, "leave their names out", code="column", file=name)
+        message = f"columns are named, and a {kind} has no columns"
+        raise InputError(message, "leave the names of columns out", code="column", file=name)
 
 
 class PairBatch(Protocol):
-    """Some of the pairs."""
+    """A batch of pairs."""
 
     @property
     def score(self) -> NDArray[np.float64]:
@@ -272,25 +272,25 @@ class PairBatch(Protocol):
 
     @property
     def label(self) -> NDArray[np.bool_]:
-        """What happened."""
+        """Outcomes, 0 or 1."""
         ...
 
 
 @runtime_checkable
 class PairStream(Protocol):
-    """Pairs of one view, with clusters, made when they are asked for.
+    """Pairs of one view with clusters, computed on request.
 
     The queries of `calibrant.structures.posterior.queries` are such streams.
     """
 
     @property
     def view(self) -> str:
-        """What is asked."""
+        """Name of the view."""
         ...
 
     @property
     def threshold(self) -> float | None:
-        """Scores below it were left out; None: none were."""
+        """Threshold below which scores were left out; None if no scores were left out."""
         ...
 
     def __len__(self) -> int: ...
@@ -298,21 +298,21 @@ class PairStream(Protocol):
     def __iter__(self) -> Iterator[PairBatch]: ...
 
     def pairs(self) -> Pairs:
-        """All at once."""
+        """Return all pairs."""
         ...
 
     def tally(
         self, *, by_cluster: bool = False, exact: bool | None = None, threads: int | None = None
     ) -> Tally:
-        """Their sums by score, or by score and cluster."""
+        """Return sums of the pairs by score, or by score and cluster."""
         ...
 
 
 def stream_source(stream: PairStream, *, exact: bool = False, threads: int | None = None) -> ViewSource:
-    """Return the pairs of a stream with their clusters, or its tallies where they are many.
+    """Return the pairs of a stream with their clusters, or its tallies if there are many pairs.
 
-    Bins and scores come from all pairs, intervals and tests from those of each cluster. ``exact``: bins are
-    made from the scores themselves, however many.
+    Bins and scores use all pairs; intervals and tests use the sums of clusters. ``exact``: bins are computed
+    from the scores themselves for any number of pairs.
     """
     if len(stream) <= held.IN_MEMORY:
         pairs, codes = compact(stream.pairs())
@@ -325,7 +325,7 @@ def stream_source(stream: PairStream, *, exact: bool = False, threads: int | Non
 
 
 def _without_gaps(tally: Tally) -> Tally:
-    """Leave out clusters that have no pairs: they are no units of what is measured."""
+    """Return the tally without clusters that have no pairs, which are not units of the measurement."""
     assert tally.cluster is not None
     assert tally.clusters is not None
     used, cluster = np.unique(tally.cluster, return_inverse=True)
@@ -334,7 +334,7 @@ def _without_gaps(tally: Tally) -> Tally:
 
 @dataclass(frozen=True)
 class _StreamChunks:
-    """Asks a stream again for its scores and labels."""
+    """Source that reads a stream's scores and labels again."""
 
     stream: PairStream
 

@@ -1,4 +1,4 @@
-"""How many labels are needed, with a pilot's predictions to plan by."""
+"""Compute the number of labels that a measurement needs, from a pilot's predictions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from calibrant.results.intervals import LabelPlan
 from calibrant.verbs.sources import asked_views, view_sources
 
 LEFT_OUT = (
-    "the pilot's pairs come in clusters, which are left out here: dependent labels must be more; "
-    "give the cluster size and the label correlation"
+    "the pilot has clusters, which the plan ignores; dependent labels need larger samples: give the cluster "
+    "size and the label correlation"
 )
 
 
@@ -32,24 +32,24 @@ def plan(
     label_correlation: float = 0.0,
     columns: Columns | None = None,
 ) -> LabelPlan:
-    """Say how many labels it takes to see a calibration error, or a difference of two models' errors.
+    """Return the number of labels that detect a calibration error, or a difference of two models' errors.
 
     Parameters
     ----------
     error, difference, power, level, beta, cluster_size, label_correlation
         As in `calibrant.metrics.planning.labels_needed`.
     pilot
-        A prediction table of such data; only its scores are used. None: scores as from Beta(``beta``).
+        Prediction table of similar data; only its scores are used. None: scores from Beta(``beta``).
     view
-        Which view of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``; the first of the defaults
-        of `calibrant.verbs.measure` if not given.
+        View of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``; by default the first of the
+        defaults of `calibrant.verbs.measure`.
     columns
-        Names of the pilot's columns that are called otherwise.
+        Names of the pilot's columns that differ from the defaults.
 
     Raises
     ------
     InputError
-        As `calibrant.metrics.planning.labels_needed`, or the pilot cannot be used.
+        As `calibrant.metrics.planning.labels_needed`; or if the pilot cannot be used.
 
     Examples
     --------
@@ -75,13 +75,14 @@ def plan(
 
 
 def _scores(pilot: Any, view: str | None, columns: Columns | None) -> tuple[Any, bool]:
-    """The scores of a pilot, and whether its pairs come in clusters."""
+    """Return the scores of a pilot, and True if its pairs have clusters."""
     if view == "classwise":
-        raise InputError("one view is planned for", "give binary, top, class:NAME or pooled", code="view")
+        hint = "give binary, top, class:NAME or pooled"
+        raise InputError("the view classwise cannot be planned", hint, code="view")
     predictions = open_predictions(pilot, columns)
     views = asked_views(None if view is None else [view], predictions)[:1]
     source = view_sources(predictions, views)[0][0].source
     if not isinstance(source, Pairs):
-        message = "a pilot of more than 10 million rows is not needed"
-        raise InputError(message, "take some of its rows", code="parameter", file=predictions.name)
+        message = "the pilot has more than 10 million rows"
+        raise InputError(message, "give fewer rows", code="parameter", file=predictions.name)
     return source.score, source.cluster is not None

@@ -1,4 +1,4 @@
-"""Fit a recalibrator to a prediction table, and write tables with mended scores."""
+"""Fit a recalibrator to a prediction table, and write tables with recalibrated scores."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, load_tally, open_predictions
+from calibrant.io.frames import is_frame
 from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.recalibrate import BinaryRecalibrator, LabelledScores, VectorScaling, VennAbers
+from calibrant.recalibrate import (
+    BinaryRecalibrator,
+    LabelledScores,
+    MatrixScaling,
+    VectorScaling,
+    VennAbers,
+)
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.methods import METHODS, Name
+from calibrant.records.frames import session_library
+from calibrant.records.words import counted
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
@@ -37,18 +46,18 @@ from calibrant.verbs._methods import (
     map_count,
     named_groups_of,
 )
-from calibrant.verbs.applying import Mending, kind_of, of_file
+from calibrant.verbs.applying import Mending, array_scores, kind_of, of_file
 from calibrant.verbs.measuring import check_model
 
 POINTS = 1001
-EQUAL = "all scores are equal, so that the map is constant: it tells the share of positives and no more"
-CONSTANT = "the map is constant: the scores do not rise with the share of positives"
-ONE_LABEL = "all labels are {}: the map says how little that shows, not how likely the label is"
-FALLING = "the map falls where the score rises: the scores run against the labels"
+EQUAL = "all scores are equal, so the map is constant: it only contains the fraction of positives"
+CONSTANT = "the map is constant: the fraction of positives does not increase with the score"
+ONE_LABEL = "all labels are {}, so the map cannot determine the probability of the label"
+FALLING = "the map decreases: higher scores have fewer positives"
 
 
 def map_notes(recalibrator: Any) -> tuple[str, ...]:
-    """Sentences on the maps of a fitted recalibrator, or of a composition, that a user should know of.
+    """Return sentences on unusual maps of a fitted recalibrator.
 
     Examples
     --------
@@ -58,11 +67,13 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
     >>> map_notes(Platt().fit([0.1, 0.2, 0.8, 0.9], [0, 1, 0, 1]))
     ()
     """
-    if isinstance(recalibrator, VectorScaling):
-        negative = np.flatnonzero(recalibrator.scale_ < 0)
-        names = recalibrator.classes or [str(place) for place in range(len(recalibrator.scale_))]
+    if isinstance(recalibrator, VectorScaling | MatrixScaling):
+        vector = isinstance(recalibrator, VectorScaling)
+        scale = recalibrator.scale_ if vector else np.diag(recalibrator.matrix_)
+        negative = np.flatnonzero(scale < 0)
+        names = recalibrator.classes or [str(place) for place in range(len(scale))]
         turned = listed([names[place] for place in negative.tolist()], most=5)
-        return (f"the scale is negative for {turned}: its scores run against the labels",) if turned else ()
+        return (f"the scale is negative for {turned}: higher scores have fewer positives",) if turned else ()
     parts = getattr(recalibrator, "parts_", None)
     if parts is None:
         single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
@@ -80,7 +91,7 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
 
 
 def _behaviour(part: BinaryRecalibrator) -> str | None:
-    """What is odd about a map within the range of its fit, where it is more than a pair's worth."""
+    """Return what is unusual about a map in the range of its fit, beyond the effect of one pair."""
     low, high = part.score_range_
     if low == high:
         return EQUAL
@@ -93,13 +104,13 @@ def _behaviour(part: BinaryRecalibrator) -> str | None:
 
 
 def _rounding(parts: Any) -> tuple[str, ...]:
-    """How far Venn-Abers maps of a compressed tally may be from those of the pairs."""
+    """Return a note on the largest difference of Venn-Abers maps of a compressed tally from exact maps."""
     rounded = [part for part in parts if isinstance(part, VennAbers) and part.grid_error_]
     if not rounded:
         return ()
     most, mean = max(part.grid_error_ for part in rounded), max(part.mean_grid_error_ for part in rounded)
-    what = "p0 and p1 of the pairs themselves lie within"
-    return (f"fitted to sums on a grid: {what} {most:.2g} of these, {mean:.2g} on average",)
+    what = "p0 and p1 of the exact fit differ by at most"
+    return (f"fitted to sums on a grid: {what} {most:.2g}, and by {mean:.2g} on average",)
 
 
 Auto = Literal["auto"]
@@ -108,7 +119,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Asked:
-    """What somebody asked for: an estimator and a grouping, their numbers, and the counts of classes."""
+    """Requested estimator and grouping, with their numbers and the counts of classes."""
 
     estimator: Any
     group: str | Mapping[str, str]
@@ -119,7 +130,7 @@ class Asked:
     classes: Sequence[str]
 
     def made(self, groups: int | Auto, n_bins: int | Auto | None) -> Any:
-        """An estimator with these numbers."""
+        """Return an estimator with these numbers of groups and bins."""
         numbers = {"n_bins": n_bins} if isinstance(n_bins, int) else {}
         alone = type(self.estimator)(**self.estimator.get_params(deep=False) | numbers)
         number = groups if isinstance(groups, int) else 1
@@ -131,17 +142,18 @@ class Asked:
 def chosen(
     asked: Asked, found: Labelled | dict[int, Tally], name: str, progress: Progress | None
 ) -> tuple[Any, str]:
-    """The best candidate by the Brier score of five-fold cross-validation, and a sentence on the choice.
+    """Return the best candidate by the Brier score of five-fold cross-validation, and a note on the choice.
 
     Raises
     ------
     InputError
-        If scores are not held in memory or have weights, or nothing can be fitted to four fifths of them.
+        If scores are not in memory or have weights, or no candidate can be fitted to four fifths of them.
     """
     if isinstance(found, dict) or found.weight is not None:
-        why = "more than 10^7 of them" if isinstance(found, dict) else "weights"
+        why = "more than 10^7 scores" if isinstance(found, dict) else "scores with weights"
         hint = "give the numbers of bins and groups (`n_bins`, `groups`)"
-        raise InputError(f"numbers are not chosen for scores with {why}", hint, code="parameter", file=name)
+        message = f"bins and groups cannot be chosen by cross-validation for {why}"
+        raise InputError(message, hint, code="parameter", file=name)
     candidates: dict[str, Any] = {}
     seen: list[Any] = []
     for groups in GROUPS if asked.groups == AUTO and asked.group == FREQUENCY else (asked.groups,):
@@ -151,13 +163,13 @@ def chosen(
             continue
         seen.append(parts)
         for bins in BINS if asked.n_bins == AUTO else (asked.n_bins,):
-            said = [f"{groups} group{'s' * (groups != 1)}"] if asked.groups == AUTO else []
+            said = [counted(groups, "group")] if asked.groups == AUTO and isinstance(groups, int) else []
             said += [f"{bins} bins"] if asked.n_bins == AUTO else []
             candidates[", ".join(said)] = asked.made(groups, bins)
     data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)
     choice = choose_recalibrator(candidates, data, progress=progress)
     loss = next(each.loss.estimate for each in choice.candidates if each.name == choice.chosen)
-    units = "scores" if choice.clusters is None else f"{choice.clusters:,} clusters"
+    units = "scores" if choice.clusters is None else counted(choice.clusters, "cluster")
     return candidates[choice.chosen], (
         f"{choice.chosen}: the best of {len(candidates)} by the Brier score ({loss:.4g}) in five-fold "
         f"cross-validation over {units}"
@@ -179,58 +191,61 @@ def fit(
     command: str | None = None,
     **settings: bool | float | None,
 ) -> SavedRecalibrator:
-    """Fit a recalibrator to the labelled scores of a table.
+    """Fit a recalibrator to the labeled scores of a table.
 
-    A long table without classes gets one map. One with classes gets a map for all of them, for each, or for
-    each group. A wide table gets one map of whole rows (``temperature``, ``vector``), or maps of its single
-    scores as for a long table with classes, after which rows are divided by their sums.
+    A long table without classes gets one map. A long table with classes gets one map for all classes, one per
+    class, or one per group. A wide table gets one map of whole rows (``temperature``, ``vector``,
+    ``matrix``), or maps of its single scores as for a long table with classes; rows are then divided by their
+    sums.
 
     Tables of more than 10^7 scores are tallied on a fixed grid as they are read.
 
     Parameters
     ----------
     source
-        A prediction table (see `calibrant.io.open_predictions`), a saved tally, or a dataframe.
+        Prediction table (see `calibrant.io.open_predictions`), saved tally, or dataframe.
     method
-        One of `calibrant.recalibrate.methods.METHODS`: ``histogram``, ``isotonic``, ``scaling-binning``,
-        ``platt``, ``temperature``, ``beta``, ``venn-abers`` or ``vector`` (scaling; wide tables only).
+        One of `calibrant.recalibrate.methods.METHODS`: ``histogram``, ``bbq``, ``isotonic``,
+        ``scaling-binning``, ``platt``, ``temperature``, ``beta``, ``venn-abers``, or ``vector`` or ``matrix``
+        (scaling; wide tables only).
     group
-        ``"shared"``: one map for all classes. ``"class"``: one for each. ``"frequency"``: one for each of
+        ``"shared"``: one map for all classes. ``"class"``: one per class. ``"frequency"``: one for each of
         ``groups`` groups of similarly frequent classes. Or the group of each class: a mapping of names, or
         the path of a file (`calibrant.io.read_class_table`).
     groups
-        Groups of ``"frequency"`` asked for, 5 if not given; there can be fewer.
+        Requested number of groups for ``"frequency"``, by default 5; there can be fewer.
     counts
-        How often each class occurs in the training data, for ``"frequency"``: a mapping, or a file as for
-        ``group``. None: counted in this table.
+        Number of occurrences of each class in the training data, for ``"frequency"``: a mapping, or a file as
+        for ``group``. None: counts in this table.
     min_scores
-        Scores that a class must have at least, for ``"class"``; 200 if not given.
+        Smallest number of scores of a class, for ``"class"``; by default 200.
     n_bins
-        Bins of ``histogram`` and ``scaling-binning``; their own default if not given. ``"auto"``, here and
-        for ``groups``, chooses by the Brier score in five-fold cross-validation over clusters (or else
-        items), from the numbers of `calibrant.recalibrate.frequency_candidates`; ``notes`` say which.
+        Number of bins of ``histogram`` and ``scaling-binning``; None for the method's default. ``"auto"``,
+        here and for ``groups``, chooses by the Brier score in five-fold cross-validation over clusters (else
+        items), from the candidates of `calibrant.recalibrate.frequency_candidates`; ``notes`` name it.
     threshold
-        Leave out scores below it, in [0, 1); a table's own threshold counts as well. Not for a wide table.
+        Threshold in [0, 1) below which scores are left out; a table's threshold applies too. Not for a wide
+        table.
     columns
-        Names of columns that are called otherwise.
+        Names of columns that differ from the defaults.
     progress
-        Called now and then with a stage, the work done and the whole work (or None).
+        Function that is called with the stage, the work done and the whole work (or None).
     command
-        The command line to record.
+        Command line to record.
     **settings
-        The method's own: ``smoothing`` of ``platt`` (fit to Platt's targets, which are finite for separable
-        labels), ``penalty`` of ``vector``; as its estimator has them.
+        Settings of the method's estimator: ``smoothing`` of ``platt`` (fit to Platt's targets, which are
+        finite for separable labels), ``penalty`` of ``vector`` and ``matrix``.
 
     Returns
     -------
     SavedRecalibrator
-        For `apply` and `calibrant.io.save_recalibrator`.
+        Recalibrator for `apply` and `calibrant.io.save_recalibrator`.
 
     Raises
     ------
     InputError
-        The table cannot be used, has one label only or too few scores (of a class), or a setting does not
-        go with it.
+        If the table cannot be used, has only one label or too few scores (of a class), or a setting does not
+        apply to it.
 
     Examples
     --------
@@ -307,6 +322,18 @@ def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> 
     )
 
 
+@overload
+def apply(
+    model: SavedRecalibrator | str | os.PathLike[str],
+    source: Any,
+    output: None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress | None = None,
+) -> Any: ...
+
+
+@overload
 def apply(
     model: SavedRecalibrator | str | os.PathLike[str],
     source: Any,
@@ -314,34 +341,50 @@ def apply(
     *,
     columns: Columns | None = None,
     progress: Progress | None = None,
-) -> AppliedRecalibrator:
-    """Write a table again with its scores recalibrated; other columns stay, and labels need not be there.
+) -> AppliedRecalibrator: ...
 
-    Classes that were not there at the fit: a shared map maps them like the others, groups of similarly
-    frequent classes take them into the group of the rarest; maps of single classes, and groups that
-    somebody named, have none for them, which is an error.
+
+def apply(
+    model: SavedRecalibrator | str | os.PathLike[str],
+    source: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Recalibrate the scores of a table or an array; other columns stay unchanged, and labels are not needed.
+
+    For classes that were not in the fit, a shared map is applied as for the others, and groups of similarly
+    frequent classes use the map of the rarest group. Maps of single classes and named groups have no map for
+    them, which is an error.
 
     Parameters
     ----------
     model
-        What `fit` returned, or the file it was saved in.
+        Recalibrator from `fit`, or the path of its file.
     source
-        A prediction table of the same kind (see `calibrant.io.rewriting.open_scores`).
+        Prediction table of the same kind (see `calibrant.io.rewriting.open_scores`). Without ``output``
+        also an array of scores: (n,) of one event, (n, 2) of two classes, or (n, K) with the recalibrator's
+        classes in its order.
     output
-        The table to write: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
+        Path of the table: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``. None: the table or the
+        array is returned, in memory.
     columns
-        Names of columns that are called otherwise; only of scores and classes.
+        Names of the columns of scores and classes that differ from the defaults.
     progress
-        Called now and then with a stage, the work done and the whole work (or None).
+        Function that is called with the stage, the work done and the whole work (or None).
 
     Returns
     -------
     AppliedRecalibrator
+        With ``output``, the record of the table that was written. Without it, the dataframe or the array with
+        new scores, of the library of ``source``; for a file, a dataframe of the library that the session has
+        imported, or PyArrow.
 
     Raises
     ------
     InputError
-        The table is of another kind, has other classes, or cannot be read or written.
+        If the table is of another kind, has other classes, or cannot be read or written.
 
     Examples
     --------
@@ -354,10 +397,20 @@ def apply(
     ...     after = measure(f"{folder}/new.parquet")["binary"].calibration_error.estimate
     >>> done.rows, after < measure(predictions("100k", "naive-bayes"))["binary"].calibration_error.estimate
     (28902, True)
+
+    Scores in memory:
+
+    >>> apply(model, [0.2, 0.9]).round(2)
+    array([0.28, 0.89])
     """
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
     named = columns or Columns()
+    if output is None and not isinstance(source, (str, os.PathLike)) and not is_frame(source):
+        if named != Columns():
+            message = "columns are named, and an array is given"
+            raise InputError(message, "leave `columns` out", code="column")
+        return array_scores(saved, source)
     table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
     change = Mending(saved, table, every_row=True)
 
@@ -366,6 +419,8 @@ def apply(
             progress("writing", rows, table.rows)
 
     note = {"by": saved.recalibrator.method, "fitted_on": saved.source, "sha256": saved.digest}
+    if output is None:
+        return table.frame(change, note=json.dumps(note), library=session_library())
     rows = table.rewrite(output, change, note=json.dumps(note), progress=report)
     return AppliedRecalibrator(
         model=name,
@@ -382,7 +437,7 @@ def apply(
 
 
 def _kept_tally(source: Any) -> tuple[str, Tally] | None:
-    """View and content of a source that is a saved tally or one in memory; None for a table."""
+    """Return view and content of a tally, saved or in memory; None for a table."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     view = tally_view(source)
@@ -400,15 +455,15 @@ def _of_tally(
 ) -> SavedRecalibrator:
     view, tally = kept
     if view != "binary":
-        message = f"this is the tally of view {view}, which does not say the classes of its scores"
-        raise InputError(message, "fit to the table itself", code="view", file=name)
+        message = f"the file is a tally of view {view}, which does not contain the classes of its scores"
+        raise InputError(message, "give the table itself", code="view", file=name)
     if METHODS[method].maps == "rows" or group != SHARED:
-        message = "a tally without classes has one map of single scores"
+        message = "a tally without classes can only have one map of single scores"
         raise InputError(
             message, "leave the group out, or choose another method", code="parameter", file=name
         )
     if n_bins == AUTO:
-        message, hint = "bins are not chosen for a tally", "give their number (`n_bins`)"
+        message, hint = "the number of bins cannot be chosen for a tally", "give it (`n_bins`)"
         raise InputError(message, hint, code="parameter", file=name)
     with of_file(name):
         made.fit_tally(tally)
@@ -429,23 +484,24 @@ def _of_tally(
 
 
 def _check(predictions: Predictions, method: str, group: str, *, joint: bool) -> None:
-    """Raise where a table has not what the method or the grouping needs."""
+    """Raise an error if a table lacks what the method or the grouping needs."""
     name = predictions.name
     if METHODS[method].maps == "rows" and not joint:
-        message = f"{method} maps all classes of a row at once"
+        message = f"the method {method} maps all classes of a row at once"
         raise InputError(message, "give a wide table", code="parameter", file=name)
     if group != SHARED and (joint or not predictions.has_classes):
-        message = f"{method} maps all classes of a row at once" if joint else "the table has no classes"
+        alone = f"the method {method} maps all classes of a row at once"
+        message = alone if joint else "the table has no classes"
         raise InputError(message, "leave the group out", code="parameter", file=name)
 
 
 def _threshold(predictions: Predictions, asked: float | None) -> float | None:
-    """The threshold below which scores take no part."""
+    """Return the threshold below which scores are left out."""
     if asked is not None and not 0 <= asked < 1:
         raise InputError(f"threshold is {asked!r}", "give a number in [0, 1)", code="parameter")
     if predictions.form == "wide" and (asked or predictions.threshold is not None):
-        message = "rows of a wide table are mapped whole"
-        hint = "write a long table, or every score"
+        message = "a threshold is not possible for a wide table, whose rows are mapped as a whole"
+        hint = "write all scores, or a long table"
         raise InputError(message, hint, code="threshold", file=predictions.name)
     least = max(asked or 0.0, predictions.threshold or 0.0)
     return least if least > 0 else None

@@ -1,4 +1,4 @@
-"""What a report shows: models measured side by side, what is drawn of them, and how they differ."""
+"""Gather the content of a report: the measurements of models, data of their figures, and differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
-from calibrant.results.measurement import Measured
+from calibrant.results.measurement import Measured, Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
@@ -41,7 +41,7 @@ BY = ("task", "subject")
 def by_model(
     sources: Sequence[Any], names: Sequence[str] | None, columns: Columns | None
 ) -> tuple[list[Any], Sequence[str] | None]:
-    """Open the logs among sources, one for each of their models, which give the names if all are logs."""
+    """Open the logs among sources, one per model; the models give the names if all sources are logs."""
     found: list[Any] = []
     models: list[str] = []
     for source in sources:
@@ -58,7 +58,7 @@ def by_model(
 
 
 def is_log(path: Any) -> bool:
-    """Whether a path is a log; a folder of Parquet files is a table."""
+    """Return True if a path is a log; a folder of Parquet files is a table."""
     from calibrant.io.logs import recognise_log
     from calibrant.io.table_formats import parquet_parts
 
@@ -68,7 +68,7 @@ def is_log(path: Any) -> bool:
 def task_errors(
     names: Sequence[str], sources: Sequence[Any], level: float
 ) -> tuple[tuple[TaskErrors, ...], list[str]]:
-    """Errors of the top labels of each model's tasks, where there are several; and what logs left out."""
+    """Return errors of each model's tasks if there are several, and notes on what logs left out."""
     found, notes = [], []
     logs = {name: each for name, each in zip(names, sources, strict=True) if isinstance(each, Predictions)}
     for name, predictions in logs.items():
@@ -83,7 +83,7 @@ def task_errors(
 
 CURVE_RESAMPLES = 200
 MOST_CLASSES_DRAWN = 4
-UNDRAWN = ("curve", "log-odds", "classes")  # figures that are drawn from the measurements alone
+UNDRAWN = ("curve", "log-odds", "classes")  # figures that need only the measurements
 
 
 def report(
@@ -111,49 +111,49 @@ def report(
     command: str | None = None,
     what: str | None = None,
 ) -> Report:
-    """Measure one or several models and gather what a report draws of them.
+    """Measure one or several models, and gather the data of a report.
 
-    Models whose tables hold the same items (by the item column, or row by row where there is none) are also
-    compared, each with each later one. Models of different views or items stand side by side without a
-    difference, and the notes say why.
+    Models whose tables contain the same items (by the item column, else row by row) are also compared, each
+    with each later one. Models of different views or items are shown side by side without a difference, and
+    the notes give the reason.
 
     Parameters
     ----------
     sources
-        One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
-        of several models; ``tasks`` then shows each task by task. Or what `calibrant.measure` returned, which
-        is shown as it is, without the settings below.
+        One prediction table per model: a list of paths or dataframes, or a single one. A folder of logs may
+        contain several models; ``tasks`` then has the errors of each task. Results of `calibrant.measure`,
+        and single views of them, are shown without the settings below.
     names
-        What the report calls the models; file names without their endings if not given.
+        Names of the models; by default file names without their endings.
     model
-        A recalibrator, or the file it was saved in, for one table: the report shows its scores before and
-        after, and the paired difference. Without ``dev`` its interval treats the calibration map as fixed.
+        Recalibrator, or the path of its file, for one table: the report shows its scores before and after,
+        and the paired difference. Without ``dev``, its interval treats the calibration map as fixed.
     method
         Instead of ``model``: fit a recalibrator of this method to ``dev``, with one map for all classes.
     dev
-        The table on which the recalibrator was fitted. It is fitted again to 200 resamples of it, and the
-        intervals of the changes include the sampling error of the map; ``resampled`` holds both kinds. For
+        Table to which the recalibrator was fitted. It is refitted to 200 resamples of the table, and the
+        intervals of the changes include the sampling error of the map; ``resampled`` contains both kinds. For
         long tables of at most 10^7 scores.
     group, groups, counts
-        As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
-        them, to the groups that it has maps for, if it has any.
+        As in `calibrant.verbs.group_changes`: groups of classes whose change is shown. By default the groups
+        of the recalibrator, if it has any.
     view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
     what
-        A figure of `calibrant.plot`: measure the views that it shows only, and gather the data that it draws.
+        A figure of `calibrant.plot`: measure only the views of the figure, and gather only its data.
 
     Returns
     -------
     Report
-        For `calibrant.pages.page`.
+        Report for `calibrant.pages.page`.
 
     Raises
     ------
     InputError
-        As `calibrant.verbs.measure`; the models share a name; or two tables disagree
-        about the label of an item.
+        As `calibrant.verbs.measure`; or if two models have the same name, or two tables have different labels
+        for an item.
 
     Examples
     --------
@@ -164,17 +164,18 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
-    if isinstance(sources, Measured):
-        return Report((ReportedModel(names[0] if names else "model", sources),), command=command)
+    run = Run(threads, progress, command)
+    if isinstance(sources, (Measured, Measurement)):
+        measured = _whole(sources, run)
+        return Report((ReportedModel(names[0] if names else "model", measured),), command=command)
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
-    run = Run(threads, progress, command)
     sources = source_list(sources)
     model = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
-            hint = "give one (`model`), or the method of one (`method`)"
+            hint = "give a recalibrator (`model`), or a method to fit (`method`)"
             raise InputError(f"{argument} is given without a recalibrator", hint, code="parameter")
     if model is None:
         mended = _Mended(*by_model(sources, names, columns))
@@ -184,8 +185,8 @@ def report(
     sources, names = mended.sources, mended.names
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
-        message = f"{len(sources)} models have the names {', '.join(called)}"
-        raise InputError(message, "name each apart from the others (`names`)", code="parameter")
+        message = f"{len(sources)} models need as many different names, not {', '.join(called)}"
+        raise InputError(message, "give each model a different name (`names`)", code="parameter")
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
@@ -225,8 +226,15 @@ def report(
     )
 
 
+def _whole(measured: Measured | Measurement, run: Run) -> Measured:
+    """Return a measurement; one view becomes a measurement of only this view."""
+    if isinstance(measured, Measured):
+        return measured
+    return Measured(run.recipe(f"view {measured.view}", "view", measured.n), (measured,))
+
+
 def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, settings: Settings) -> Drawing:
-    """Gather what the figure ``what`` of a view needs; None: what all figures need."""
+    """Return the data of the figure ``what`` of a view; None: the data of all figures."""
     curve = bars = None
     if what in (None, "smooth"):
         curve = smooth_curve_of(
@@ -238,7 +246,7 @@ def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, setti
 
 
 def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
-    """Views that a figure shows: each class, or else the first view of the first model."""
+    """Return the views of a figure: each class, or else the first view of the first model."""
     if what in (None, "classes"):
         return found
     first = before[0].measured.views[0].view if before else found[0].view
@@ -246,7 +254,7 @@ def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedM
 
 
 class _Mended(NamedTuple):
-    """The tables of a report, and what is known of the recalibrator between them, if there is one."""
+    """Tables of a report, with the recalibrator between them, if there is one."""
 
     sources: list[Any]
     names: Sequence[str] | None
@@ -265,7 +273,7 @@ def _before_and_after(
     columns: Columns | None,
     progress: Progress | None,
 ) -> _Mended:
-    """One table before and after recalibration."""
+    """Return one table before and after recalibration."""
     from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
@@ -277,17 +285,17 @@ def _before_and_after(
     elif again is not None:
         resampled = refitted(saved, again, tables[0], (), grouping, progress)
     elif has_groups(saved):
-        notes = [*notes, "Groups of classes are shown of long tables only."]
+        notes = [*notes, "Groups of classes are only shown for long tables."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
         path = sources[0] if isinstance(sources[0], (str, os.PathLike)) else "-"
         if digest is not None and path != "-" and file_digest(path) == digest:
-            notes.append("The maps are fitted to the table that is measured: their errors here are too low.")
+            notes.append("The maps were fitted to the same data, so their errors here are underestimated.")
         if digest is not None and saved.digest is not None and digest != saved.digest:
             notes.append(
-                f"{again.name} is not the file on which the recalibrator was fitted ({saved.source}): the "
-                "sampling error is that of a map fitted to it."
+                f"{again.name} is not the file to which the recalibrator was fitted ({saved.source}). The "
+                f"sampling error is that of a map fitted to {again.name}."
             )
     names = ("before", "after") if names is None else names
     return _Mended(list(tables), names, called, tuple(notes), resampled, grouped)
@@ -300,19 +308,19 @@ def _fitted(
     columns: Columns | None,
     progress: Progress | None,
 ) -> SavedRecalibrator | str | os.PathLike[str] | None:
-    """The recalibrator that is given, or one fitted to dev."""
+    """Return the given recalibrator, or one fitted to dev."""
     if method is None:
         return model
     if model is not None or dev is None:
         message = "a method is given " + ("and a recalibrator" if model is not None else "without dev data")
-        raise InputError(message, "give a method with the dev data (`dev`) alone", code="parameter")
+        raise InputError(message, "give the method and dev data (`dev`) only", code="parameter")
     from calibrant.verbs.recalibrating import fit
 
     return fit(dev, method=method, columns=columns, progress=progress)
 
 
 def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[str]:
-    """Notes on the recalibrator, and on the views whose intervals treat its map as fixed."""
+    """Return notes on the recalibrator and on views whose intervals treat its map as fixed."""
     fixed = [each.view for each in differences if each.difference.calibration_map == "fixed"]
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
@@ -323,7 +331,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
 
 
 def source_list(sources: Any) -> list[Any]:
-    """Make a list of the sources; anything but a list or tuple is one source.
+    """Return a list of the sources; anything but a list or tuple is one source.
 
     Examples
     --------
@@ -332,12 +340,12 @@ def source_list(sources: Any) -> list[Any]:
     """
     listed = list(sources) if isinstance(sources, (list, tuple)) else [sources]
     if not listed:
-        raise InputError("there are no sources", "pass a list of tables, one a model", code="empty")
+        raise InputError("there are no sources", "pass a list of tables, one per model", code="empty")
     return listed
 
 
 def drawn_views(views: Sequence[str]) -> list[str]:
-    """Choose the views that get figures: all but the classes, or else the first few of these.
+    """Return the views that get figures: all but the classes, or else the first few classes.
 
     Examples
     --------
@@ -373,7 +381,7 @@ def _differences(
 
 
 def _of_map(difference: ErrorDifference, before: ViewSource, mended: _Mended) -> ErrorDifference:
-    """Include the sampling error of the calibration map where dev was resampled; say which it is."""
+    """Return a difference with the sampling error of the map included if dev was resampled."""
     if mended.recalibrator is None:
         return difference
     difference = msgspec.structs.replace(difference, calibration_map="fixed")
@@ -385,7 +393,7 @@ def _of_map(difference: ErrorDifference, before: ViewSource, mended: _Mended) ->
 
 
 def model_names(sources: Sequence[Any]) -> list[str]:
-    """Name models by their files, without endings; by folders or endings too where files are called alike.
+    """Return names of models: file names without endings, with folders or endings for equal names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where is the model miscalibrated? Errors of the slices of a prediction table, the worst first."""
+"""Measure the calibration of slices of a prediction table, the worst first."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ def slices(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> SliceTable:
-    """Calibration errors of the slices of a prediction table, with adjusted intervals, the worst first.
+    """Return calibration errors of the slices of a prediction table with adjusted intervals, worst first.
 
     Parameters
     ----------
     source
-        As in `calibrant.verbs.measure`; a file is read in batches, however large it is.
+        As in `calibrant.verbs.measure`; a file is read in batches and may be larger than memory.
     by
-        A column, or several to cross, as in `calibrant.verbs.tally_by`.
+        One column, or several to cross, as in `calibrant.verbs.tally_by`.
     view
         ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` for a table without classes,
-        ``pooled`` for slices by class, ``top`` where the classes of an item are known to belong together,
-        else ``pooled``.
+        ``pooled`` for slices by class, ``top`` if the rows of an item are known, else ``pooled``.
     level, adjust, rank, least
         As in `calibrant.metrics.slice_errors`.
     columns, threads, progress
@@ -50,7 +49,7 @@ def slices(
     Returns
     -------
     SliceTable
-        A row a slice.
+        Errors with one row per slice.
 
     Raises
     ------
@@ -85,29 +84,29 @@ def slice_tables(
     command: str | None = None,
     **settings: Any,
 ) -> SliceTables:
-    """Slice a table in several ways, each a list of columns to cross, and draw the worst slices.
+    """Slice a table by several lists of columns, and draw the worst slices.
 
     Parameters
     ----------
     source, columns
         As in `slices`.
     ways
-        Lists of columns, each for a table of its own, adjusted by itself.
+        Lists of columns to cross; each list gives one table, adjusted separately.
     output
-        A figure to write, ``.svg``, ``.pdf`` or ``.png``, of one way; None: no figure.
+        Path of a figure (``.svg``, ``.pdf`` or ``.png``) for a single list; None: no figure.
     width
         As in `calibrant.verbs.save_figure`.
     most
-        Slices to draw.
+        Number of slices to draw.
     command
-        The command line to record.
+        Command line to record.
     **settings
         Other arguments of `slices`.
 
     Raises
     ------
     InputError
-        As `slices`; two ways are the same, a figure is asked for several, or it cannot be written.
+        As `slices`; or if two lists are equal, a figure is requested for several, or it cannot be written.
 
     Examples
     --------
@@ -118,11 +117,11 @@ def slice_tables(
     """
     twice = next((way for place, way in enumerate(ways) if way in ways[:place]), None)
     if twice is not None:
-        hint = "slice in each way once"
-        raise InputError(f"by {', '.join(twice)} is asked for twice", hint, code="parameter")
+        hint = "give it once"
+        raise InputError(f"by {', '.join(twice)} is given twice", hint, code="parameter")
     if output is not None and len(ways) > 1:
-        hint = "draw one at a time"
-        raise InputError("a figure is of one way to slice", hint, code="parameter")
+        hint = "give one"
+        raise InputError("a figure can show the slices of only one by", hint, code="parameter")
     if output is not None:
         figure_kind(output)
     predictions = open_predictions(source, columns)
@@ -136,7 +135,7 @@ def slice_tables(
 
 
 def _default(predictions: Predictions, by: Sequence[str], columns: Columns | None) -> str:
-    """The view of a table where none is named."""
+    """Return the default view of a table."""
     if not predictions.has_classes:
         return "binary"
     named = CLASS_COLUMN if columns is None or columns.class_column is None else columns.class_column

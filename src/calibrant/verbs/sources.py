@@ -1,4 +1,4 @@
-"""From a prediction table to what is measured: a source of pairs for each view, in memory or tallied."""
+"""Read a prediction table into one source of pairs per view, in memory or tallied."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-LARGEST_COLLECTED = 1 << 20  # rows of a lazy frame that are fetched and measured exactly
+LARGEST_COLLECTED = 1 << 20  # largest number of rows of a lazy frame that are fetched and measured exactly
 
 
 @dataclass(frozen=True)
 class EngineCuts:
-    """Refines the tally of a view in its engine, so that bins with some cuts are exact."""
+    """Tally of a view that its engine refines, so that bins with given cuts are exact."""
 
     frame: Any
     tally: Tally
@@ -39,7 +39,7 @@ class EngineCuts:
     label: str
 
     def __call__(self, ranks: Integers, edges: Floats) -> Tally:
-        """Sum the pairs between cuts again, at these ranks."""
+        """Return sums of the pairs between cuts at given ranks."""
         from calibrant.io.engines import engine_cuts
 
         return engine_cuts(self.frame, self.tally, ranks, edges, score=self.score, label=self.label)
@@ -57,10 +57,10 @@ class InEngine:
 def engine_sources(
     predictions: Predictions, views: Sequence[str], *, exact: bool, collected: int | None
 ) -> tuple[list[InEngine], int] | None:
-    """Tally the views inside the engine of a lazy frame; None where its rows have to come here.
+    """Tally the views inside the engine of a lazy frame; return None if its rows must be fetched.
 
-    That is so for what is no lazy frame of a long table, for at most ``collected`` rows (2^20 if not given),
-    for the view ``top``, and for exact bins of weighted pairs.
+    Rows are fetched for sources other than a lazy frame of a long table, for at most ``collected`` rows
+    (by default 2^20), for the view ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
     frame = None if reader is None else reader.lazy
@@ -68,7 +68,7 @@ def engine_sources(
         return None
     if exact and predictions.weighted:
         return None
-    from calibrant.io.engines import row_count  # loads every engine's code, which no file needs
+    from calibrant.io.engines import row_count  # it loads the code of all engines, which files do not need
 
     rows = row_count(frame)
     if rows <= (LARGEST_COLLECTED if collected is None else collected):
@@ -128,12 +128,12 @@ KNOWN = "binary, top, class:NAME, classwise or pooled"
 
 
 def asked_names(view: object) -> list[str] | None:
-    """Return the names of views asked for; None for the defaults.
+    """Return the names of the requested views; None for the defaults.
 
     Raises
     ------
     InputError
-        It is neither a name nor a list of some.
+        If the argument is neither a name nor a list of names.
 
     Examples
     --------
@@ -145,16 +145,16 @@ def asked_names(view: object) -> list[str] | None:
     names = [view] if isinstance(view, str) else view
     if isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
         return list(names)
-    raise InputError(f"view is {view!r}", f"give {KNOWN}, a list of some, or None", code="view")
+    raise InputError(f"view is {view!r}", f"give {KNOWN}, a list of these names, or None", code="view")
 
 
 def asked_views(asked: Sequence[str] | None, predictions: Predictions) -> list[str]:
-    """Return the views to measure, ``classwise`` still as one; the defaults where none is asked for.
+    """Return the views to measure, by default those of the table; ``classwise`` is one entry.
 
     Raises
     ------
     InputError
-        The view is unknown, or the table has not what it needs.
+        If a view is unknown, or the table does not have the data that it needs.
     """
     if not asked:
         if predictions.log is not None:
@@ -181,19 +181,19 @@ def _check(view: object, predictions: Predictions) -> None:
         hint = f"name the view: {possible}"
         raise InputError("a table with classes has no binary view", hint, code="view", file=name)
     if not predictions.has_classes and view != "binary":
-        hint = "give binary, or a table with a class column or one p_<class> column a class"
+        hint = "give binary, or a table with a class column or one p_<class> column per class"
         raise InputError(f"a table without classes has no view {view!r}", hint, code="view", file=name)
     if view == "top" and predictions.threshold is not None:
-        message = f"scores below {predictions.threshold:g} were dropped, so the top label is not known"
+        message = f"scores below {predictions.threshold:g} were dropped, so the top label is unknown"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
     if view == "top" and not (predictions.form == "wide" or predictions.has_items):
-        message = "the top label needs to know which rows are the scores of one item"
-        hint = "name the items in a column (`item`), or write a wide table with one p_<class> column a class"
+        message = "the top label requires to know which rows are the scores of one item"
+        hint = "name the column of items (`item`), or write a wide table (one p_<class> column per class)"
         raise InputError(message, hint, code="view", file=name)
 
 
 def expanded(views: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Replace ``classwise`` by one view a class.
+    """Replace ``classwise`` by one view per class.
 
     Examples
     --------
@@ -219,13 +219,13 @@ def class_of(view: str, predictions: Predictions) -> int:
 def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int = 0) -> Pairs:
     """Return the pairs of one view in some rows; cluster codes count over the whole table.
 
-    In ``pooled`` the item is a cluster even when none is named: its scores share one gold label.
+    In ``pooled``, an item is a cluster if there are no clusters, because its scores share one gold label.
     ``first_row`` numbers the items of a wide table.
     """
     if predictions.form == "wide":
         return _of_classes(view, batch, predictions, first_row)
     if view.startswith(CLASS) and batch.class_code is not None:
-        # A class that no row has shown yet may still come.
+        # A class that no row has contained so far may still follow.
         known = view.removeprefix(CLASS) in predictions.classes
         code = class_of(view, predictions) if known else -1
         batch = batch.take(np.flatnonzero(batch.class_code == code))
@@ -270,15 +270,15 @@ def _count(cluster: NDArray[np.int64] | None) -> int:
     return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
 
 
-TALLIED_AT_ONCE = 1 << 21  # pairs, those of all views that are tallied side by side together
-LEAST_AT_ONCE = 1 << 14  # of one view
+TALLIED_AT_ONCE = 1 << 21  # largest number of pairs of all views that are tallied at the same time
+LEAST_AT_ONCE = 1 << 14  # smallest number for one view
 FEW_BESIDE = 16
 
 
 def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integers | None]:
-    """Number the clusters that occur from 0, without gaps; also return their numbers before.
+    """Return codes of the clusters that occur, from 0 without gaps, and their original codes.
 
-    ``order`` holds all numbers in the order to give them; as they stand if None.
+    ``order`` contains all codes in the new order; None keeps their order.
     """
     if pairs.cluster is None:
         return pairs, None
@@ -293,10 +293,10 @@ def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integer
 
 
 class TallyParts:
-    """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most.
+    """Tallies of parts of a stream, merged in pairs, so that each row is merged at most log(parts) times.
 
-    ``beside``: the streams that are tallied at the same time, as hundreds of classes are. Then fewer pairs
-    of each wait, and its tallies are merged at once, since even these are too many to keep.
+    ``beside``: number of streams that are tallied at the same time, such as hundreds of classes. If there are
+    many, fewer pairs of each are kept, and their tallies are merged immediately.
     """
 
     def __init__(self, pool: ThreadPoolExecutor, beside: Sized = ()) -> None:
@@ -308,7 +308,7 @@ class TallyParts:
         self._merged: list[tuple[int, Tally]] = []
 
     def add(self, pairs: Pairs) -> None:
-        """Add pairs; their clusters are numbered alike in all parts."""
+        """Add pairs, whose clusters have the same codes in all parts."""
         if len(pairs):
             self._waiting.append(pairs)
             self._length += len(pairs)
@@ -317,7 +317,7 @@ class TallyParts:
             self._flush()
 
     def tally(self) -> Tally | None:
-        """Return the tally of all pairs, its clusters named by their numbers; None without pairs."""
+        """Return the tally of all pairs, with codes as names of clusters; None without pairs."""
         self._flush()
         self._finish()
         whole: Tally | None = None
@@ -358,29 +358,29 @@ def _concatenated(parts: Sequence[Pairs]) -> Pairs:
 
 
 def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
-    """Tally pairs; clusters are named by their codes."""
+    """Return the tally of pairs, with codes as names of clusters."""
     alone, codes = compact(pairs)
     return Tally.from_pairs(alone, exact=exact, threads=threads, names=codes)
 
 
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
-IN_MEMORY = 10_000_000  # rows; a larger table is tallied in one pass
-LEADING_CLASSES = 3  # scores that tell the rows of a wide table apart well enough
+IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
+LEADING_CLASSES = 3  # number of scores by which rows of a wide table are sorted
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What tells each pair of a view from the others.
+    """Identification of the pairs of a view.
 
     Attributes
     ----------
     truth
-        The gold label of the pair's row: 0 / 1, or a class.
+        Gold label of the pair's row: 0 or 1, or a class.
     item
-        Names of items; None where the table has none, so that only the order of rows tells.
+        Names of items; None if the table has no items, so that only the order of rows identifies pairs.
     repeated
-        Items that stand in more than one row: nothing tells these rows apart.
+        Items in more than one row, whose rows cannot be distinguished.
     """
 
     truth: NDArray[Any]
@@ -395,23 +395,24 @@ class ViewSource:
     Attributes
     ----------
     view
-        Its name.
+        Name of the view.
     source
         Pairs in memory, or a tally of them.
     threads
-        Threads to use; None for all processors.
+        Number of threads; None for all processors.
     chunks
-        Makes the pairs' scores and labels again, for exact bins from a stream; None where that is
-        not needed or was not asked for.
+        Function that yields the pairs' scores and labels again, for exact bins of a stream; None if they are
+        not needed or not requested.
     rows
-        What tells each pair from the others, for comparing models; None for a tally.
+        Identification of the pairs, for comparing models; None for a tally.
     codes
         The table's codes of the clusters of pairs; None without clusters and for a tally, whose clusters
         are named by these codes.
     total
-        The tally of all pairs on finer rows than those of the tally by cluster; None: there are none finer.
+        Tally of all pairs on finer rows than the tally by cluster; None if there is no finer tally.
     cuts
-        Makes a tally whose bins with some cuts are exact, inside an engine; None where that is not asked for.
+        Function that returns a tally whose bins with given cuts are exact, inside an engine; None if not
+        requested.
     """
 
     view: str
@@ -437,13 +438,13 @@ class ViewSource:
 
     @property
     def is_exact(self) -> bool:
-        """Whether bins are made from the scores themselves."""
+        """True if bins are computed from the scores themselves."""
         if isinstance(self.source, Pairs) or self.chunks is not None or self.cuts is not None:
             return True
         return self.source.kind == "exact"
 
     def with_cuts(self, ranks: Integers, edges: Floats) -> Tally:
-        """Return a tally, not by cluster, whose bins with these cuts are as exact as was asked for."""
+        """Return a tally without clusters whose bins with these cuts have the requested exactness."""
         if self.cuts is not None:
             return self.cuts(ranks, edges)
         if self.chunks is not None:
@@ -455,7 +456,7 @@ class ViewSource:
 
     @cached_property
     def alone(self) -> Pairs | Tally:
-        """The source without its clusters, for what does not depend on them."""
+        """Return the source without its clusters, for computations that do not depend on them."""
         if self.total is not None:
             return self.total
         if isinstance(self.source, Tally):
@@ -464,14 +465,14 @@ class ViewSource:
 
     @cached_property
     def by_cluster(self) -> Tally | None:
-        """A tally by cluster, or None without clusters."""
+        """Return a tally by cluster; None without clusters."""
         if not self.source.cluster_count:
             return None
         return self.source if isinstance(self.source, Tally) else Tally.from_pairs(self.source, exact=False)
 
     @property
     def summed(self) -> Pairs | Tally:
-        """The tally by cluster where there are clusters, else the source."""
+        """Return the tally by cluster if there are clusters, else the source."""
         return self.source if self.by_cluster is None else self.by_cluster
 
 
@@ -486,13 +487,13 @@ def view_sources(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[ViewSource], int]:
-    """Read a table and return a source for each view (``classwise`` spelled out), and the rows read.
+    """Read a table, and return one source per view (one view per class for ``classwise``) and the row count.
 
-    Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read, and lazy
-    frames of more than ``collected`` rows (2^20 if not given) inside their engine.
-    ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
-    in memory however large it is. The top label of a long table is found item by item: it is read as the
-    wide one that it could be; a log knows its top labels.
+    Tables of up to `IN_MEMORY` rows are kept in memory. Larger tables are tallied as they are read, and lazy
+    frames of more than ``collected`` rows (by default 2^20) are tallied inside their engine.
+    ``items`` reads the names of items too, if there are any, to compare models; ``whole`` keeps a table of
+    any size in memory. For the top label, a long table is read as a wide table, item by item; a log contains
+    its top labels.
     """
     if "top" in views and predictions.log is not None:
         of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
@@ -533,7 +534,7 @@ def view_sources(
 
 
 def reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
-    """Tell how far reading has come, as batches pass."""
+    """Yield batches, and report the progress of reading."""
     done = 0
     for batch in batches:
         done += len(batch)
@@ -543,7 +544,7 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
 
 
 class _Count:
-    """Counts rows as they pass."""
+    """Iterator over batches that counts their rows."""
 
     def __init__(self, batches: Iterator[Batch]) -> None:
         self._batches = batches
@@ -569,7 +570,7 @@ def _in_memory(
 
 
 def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
-    """Identify the pairs of views that hold every row."""
+    """Return the identification of the pairs of views that contain all rows."""
     if view.startswith(CLASS) or (view == "pooled" and predictions.threshold is not None):
         return None
     item: NDArray[Any] | None = None
@@ -596,9 +597,9 @@ def _no_pairs(view: str, predictions: Predictions) -> InputError:
 
 
 def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Integers | None:
-    """Codes of clusters in an order that no shuffling of rows changes: draws go by it.
+    """Return codes of clusters in an order that does not depend on the order of rows, for random draws.
 
-    Clusters that nobody named are rows of a wide table; they go by what is in them.
+    Clusters without names are rows of a wide table; they are sorted by their content.
     """
     if pairs.cluster is None:
         return None
@@ -613,7 +614,7 @@ def _cluster_names(predictions: Predictions) -> list[Any]:
 
 
 def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
-    """Number the clusters of a tally in the order of their keys."""
+    """Return the tally with clusters in the order of their keys."""
     assert tally.cluster is not None
     assert tally.clusters is not None
     order = np.argsort(keys, kind="stable")
@@ -659,7 +660,7 @@ def _tallied(
 
 @dataclass(frozen=True)
 class _Chunks:
-    """Reads a table again for the scores and labels of a view."""
+    """Source that reads the scores and labels of a view again from the table."""
 
     predictions: Predictions
     view: str

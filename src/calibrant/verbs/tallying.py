@@ -1,4 +1,4 @@
-"""Tally a prediction table in batches, to keep, to merge with others, and to measure later."""
+"""Tally a prediction table in batches, to save, merge and measure later."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ def tally(
     """Tally the pairs of one view of a prediction table or dataframe.
 
     Tallies of parts of the data merge to the tally of the whole (`calibrant.metrics.tally.Tally.merge`);
-    `calibrant.io.save_tally` keeps one, and `calibrant.verbs.measure` measures what was kept.
+    `calibrant.io.save_tally` saves a tally, and `calibrant.verbs.measure` measures it.
 
     Parameters
     ----------
     source
         As in `calibrant.verbs.measure`.
     view
-        ``binary``, ``top``, ``class:NAME`` or ``pooled``. May be left out for a table without classes.
+        ``binary``, ``top``, ``class:NAME`` or ``pooled``. Optional for a table without classes.
     exact
-        A row a distinct score, which takes the table into memory, instead of the fixed grid.
+        One row per distinct score, which reads the table into memory, instead of the fixed grid.
     columns
-        Names of columns that are called otherwise.
+        Names of columns that differ from the defaults.
     threads
-        Threads to use; None for all processors.
+        Number of threads; None for all processors.
     progress
-        Called now and then with a stage, the work done and the whole work (or None).
+        Function that is called with the stage, the work done and the whole work (or None).
 
     Returns
     -------
     Tally
-        By cluster where the table names clusters; in ``pooled`` by item where it does not.
+        Tally by cluster if the table has clusters; in ``pooled`` without clusters, by item.
 
     Raises
     ------
     InputError
-        The table cannot be used, or the view is not named.
+        If the table cannot be used, or the view is not given.
 
     Examples
     --------
@@ -104,17 +104,18 @@ def tally_by(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[Keys, Tally]:
-    """Tally the pairs of one view slice by slice, in one pass: a tally for each value of a column.
+    """Tally the pairs of one view for each value of a column, in one pass.
 
     Parameters
     ----------
     source
-        As in `calibrant.verbs.measure`; a file is read in batches, however large it is, and a
-        lazy frame of scores and labels is tallied inside its engine.
+        As in `calibrant.verbs.measure`; a file is read in batches and may be larger than memory, and a lazy
+        frame of scores and labels is tallied inside its engine.
     by
         Columns of texts, whole numbers, dates or truth values; several are crossed. ``NAME:4`` cuts the
-        numbers of a column into four bands of about as many rows, equal numbers in one band (a pass more).
-        ``class`` cuts the view ``pooled`` into its classes, also of a table without such a column.
+        numbers of a column into four bands with about the same number of rows, with equal numbers in the same
+        band (this needs one more pass). ``class`` splits the view ``pooled`` into its classes, also for a
+        table without such a column.
     view
         As in `tally`.
     columns, threads, progress
@@ -123,14 +124,14 @@ def tally_by(
     Returns
     -------
     dict of tuple of str or None to Tally
-        By the values of the columns as text, None where one is missing. The tallies are on the fixed grid, by
-        cluster where the table names clusters.
+        Tallies by the values of the columns as text, with None for missing values. The tallies are on the
+        fixed grid, by cluster if the table has clusters.
 
     Raises
     ------
     InputError
-        As in `tally`; a column is not there, is named twice or is the score or the label; or there are more
-        than 10,000 slices.
+        As in `tally`; or if a column is missing, is named twice or is the score or the label; or there are
+        more than 10,000 slices.
 
     Examples
     --------
@@ -192,12 +193,12 @@ def tally_by(
 
 @contextmanager
 def _bands_of(names: Sequence[str]) -> Iterator[None]:
-    """Say in errors about values that are no numbers why they have to be."""
+    """Explain in errors about values that are not numbers why numbers are needed."""
     try:
         yield
     except InputError as error:
         if error.code == "column-type" and any(name.startswith(f"{error.column}:") for name in names):
-            error.message += ", so the column is not cut into bands"
+            error.message += ", so the column cannot be cut into bands"
             error.hint = f"slice by its values: {error.column}"
         raise
 
@@ -231,7 +232,7 @@ class _ClassSlices:
         return long if self._threshold is None else long.take(np.flatnonzero(long.score >= self._threshold))
 
     def keys(self, within: Sequence[Keys]) -> list[Keys]:
-        """Return what each code stands for, the class in its place."""
+        """Return the key of each code, with the class in its place."""
         place = self._place
         return [
             (*within[one][:place], self._classes[own], *within[one][place:])
@@ -242,7 +243,7 @@ class _ClassSlices:
 def _class_slices(
     predictions: Predictions, names: Sequence[str], view: str, columns: Columns | None
 ) -> _ClassSlices | None:
-    """Return the slices by class of a wide table; None if no class is asked for, or a column has it."""
+    """Return the slices by class of a wide table; None if not requested, or if a column has the class."""
     name = CLASS_COLUMN if columns is None or columns.class_column is None else columns.class_column
     if name not in names or not predictions.has_classes:
         return None
@@ -264,7 +265,7 @@ def _class_slices(
 def _by_slice(
     whole: Tally, keys: Sequence[Keys], units: JointCodes | None, predictions: Predictions
 ) -> dict[Keys, Tally]:
-    """Take apart a tally whose clusters are slices, or the parts of clusters that lie in one slice."""
+    """Split a tally whose clusters are slices, or parts of clusters in one slice."""
     assert whole.cluster is not None
     assert whole.clusters is not None
     code = whole.clusters[whole.cluster]
@@ -297,17 +298,18 @@ def _by_slice(
 def one_view(view: str | None, predictions: Predictions) -> str:
     """Return the one view to tally; None stands for the binary one of a table without classes."""
     if view is None and predictions.has_classes:
-        hint = "name one (`view`): class:NAME, pooled, or top, where the classes of an item are known"
-        message = "a table with classes has several views, and one is needed"
+        hint = "name it (`view`): class:NAME, pooled, or top if the items of rows are known"
+        message = "a table with classes has several views, and this function needs one"
         raise InputError(message, hint, code="view", file=predictions.name)
     name = asked_views(None if view is None else [view], predictions)[0]
     if name == "classwise":
-        raise InputError("a tally is of one view", "give class:NAME", code="view", file=predictions.name)
+        message = "classwise consists of several views, and a tally has one"
+        raise InputError(message, "give class:NAME", code="view", file=predictions.name)
     return name
 
 
 def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
-    """Name the clusters of a tally as the table names them, in sorted order."""
+    """Return the tally with the table's names of clusters, in sorted order."""
     if found.cluster is None or found.clusters is None:
         return found
     if predictions.form == "long" and not (predictions.clusters or predictions.items):
@@ -318,7 +320,7 @@ def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
 
 
 def cluster_names(predictions: Predictions, code: NDArray[Any]) -> NDArray[Any]:
-    """Name clusters by their codes; rows that nobody named must not be taken for rows of another table."""
+    """Name clusters by their codes; rows without names must differ from rows of another table."""
     known = predictions.clusters or predictions.items
     if known:
         names: NDArray[Any] = np.array(known)[code]

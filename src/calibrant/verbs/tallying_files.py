@@ -1,4 +1,4 @@
-"""Tally a table that lies in many files, on processes or a cluster; only the small tallies travel."""
+"""Tally a table in many files with processes or a cluster; only the small tallies are transferred."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from calibrant.verbs.tallying import tally
 
 @dataclass(frozen=True)
 class _Tallying:
-    """How each file is tallied."""
+    """Settings of the tally of each file."""
 
     view: str | None
     exact: bool
@@ -40,26 +40,25 @@ def tally_files(
     executor: Executor | str | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Tally each of many files where there is a free worker, and merge the tallies.
+    """Tally many files in parallel, and merge the tallies.
 
-    A file counts as a whole and once, even if its worker was lost and another did it again. Tallies are
-    merged in the order of the files, so that the result is the same to the last bit wherever they were made.
+    Each file counts exactly once, even if its worker was lost and another repeated it. Tallies are merged in
+    the order of the files, so the result is identical on any executor.
 
     Parameters
     ----------
     paths
-        Tables of one view, as `calibrant.verbs.tally` reads them. The workers of a cluster find them
-        under the same paths.
+        Paths of tables, as for `calibrant.verbs.tally`. The workers of a cluster need the same paths.
     view, exact, columns
         As in `calibrant.verbs.tally`.
     workers
-        Processes. With more than one, a script that calls this must be importable
+        Number of processes. With more than one, a script that calls this must be importable
         (``if __name__ == "__main__":``).
     executor
-        Instead: a `concurrent.futures.Executor`, which takes ``workers`` files at once, or the address of a
-        Dask scheduler (``tcp://...``).
+        Executor to use instead: a `concurrent.futures.Executor`, which receives ``workers`` files at a time,
+        or the address of a Dask scheduler (``tcp://...``).
     progress
-        Called with a stage, the files done and all files.
+        Function that is called with the stage, the files done and all files.
 
     Returns
     -------
@@ -68,9 +67,9 @@ def tally_files(
     Raises
     ------
     InputError
-        If there is no file, one is named twice or cannot be used, or only some name clusters.
+        If there is no file, a file is listed twice or cannot be used, or only some files have clusters.
     CalibrantError
-        If workers were lost again and again, or all of them, or the scheduler (code ``worker``).
+        If workers were lost repeatedly, or all workers or the scheduler were lost (code ``worker``).
     MissingExtraError
         If Dask is needed and not installed.
 
@@ -94,8 +93,8 @@ def tally_files(
     seen = Counter(places)
     for place, path in zip(places, paths, strict=True):
         if seen[place] > 1 or any(parent in seen for parent in place.parents):
-            hint = "its rows would count twice: name it once"
-            raise InputError("the file is there twice", hint, code="duplicate", file=os.fspath(path))
+            hint = "name it once, because its rows would count twice"
+            raise InputError("the file is listed twice", hint, code="duplicate", file=os.fspath(path))
     with workers_of(executor, workers) as pool:
         threads = None if executor is None and workers == 1 else 1
         doing = partial(_tallied, _Tallying(view, exact, columns, threads))
@@ -113,17 +112,15 @@ def _counted(found: Iterable[Tally], files: Sequence[str], progress: Progress | 
         if clustered is None:
             clustered = each.cluster is not None
         elif clustered != (each.cluster is not None):
-            message = (
-                f"the file names {'no clusters, unlike' if clustered else 'clusters, unlike'} {files[0]}"
-            )
-            raise InputError(message, "name clusters in all files, or in none", code="cluster", file=file)
+            message = f"the file has {'no clusters, unlike' if clustered else 'clusters, unlike'} {files[0]}"
+            raise InputError(message, "add clusters to all files, or to none", code="cluster", file=file)
         yield each
         if progress is not None:
             progress("tallying", number, len(files))
 
 
 def _merged(tallies: Iterable[Tally]) -> Tally:
-    """Merge neighbours of equal size, as in a tree: no large tally is merged with each small one."""
+    """Merge neighbors of equal size, as in a tree, so that large tallies are merged rarely."""
     waiting: list[tuple[int, Tally]] = []
     for each in tallies:
         size, merged = 1, each

@@ -1,4 +1,4 @@
-"""Records of means and counts that a labelled subsample corrects."""
+"""Records of means and counts that a labeled subsample corrects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
     period: Annotated[str, name("Period", "Period; all for all documents together, which come first.")]
     method: Annotated[str, name("Method", "Method: uncorrected, labels, ppi, ppi++, dsl or prior-shift.")]
     documents: Annotated[int, number("Documents", "Documents of the period.", group=DATA, headline=True)]
-    labelled: Annotated[int, number("Labelled", "Documents with a label.", group=DATA, headline=True)]
+    labelled: Annotated[int, number("Labeled", "Documents with a label.", group=DATA, headline=True)]
     effective: Annotated[
         float | None,
         number(
@@ -51,8 +51,8 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
 class CorrectedCounts(Record, frozen=True, kw_only=True):
     """Proportions and numbers of documents by period and method."""
 
-    documents: Annotated[int, setting("Documents", "Documents in all.", headline=True)]
-    labelled: Annotated[int, setting("Labelled", "Labelled documents in all.", headline=True)]
+    documents: Annotated[int, setting("Documents", "Number of documents.", headline=True)]
+    labelled: Annotated[int, setting("Labeled", "Number of labeled documents.", headline=True)]
     population: Annotated[
         str,
         setting(
@@ -66,7 +66,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         int | None,
         setting(
             "Clusters",
-            "Clusters of the labelled documents; null if they are taken as independent.",
+            "Clusters of the labeled documents; null if they are treated as independent.",
             headline=True,
         ),
     ]
@@ -74,9 +74,9 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         str,
         setting(
             "Sampling",
-            "Design by which documents were chosen to be labelled, on which the variance depends. simple: "
-            "with equal probabilities in each period; fixed: a fixed number of each group of documents with "
-            "one probability; independent: each document by itself, with its own probability.",
+            "Design of the labeled sample, on which the variance depends. simple: equal probabilities in "
+            "each period; fixed: a fixed number of documents per group of equal probability; independent: "
+            "each document independently, with its probability.",
             headline=True,
         ),
     ]

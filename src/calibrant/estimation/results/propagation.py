@@ -75,7 +75,7 @@ class Propagated(Record, frozen=True, kw_only=True):
             If the record was read from JSON, which does not contain them.
         """
         if self.drawn is None:
-            raise ValueError("a record that was read from JSON has no values of its samples")
+            raise ValueError("a record read from JSON does not contain the values of its samples")
         return self.drawn
 
 
@@ -131,7 +131,7 @@ class Drift(Quantity, frozen=True, kw_only=True):
         int | None,
         setting(
             "Periods",
-            "Labelled periods from which it was estimated: the posterior median with its central 95 % "
+            "Labeled periods from which the drift was estimated: the posterior median with its central 95 % "
             "interval; null if it was given.",
         ),
     ] = None
@@ -140,13 +140,13 @@ class Drift(Quantity, frozen=True, kw_only=True):
 Shared = Annotated[
     Quantity | None,
     number(
-        "With shared doubt",
-        "The same count with an interval that includes how well the probabilities are calibrated, which all "
-        "documents share; it is the one to quote, with its condition. Null without labelled documents.",
+        "With shared uncertainty",
+        "The same count with a total interval, which includes the uncertainty of the probabilities that all "
+        "documents share; it is the one to quote, with its condition. Null without labeled documents.",
         group=COUNT,
         headline=True,
         interval="only",
-        short="with shared doubt",
+        short="total interval",
         digits=2,
     ),
 ]
@@ -169,8 +169,8 @@ HowDrift = Annotated[
     Drift | None,
     setting(
         "Drift",
-        "Standard deviation of the shifts of log-odds between periods that the interval with shared doubt "
-        "includes; null for none.",
+        "Standard deviation of the shifts of log-odds between periods that the total interval includes; "
+        "null for none.",
         headline=True,
     ),
 ]
@@ -196,13 +196,13 @@ class CountInterval(Record, frozen=True, kw_only=True):
         int | None, setting("Samples", "Samples of each document; null for exact probabilities.")
     ] = None
     refits: Annotated[
-        int, setting("Refits", "Recalibrators behind the interval with shared doubt.", headline=True)
+        int, setting("Refits", "Number of recalibrators behind the total interval.", headline=True)
     ] = 0
     failed_refits: Annotated[
-        int, setting("Failed refits", "Draws of the labelled documents that gave no recalibrator.")
+        int, setting("Failed refits", "Draws of the labeled documents that gave no recalibrator.")
     ] = 0
     drift: HowDrift = None
-    drift_warning: Annotated[str | None, warning("Without a drift, periods are assumed to be alike.")] = None
+    drift_warning: Annotated[str | None, warning("Without a drift, periods are assumed to be equal.")] = None
 
 
 class LevelCoverage(Record, frozen=True, kw_only=True):
@@ -264,7 +264,7 @@ class QuantileCalibration(Record, frozen=True, kw_only=True):
             If the record was read from JSON, which does not contain them.
         """
         if self.transforms is None:
-            raise ValueError("a record that was read from JSON has no transforms")
+            raise ValueError("a record read from JSON does not contain transforms")
         return self.transforms
 
 

@@ -1,9 +1,9 @@
-"""Bets against calibration: how wealth changes at a look, and along a whole stream of looks.
+"""Bets against calibration: change of wealth at one look, and along a stream of looks.
 
-A look has sums of ``y - q``, of ``q``, and counts by group (what is independent) and region (of scores). A
+A look has sums of ``y - q`` and of ``q``, and counts, by group (the independent unit) and region of scores. A
 direction k has a weight in [-1, 1] for each region; its bet is on ``z``, a group's mean of
-``w (y - q) - |w| bound``, of which the null says that it is at most 0 on average. How far below 0 ``z`` can
-be follows from the scores, which are known before the labels, so that the factors
+``w (y - q) - |w| bound``, whose mean is at most 0 under the null. The lowest value of ``z`` follows from the
+scores, which are known before the labels, so that the factors
 ``1 + strength z / furthest`` are never negative, and have mean at most 1.
 """
 
@@ -26,7 +26,7 @@ TINY, HUGE = 1e-100, 1e100
 def log_factors(
     total: Floats, score: Floats, count: Floats, weight: Floats, bound: Floats, strength: Floats, out: Floats
 ) -> None:
-    """Log of what each direction and strength makes of one unit; ``bound`` is (2, regions).
+    """Return the log growth of one unit of wealth, by direction and strength; ``bound`` is (2, regions).
 
     Its first row is for weights above 0, which bet on frequencies above the scores.
     """
@@ -71,7 +71,7 @@ def log_factors(
 
 @jit
 def log_sum(values: Floats, also: float) -> float:
-    """Log of the sum of exponentials."""
+    """Return the log of the sum of exponentials."""
     top = also
     for value in values.flat:
         top = max(top, value)
@@ -85,10 +85,11 @@ def log_sum(values: Floats, also: float) -> float:
 
 @jit
 def invest(log_wealth: Floats, log_cash: float, log_prior: Floats, looks: int, restart: bool) -> float:
-    """Spread wealth over the bets of the next look, whatever its labels will be; return the cash.
+    """Spread wealth over the bets of the next look before its labels are known; return the cash.
 
-    With ``restart`` a bet that has lost is filled up to what it began with (a CUSUM). Without, no wealth is
-    ever added: a share of all of it is taken and spread anew, so that a change late in the stream finds some.
+    With ``restart``, a bet that has lost is restored to its initial wealth (a CUSUM). Without, no wealth is
+    ever added: a fraction of the total is redistributed, so that every bet has wealth when a late change
+    comes.
     """
     if restart:
         np.maximum(log_wealth, log_prior, log_wealth)
@@ -119,9 +120,9 @@ def stream(
     threshold: float,
     evidence: Floats,
 ) -> int:
-    """Log wealth after each look of a stream (looks, groups, regions), up to the first above the threshold.
+    """Compute log wealth after each look (looks, groups, regions), up to the first above the threshold.
 
-    Returns that look, or -1; ``log_wealth`` is changed.
+    Return that look, or -1; ``log_wealth`` is changed.
     """
     factor = np.empty_like(log_wealth)
     for t in range(len(total)):

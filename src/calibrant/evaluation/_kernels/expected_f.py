@@ -10,11 +10,11 @@ from calibrant._kernels.jit import jit
 
 @jit
 def expected_f_of_best(score: NDArray[np.float64], q: int, r: int) -> NDArray[np.float64]:
-    """Expected F (n + 1,) of keeping the k most probable, k = 0 .. n; ``score`` descends, beta^2 = q / r.
+    """Return expected F (n + 1,) of keeping the k most probable; ``score`` descends, beta^2 = q / r.
 
-    With k kept and s of them right, F is (q + r) s / (q P + r k), P all that should be kept. The expectation
-    of 1 / (a + q P') over the P' among those not kept follows from that with one more kept, so all k take n^2
-    steps in all (Ye et al. 2012). Where there is nothing to keep and nothing is kept, F is 1.
+    With k kept and s of them correct, F is (q + r) s / (q P + r k), where P is the number of positive items.
+    The expectation of 1 / (a + q P') over the P' among those not kept follows from that with one more kept,
+    so all k take n^2 steps in all (Ye et al. 2012). F is 1 if there is nothing to keep and nothing is kept.
     """
     n = len(score)
     right = np.zeros((n + 1, n + 1))  # right[k, s]: probability that s of the first k should be kept

@@ -1,4 +1,4 @@
-"""Likelihoods of a mean that changes in a series of days whose errors persist.
+"""Likelihoods of a change of the mean in a series of days whose errors persist.
 
 The observation of a day is its error in log-odds, with an information x. The model is ``mean + a + noise``:
 the noise has variance ``spread / x``, and ``a`` is a stationary AR(1) process with standard deviation
@@ -33,7 +33,7 @@ def observe(
     start: Floats,
     starts: int,
 ) -> tuple[float, float]:
-    """Log e-value after one more observation, and the change where the evidence is largest.
+    """Return the log e-value after one more observation, and the change with the largest evidence.
 
     ``model`` is (models, 3): spread, effect, memory. ``state`` is (models, 6): filtered error and its
     variance, filtered level, its information and score, log likelihood. ``start`` is (4, models, places):
@@ -88,7 +88,7 @@ def observe(
 
 @jit
 def _null(state: Floats, centred: bool) -> float:
-    """Log likelihood of a constant mean."""
+    """Return the log likelihood of a constant mean."""
     if not centred:
         return float(state[5])
     return float(state[5] + 0.5 * (state[4] ** 2 / state[3] - math.log(state[3])))

@@ -1,4 +1,4 @@
-"""`calibrant agree`: how far annotators agree."""
+"""`calibrant agree`: agreement between annotators."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from calibrant.cli.options import LEVEL, Printing, printing
 
 @click.command(
     "agree",
-    short_help="How far annotators agree: kappa, alpha and others, with intervals.",
+    short_help="Measure agreement between annotators: kappa, alpha and others, with intervals.",
     epilog="Example: calibrant agree labels.csv --distance ordinal --labels low,middle,high",
 )
 @click.argument("file", metavar="FILE")
 @click.option("--item", default="item", show_default=True, help="Column that names the item.")
-@click.option("--annotator", default="annotator", show_default=True, help="Column that names who labelled.")
+@click.option("--annotator", default="annotator", show_default=True, help="Column that names the annotator.")
 @click.option("--label", default="label", show_default=True, help="Column of labels.")
 @click.option(
     "--cluster",
     metavar="NAME",
-    help="Column of what items belong to, such as a document; its items may depend on each other.  "
+    help="Column of clusters, such as documents; items of one cluster may depend on each other.  "
     "[default: cluster]",
 )
 @click.option(
-    "--labels", metavar="A,B,...", help="Labels of the task, in order; any other is refused.  [default: all]"
+    "--labels",
+    metavar="A,B,...",
+    help="Labels of the task, in order; any other label is an error.  [default: all]",
 )
 @click.option(
     "--distance",
@@ -35,22 +37,24 @@ from calibrant.cli.options import LEVEL, Printing, printing
     help="Distance between labels in Krippendorff's alpha.",
 )
 @click.option(
-    "--weights", type=click.Choice(["linear", "quadratic"]), help="Weights of Cohen's kappa, by order."
+    "--weights",
+    type=click.Choice(["linear", "quadratic"]),
+    help="Weights of Cohen's kappa, by the order of the labels.",
 )
 @click.option(
     "--disputed",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="How many of the items with the least agreement to list.",
+    help="Number of items to list, those with the least agreement first.",
 )
 @LEVEL
 @printing
 def command(file: str, labels: str | None, printing: Printing, **options: Any) -> None:
-    """Say how far annotators (people or systems) agree on the items of FILE.
+    """Measure how far annotators (people or systems) agree on the items of FILE.
 
-    FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
-    row a label: columns item, annotator and label. Items may lack labels of some annotators.
+    FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with
+    one row per label: columns item, annotator and label. An item need not have labels of all annotators.
     """
     from calibrant.evaluation.verbs.evaluating import agree
 

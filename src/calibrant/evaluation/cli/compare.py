@@ -1,4 +1,4 @@
-"""`calibrant compare`: whether systems differ by more than chance."""
+"""`calibrant compare`: tests of differences between systems."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from calibrant.exceptions import InputError
 
 @click.command(
     "compare",
-    short_help="Do systems differ by more than chance? Tests on folds or items.",
+    short_help="Test whether systems differ, by their scores on folds or items.",
     epilog="Example: calibrant compare folds.csv --alternative greater --test-train-ratio 0.25",
 )
 @click.argument("files", metavar="FILE", nargs=-1, required=True)
 @click.option("--system", default="system", show_default=True, help="Column that names the system.")
 @click.option("--fold", metavar="NAME", help="Column of the fold of cross-validation.  [default: fold]")
 @click.option(
-    "--item", metavar="NAME", help="Column of the item, where scores are of items.  [default: item]"
+    "--item", metavar="NAME", help="Column of the item, if each score is of one item.  [default: item]"
 )
 @click.option("--score", default="score", show_default=True, help="Column of scores.")
 @click.option(
     "--repeat",
     metavar="NAME",
-    help="Column of the repeat of cross-validation; k folds in each tell the ratio.  [default: repeat]",
+    help="Column of the repeat of cross-validation; the folds per repeat give the ratio.  [default: repeat]",
 )
 @click.option(
     "--cluster",
     metavar="NAME",
-    help="Column of what items belong to, such as a document.  [default: cluster]",
+    help="Column of clusters, such as documents.  [default: cluster]",
 )
 @click.option(
     "--alternative",
     type=click.Choice(["two-sided", "greater", "less"]),
     default="two-sided",
     show_default=True,
-    help="What a test looks for: that the first system of a pair (the one that comes first in FILE) has the "
-    "greater score, the lesser, or either.",
+    help="Alternative of each test: the first system of a pair (in the order of FILE) has the greater score, "
+    "the lower score, or either.",
 )
 @click.option(
     "--test-train-ratio",
     type=float,
-    help="Size of a fold's test data over that of its training data: 1 / (k - 1) for k folds.",
+    help="Size of a fold's test data divided by the size of its training data: 1 / (k - 1) for k folds.",
 )
 @click.option(
     "--higher-is-better/--lower-is-better",
     default=True,
-    help="Lower: scores are errors, and the better system has the lower one.",
+    help="Direction of scores; errors are better if lower.",
 )
-@click.option("--baseline", metavar="SYSTEM", help="Compare each system with this one only.")
+@click.option("--baseline", metavar="SYSTEM", help="Compare each system with this system only.")
 @click.option(
     "--power",
     type=float,
     default=0.8,
     show_default=True,
-    help="Of the smallest difference that the items can show.",
+    help="Power at which the smallest detectable difference is computed, in (0, 1).",
 )
 @LEVEL
 @click.option(
@@ -68,22 +68,22 @@ from calibrant.exceptions import InputError
 def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Compare the systems of FILE by their scores on the same folds or items.
 
-    FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
-    row a score: columns system, fold or item, and score. Folds of cross-validation need the corrected test,
-    and that needs the ratio of test to training data.
+    FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with
+    one row per score: columns system, fold or item, and score. Scores of cross-validation folds need the
+    corrected test, which needs the ratio of test to training data.
 
     To compare the predictions of several models, one file each, use calibrant report.
     """
     from calibrant.evaluation.verbs.evaluating import compare
 
-    others = f"predictions of several models are compared by `calibrant report {shlex.join(files)}`"
+    others = f"to compare predictions of several models, run `calibrant report {shlex.join(files)}`"
     if len(files) > 1:
-        raise click.UsageError(f"One FILE has the scores of all systems; {others}.")
+        raise click.UsageError(f"compare takes one FILE with the scores of all systems; {others}")
     [file] = files
     try:
         found = compare(file, **options)
     except InputError as error:
         if error.code == "column-missing" and "'system'" in error.message:
-            error.hint += "; predictions of several models are compared by `calibrant report FILE FILE`"
+            error.hint += "; to compare predictions of several models, run `calibrant report FILE FILE`"
         raise
     printing.show(found, lambda: [f"{file}:", "", *found.to_text().splitlines()])

@@ -1,4 +1,4 @@
-"""`calibrant monitor`: a stream of predictions, watched day by day."""
+"""`calibrant monitor`: sequential monitoring of a stream of predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
 
 @click.command(
     "monitor",
-    short_help="Watch a stream of predictions day by day, with alarms that are seldom false.",
+    short_help="Monitor a stream of predictions, with a bounded probability of a false alarm.",
     epilog="Example: calibrant monitor scored.parquet --time date --state monitor.json -o monitor.svg",
 )
 @click.argument("predictions", metavar="PRED")
@@ -19,21 +19,21 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     "--time",
     required=True,
     metavar="COLUMN",
-    help="Column of dates (YYYY-MM-DD) or time stamps: when the label came.",
+    help="Column of dates (YYYY-MM-DD) or time stamps at which the labels arrived.",
 )
 @click.option(
     "--by",
     type=click.Choice(["day", "week", "month", "value"]),
     default="day",
     show_default=True,
-    help="Windows. value: what stands in the column, numbers or text in their order.",
+    help="Windows of time. value: each value of the column, in the order of numbers or text.",
 )
 @click.option(
     "--against",
     type=click.Choice(["calibrated", "reference"]),
     default="calibrated",
     show_default=True,
-    help="What is no fault: that scores are calibrated, or errors as in the reference period.",
+    help="Null hypothesis: scores are calibrated, or errors are as in the reference period.",
 )
 @click.option("--reference", metavar="DAY", help="Last day of the reference period.")
 @click.option(
@@ -41,34 +41,41 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     type=float,
     default=0.01,
     show_default=True,
-    help="Probability that there is ever a false alarm. With --restart: one over the mean number of windows "
-    "between them.",
+    help="Bound on the probability of any false alarm. With --restart: false alarms are on average at "
+    "least 1 / ALPHA windows apart.",
 )
 @click.option(
-    "--epsilon", type=float, default=0.0, show_default=True, help="Mean error that is no fault yet."
+    "--epsilon", type=float, default=0.0, show_default=True, help="Largest mean error that is tolerated."
 )
 @click.option(
     "--unit",
     type=click.Choice(["day", "cluster", "item", "dependent-day"]),
     default="day",
     show_default=True,
-    help="What is independent given the past. day: windows, not the labels of one. cluster and item find a "
-    "change much sooner, if it is true. dependent-day: nothing; errors may persist for days.",
+    help="Units that are independent given the past. day: the labels of one "
+    "window may depend on each other. cluster, item: detect a change much sooner, if the assumption is true. "
+    "dependent-day: no unit is independent; errors may persist for days.",
 )
 @click.option("--restart", is_flag=True, help="Start again after each alarm.")
-@click.option("--view", metavar="VIEW", help="binary, class:NAME, or of a wide table top or pooled.")
 @click.option(
-    "--state", metavar="FILE", help="Keep the monitor in FILE; windows that it has taken are passed over."
+    "--view",
+    metavar="VIEW",
+    help="View to monitor: binary or class:NAME; for a wide table also top or pooled.",
+)
+@click.option(
+    "--state",
+    metavar="FILE",
+    help="Keep the state of the monitor in FILE; a later run skips the windows that it contains.",
 )
 @drawn_as
 @columns
 @printing
 def command(predictions: str, output: str | None, printing: Printing, **options: Any) -> None:
-    """Watch whether the labels in PRED go on as the scores say.
+    """Monitor whether the labels in PRED agree with the scores over time.
 
     PRED is a table as for calibrant measure, with a column of time. However often you look, the probability
-    that there is ever a false alarm is at most ALPHA, under the condition of the --unit, which is printed.
-    The guide, docs/guide/monitoring.md, explains the conditions and what late labels do.
+    of any false alarm is at most ALPHA, under the condition of the --unit, which is printed. The guide,
+    docs/guide/monitoring.md, explains the conditions and the effect of late labels.
     """
     from calibrant.evaluation.verbs.monitoring import monitor
 

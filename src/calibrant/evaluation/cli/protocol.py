@@ -1,4 +1,4 @@
-"""`calibrant protocol`: a whole evaluation from one file."""
+"""`calibrant protocol`: a complete evaluation that one file describes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "protocol",
-    short_help="A whole evaluation from one file: task, reference, agreement, systems, tests.",
+    short_help="Run an evaluation from one file: task, reference, agreement, systems, tests.",
     epilog="Example: calibrant protocol --example summaries && calibrant protocol summaries/eval.toml",
 )
 @click.argument("file", metavar="[EVAL.toml]", required=False)
@@ -21,25 +21,25 @@ from calibrant.cli.progress import ProgressLine
 @click.option(
     "--example",
     type=click.Choice(["summaries", "sentiment"]),
-    help="Write an evaluation to start from into a new folder of that name, and nothing else.",
+    help="Write an example evaluation into a new folder of that name, and evaluate nothing.",
 )
 @printing
 def command(
     file: str | None, output: str, title: str | None, example: str | None, printing: Printing
 ) -> None:
-    """Evaluate the systems that EVAL.toml names, and write a report that ends with what can be concluded.
+    """Evaluate the systems that EVAL.toml names, and write a report that ends with the conclusions.
 
-    EVAL.toml names the task (labels, and how many a document may get), the annotators' labels, how they
-    become a reference, the systems' labels or probabilities, and what is asked of the statistics. Paths in it
-    are relative to its folder.
+    EVAL.toml names the task (its labels and the budget per document), the annotators' labels, the rule that
+    makes a reference from them, the systems' labels or probabilities, and the settings of the statistics.
+    Paths in it are relative to its folder.
     """
     from calibrant.cli.text import show
 
     if example is not None:
         if file is not None:
-            raise click.UsageError("--example writes files and evaluates none: leave EVAL.toml out")
+            raise click.UsageError("--example only writes files: leave EVAL.toml out")
         if printing.conditions:
-            raise click.UsageError("--example evaluates nothing: leave --fail-if out")
+            raise click.UsageError("--example only writes files: leave --fail-if out")
         from calibrant.evaluation.verbs.protocol_steps import write_example
 
         show([f"Wrote {path}" for path in write_example(example)])

@@ -1,4 +1,4 @@
-"""The file that describes an evaluation: task, annotators, reference, systems, folds, statistics."""
+"""Reader of evaluation files: task, annotators, reference, systems, folds, statistics."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Settings:
     Raises
     ------
     InputError
-        There is no such file.
+        The file does not exist.
     FormatError
-        It is no TOML.
+        The file is not TOML.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -48,20 +48,20 @@ class Settings:
         try:
             self._text = Path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            raise self._broken("the file is no UTF-8 text", "save it as UTF-8") from error
+            raise self._broken("the file is not UTF-8 text", "save it as UTF-8") from error
         except OSError as error:
             message = f"cannot read it ({error.strerror})"
             raise InputError(message, "check the name", code="file-missing", file=self.file) from error
         try:
             self._values: dict[str, Any] = tomllib.loads(self._text)
         except tomllib.TOMLDecodeError as error:
-            raise self._broken(f"no TOML: {error}", "repair that line") from error
+            raise self._broken(f"not TOML: {error}", "repair that line") from error
         except (ValueError, RecursionError) as error:
-            message = "no TOML: nested too deep, or a number too long"
+            message = "not TOML: nested too deep, or a number is too long"
             raise self._broken(message, "shorten it") from error
 
     def decoded(self, kind: type[Kind]) -> Kind:
-        """Return the settings as a struct; raise `InputError` with the line that does not fit."""
+        """Return the settings as a struct; raise `InputError` with the line of an invalid setting."""
         try:
             return msgspec.convert(self._values, kind)
         except msgspec.ValidationError as error:
@@ -72,7 +72,7 @@ class Settings:
             raise self._unfit(kind, path.strip(".`"), what) from error
 
     def error(self, where: str, message: str, hint: str, code: str = "setting") -> InputError:
-        """Make an error about a setting, a table, or the file.
+        """Return an error about a setting, a table or the file.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Settings:
         return FormatError(message, hint, code="file-broken", file=self.file)
 
     def _unfit(self, kind: type[Struct], where: str, what: str) -> InputError:
-        """The error for what msgspec found at a place."""
+        """Return the error for the problem that msgspec found at a path."""
         info: Any = msgspec.inspect.type_info(kind)
         value: Any = self._values
         for step in _steps(where):
@@ -107,7 +107,7 @@ class Settings:
         return self.error(f"{where}.{key}".strip("."), message, hint)
 
     def _line(self, path: Steps) -> int | None:
-        """Line of a key, or of its table's head; None where it cannot be found."""
+        """Return the line of a key or of its table's head; None if it cannot be found."""
         name = path[0] if path else ""
         number = next((step for step in path[1:2] if isinstance(step, int)), 0)
         key = next((step for step in path[1:] if isinstance(step, str)), None)
@@ -126,14 +126,14 @@ class Settings:
 
 
 def _steps(path: str) -> Steps:
-    """Keys and places of a path such as ``systems[1].name``."""
+    """Return the keys and indices of a path such as ``systems[1].name``."""
     return tuple(
         int(place) if place else key for key, place in re.findall(r"([^.\[\]]+)(?!\])|\[(\d+)\]", path)
     )
 
 
 def _inner(info: Any, step: str | int) -> Any:
-    """The type of a part of a struct or of a list, without None."""
+    """Return the type of a field of a struct or of a list's elements, without None."""
     inner = info.item_type if isinstance(step, int) else {each.name: each.type for each in info.fields}[step]
     return next(
         (each for each in getattr(inner, "types", ()) if type(each) is not msgspec.inspect.NoneType), inner
@@ -141,13 +141,13 @@ def _inner(info: Any, step: str | int) -> Any:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """Offer the nearest of several words, or all of them."""
+    """Suggest the nearest of several words, or all of them."""
     near = closest(word, known)
     return f"did you mean {near!r}?" if near else f"use one of {', '.join(known)}" if known else ""
 
 
 def _wanted(what: str) -> str:
-    """Say how to write what msgspec expected."""
+    """Describe the value that msgspec expected."""
     found = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
     if found is None:
         return what
@@ -177,9 +177,9 @@ class NamedColumns:
     file
         Path of the table.
     item, label, annotator, document, fold
-        Names of columns; ``document`` None: ``document``, if it is there.
+        Names of columns; ``document`` None: ``document``, if there is such a column.
     probability
-        Column of the positive label's probability; None: ``probability``, if it is there.
+        Column of the positive label's probability; None: ``probability``, if there is such a column.
     """
 
     file: Path
@@ -193,20 +193,20 @@ class NamedColumns:
 
 @dataclass(frozen=True)
 class SystemFile:
-    """A system: its outputs, and how probabilities become labels.
+    """System to evaluate: its outputs, and the rule that turns probabilities into labels.
 
     Attributes
     ----------
     name, description
-        For the report.
+        Name and description in the report.
     table
-        Its outputs.
+        Table of its outputs.
     decision
         ``most-probable``, ``threshold``, ``top`` or ``expected-f``.
     threshold
-        Of the decision ``threshold``; the least probability that ``top`` keeps.
+        Threshold of the decision ``threshold``; smallest probability that ``top`` keeps.
     names_label, names_probability
-        Whether the file names that column, so that it is the one to be read.
+        True if the file names that column, which is then the one to read.
     """
 
     name: str
@@ -220,25 +220,25 @@ class SystemFile:
 
 @dataclass(frozen=True)
 class ProtocolFile:
-    """An evaluation as its file describes it.
+    """Evaluation as its file describes it.
 
     Attributes
     ----------
     path
-        Of the file; paths in it are relative to its folder.
+        Path of the file; paths in it are relative to its folder.
     name, description, labels, positive, budget
-        The task.
+        Description of the task.
     annotators
-        Their labels; None where there are none.
+        Table of their labels; None without annotators.
     rule, reference, ties, annotator
-        How the reference is made: the rule, the adjudicated labels (or None), what happens to ties
+        Construction of the reference: the rule, the adjudicated labels (or None), the treatment of ties
         (``leave-out`` or a label), and the annotator to follow (or None).
     systems
         At least one.
     folds, test_train_ratio
-        Which fold an item is in, or scores by fold; None without folds, or where the ratio is not given.
+        Fold of each item, or scores by fold, and the ratio of test to training data; None if not given.
     metrics
-        ``accuracy``, ``f1:LABEL``, ``entity_f1`` and so on; the first decides.
+        ``accuracy``, ``f1:LABEL``, ``entity_f1`` and so on; the first one decides the conclusion.
     level, alternative, baseline, power, samples, seed, distance
         As in `calibrant.evaluation.compare_systems` and `calibrant.evaluation.coefficients`.
     """
@@ -268,13 +268,13 @@ class ProtocolFile:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The tables that it names."""
+        """Paths of the tables that the file names."""
         tables = (self.annotators, self.reference, self.folds, *(system.table for system in self.systems))
         return tuple(dict.fromkeys(table.file for table in tables if table is not None))
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the file; the classes below declare the keys of each. None stands for a default."""
+    """Table of the file. The subclasses declare the keys of each table. None means the default."""
 
 
 class _Task(_Table, frozen=True):
@@ -342,12 +342,12 @@ class _File(_Table, frozen=True):
 
 
 def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
-    """Read the TOML file of an evaluation, and check it.
+    """Read and check the TOML file of an evaluation.
 
     Parameters
     ----------
     path
-        The file. Tables that it names are not read yet.
+        Path of the file. The tables that it names are not read.
 
     Returns
     -------
@@ -356,8 +356,8 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     Raises
     ------
     InputError
-        Naming the file and the line: an unknown key (with the nearest known one), a missing one, a value of
-        the wrong kind, or values that do not go together.
+        A key is unknown or missing, a value has the wrong type, or values contradict each other. The error
+        names the file and the line, and for an unknown key the nearest known one.
 
     Examples
     --------
@@ -407,7 +407,7 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
 def _columns(
     table: _Annotators | _Reference | _System | _Folds | None, folder: Path, *columns: str
 ) -> NamedColumns | None:
-    """The file that a table names, and the columns that the table gives other names."""
+    """Return the file that a table names, with its names of columns."""
     if table is None or table.file is None:
         return None
     given = {column: getattr(table, column) for column in columns}
@@ -415,7 +415,7 @@ def _columns(
 
 
 def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:
-    """The rule by which the reference is made; the keys that go with it are checked."""
+    """Return the rule that makes the reference, after a check of the keys that belong to it."""
     reference = found.reference
     rule: Rule = reference.rule or ("adjudicated" if found.annotators is None else "majority")
     if reference.ties != LEAVE_OUT:

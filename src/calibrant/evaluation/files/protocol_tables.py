@@ -1,4 +1,4 @@
-"""Tables that an evaluation's file names: annotators' labels, reference, folds, outputs of systems."""
+"""Tables of an evaluation file: annotators' labels, reference, folds, outputs of systems."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ItemLabels:
-    """One name (a label, a fold) an item.
+    """One name per item: a label or a fold.
 
     Attributes
     ----------
     file
-        As errors name it.
+        Name of the file in error messages.
     names
-        By item, in the order of the file.
+        Name of each item, in the order of the file.
     documents
-        By item; empty where the table does not say.
+        Document of each item; empty if the table has no documents.
     unlabelled
-        How many items have none.
+        Number of items without a name.
     tokens
-        Word by item, of a file in CoNLL columns, whose documents are sentences; otherwise None.
+        Word of each item of a file in CoNLL columns, whose documents are sentences; otherwise None.
     """
 
     file: str
@@ -62,18 +62,18 @@ class ItemLabels:
 
 @dataclass(frozen=True)
 class SystemOutput:
-    """What a system says of each item.
+    """Outputs of a system, one per item.
 
     Attributes
     ----------
     file
-        As errors name it.
+        Name of the file in error messages.
     items
-        Names.
+        Names of the items.
     labels
-        (items,) codes of the task's labels; None where there are probabilities.
+        (items,) codes of the task's labels; None if the system gives probabilities.
     probabilities
-        (items, labels) in the order of the task; None where there are labels.
+        (items, labels) in the order of the task; None if the system gives labels.
     tokens
         As in `ItemLabels`.
     """
@@ -86,20 +86,20 @@ class SystemOutput:
 
 
 def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Ratings, dict[str, str]]:
-    """Read labels by annotators; a row without a label says that there is none.
+    """Read labels by annotators; a row with an empty label means that the annotator gave none.
 
     Returns
     -------
     Ratings
-        The labels.
+        Labels of the annotators.
     dict
-        Document by item; empty where the table does not say.
+        Document of each item; empty if the table has no documents.
 
     Raises
     ------
     InputError
-        Naming the file, the row and the column: a column or a value is missing, a label is not of the task,
-        an annotator labels an item twice, or an item is in two documents.
+        A column or a value is missing, a label is not one of the task's, an annotator labels an item twice,
+        or an item is in two documents. The error names the file, the row and the column.
 
     Examples
     --------
@@ -116,27 +116,29 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
 def read_item_labels(
     table: NamedColumns, labels: Sequence[str] | None, key: str = "label", *, file: Table | None = None
 ) -> ItemLabels:
-    """Read one label (or fold) an item; of a long prediction table with a column ``class``, the gold classes.
+    """Read one label or fold per item.
+
+    A long prediction table with a column ``class`` gives the gold classes.
 
     A file in CoNLL columns (``.conll``, ``.bio`` or ``.iob``, also as ``.gz``) has one token per line with
-    its tag in the last column, and blank lines between sentences. Its items are tokens, its documents
-    sentences.
+    its tag in the last column, and blank lines between sentences. Its items are tokens, and its documents
+    are sentences.
 
     Parameters
     ----------
     table
         File and columns.
     labels
-        Of the task; others are refused. None: any name.
+        Labels of the task; any other name is an error. None: any name.
     key
-        ``label`` or ``fold``: the column to read.
+        Column to read: ``label`` or ``fold``.
     file
-        The table, if it is open already.
+        The table, if it is already open.
 
     Raises
     ------
     InputError
-        As `read_annotations`, or an item stands in two rows.
+        As in `read_annotations`, or an item has two rows.
 
     Examples
     --------
@@ -166,7 +168,7 @@ def read_item_labels(
 
 
 def read_folds(table: NamedColumns) -> ItemLabels | None:
-    """Read which fold each item is in; None for a table of scores by system and fold.
+    """Read the fold of each item; return None for a table of scores by system and fold.
 
     Raises
     ------
@@ -181,13 +183,13 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     """Read a system's labels or probabilities.
 
     A file in CoNLL columns is read as `read_item_labels` does.
-    Probabilities stand in one column ``p_<label>`` a label, in a column ``probability`` (of the positive
+    Probabilities are in one column ``p_<label>`` per label, in a column ``probability`` (of the positive
     label), or in a long prediction table with a column ``class``, such as ``calibrant tag predict`` writes.
 
     Raises
     ------
     InputError
-        Naming the file, the row and the column; as `read_item_labels`, or probabilities do not add up to 1.
+        As in `read_item_labels`, or probabilities do not add up to 1.
 
     Examples
     --------
@@ -209,8 +211,8 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
         return _of_columns(file, table, [Role(name, "score") for name in wide])
     if system.names_probability or (not system.names_label and single in file.columns):
         if positive is None or len(labels) != 2:
-            message = f"one column of probabilities ({single}) does not tell those of {len(labels)} labels"
-            hint = f"write a column a label: {', '.join(wide[:5])}"
+            message = f"one column of probabilities ({single}) is not enough for {len(labels)} labels"
+            hint = f"write one column per label: {', '.join(wide[:5])}"
             raise InputError(message, hint, code="column-missing", file=file.name)
         how = NAMED.format("probability")
         found = _of_columns(file, table, [Role("probability", "score", single, how=how)])
@@ -220,7 +222,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
         return SystemOutput(file.name, found.items, None, np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
-        how = f"write a column a label, {listed(wide)}"
+        how = f"write one column per label, {listed(wide)}"
         one_column(file.name, file.columns, lost[0], how, others=wide)
     return _of_labels(read_item_labels(table, labels, file=file), labels)
 
@@ -237,7 +239,8 @@ def prediction_frame(
     Parameters
     ----------
     labels, positive
-        Of the task. With a positive label of two the table is of one event, otherwise of all classes.
+        Labels of the task. The table is binary if the task has two labels and one of them is positive;
+        otherwise it has all classes.
     true, probabilities, documents
         (n,) codes of the reference, (n, K), (n,) or None.
 
@@ -276,7 +279,7 @@ def _is_conll(path: Path) -> bool:
 
 
 def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
-    """Tags of tokens from a file in CoNLL columns; items are named by sentence and place, from 1."""
+    """Read tags of tokens from a file in CoNLL columns; items are named by sentence and position, from 1."""
     names: dict[str, str] = {}
     documents: dict[str, str] = {}
     tokens: dict[str, str] = {}
@@ -310,23 +313,25 @@ def _role(table: NamedColumns, part: str, **more: Any) -> Role:
 
 
 def _groups(items: Sequence[str], group: Integers | None, names: Sequence[str]) -> dict[str, str]:
-    """Name the group of each item; empty where there are none."""
+    """Return the name of each item's group; empty if there are no groups."""
     return {} if group is None else dict(zip(items, (names[code] for code in group.tolist()), strict=True))
 
 
 def _of_columns(file: Table, table: NamedColumns, columns: Sequence[Role]) -> SystemOutput:
-    """Probabilities from one column a label."""
+    """Read probabilities from one column per label."""
     found = read_table(file, [_role(table, "item", once=True), *columns])
     matrix = np.column_stack([found[role.part] for role in columns])
     off = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1) > SUM_OFF)
     if len(columns) > 1 and len(off):
         message = f"the probabilities add up to {matrix[off[0]].sum():.4g}"
-        raise found.error(int(off[0]), message, "write those of all labels of the task", "class-sum")
+        raise found.error(
+            int(off[0]), message, "write the probabilities of all labels of the task", "class-sum"
+        )
     return SystemOutput(file.name, found.names["item"], None, matrix)
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
-    """Probabilities from a long prediction table of classes."""
+    """Read probabilities from a long prediction table of classes."""
     predictions, batch, items, place = _by_item(name, labels)
     if predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped"
@@ -337,7 +342,7 @@ def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
 
 
 def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
-    """Gold classes of a long prediction table, its clusters as documents; items without one are left out."""
+    """Read the gold classes of a long prediction table, and its clusters as documents."""
     predictions, batch, items, place = _by_item(name, labels)
     names = {
         item: labels[place[code]] for item, code in zip(items, batch.label.tolist(), strict=True) if code >= 0
@@ -350,7 +355,7 @@ def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
 
 
 def _by_item(name: str, labels: Sequence[str]) -> tuple[Predictions, Batch, list[str], list[int]]:
-    """A long table read by item: its scores, the items' names, and each class's place among the labels."""
+    """Read a long table by item: scores, names of items, and the index of each class among the labels."""
     predictions = open_predictions(name).by_item()
     batch = predictions.read(items=True)
     classes = [class_name(each) for each in predictions.classes]

@@ -13,6 +13,7 @@ from calibrant.evaluation.ratings import Ratings
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import Table, listed
+from calibrant.records.words import counted
 
 __all__ = ["RatingTable", "ResultTable", "group_of_each", "rating_table", "read_ratings", "read_results"]
 
@@ -24,13 +25,13 @@ class RatingTable:
     Attributes
     ----------
     name
-        The file, as errors name it.
+        Name of the file in error messages.
     ratings
         The labels.
     clusters
-        (items,) codes of what each item belongs to; None where the table does not say.
+        (items,) code of each item's cluster; None if the table has no clusters.
     groups
-        Their names, by code.
+        Names of the clusters, by code.
     """
 
     name: str
@@ -41,14 +42,14 @@ class RatingTable:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Scores of systems, one a fold or an item.
+    """Scores of systems, one per fold or item.
 
     Attributes
     ----------
     name
-        The file, as errors name it.
+        Name of the file in error messages.
     unit
-        ``fold`` or ``item``: what a score is of.
+        Unit of a score: ``fold`` or ``item``.
     systems
         Names, in order of appearance.
     units
@@ -56,9 +57,9 @@ class ResultTable:
     scores
         (systems, units) float64.
     repeat
-        (units,) codes of the repeats of cross-validation; None where the table does not say.
+        (units,) code of each fold's repeat of cross-validation; None if the table has no repeats.
     clusters
-        (units,) codes of what each item belongs to; None where the table does not say.
+        (units,) code of each item's cluster; None if the table has no clusters.
     """
 
     name: str
@@ -79,24 +80,25 @@ def read_ratings(
     cluster: str | None = None,
     order: Sequence[str] | None = None,
 ) -> RatingTable:
-    """Read a table of labels: one row a label, with the item, who gave it, and the label.
+    """Read a table of labels with one row per label: item, annotator and label.
 
     Parameters
     ----------
     source
         Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl`` or ``.arrow`` file (text also as ``.gz``),
-        ``-`` for standard input, or a dataframe. A row without a label says that there is none.
+        ``-`` for standard input, or a dataframe. A row with an empty label means that the annotator gave
+        none.
     item, annotator, label
         Names of the columns.
     cluster
-        Column of what items belong to; None: ``cluster``, if there is one.
+        Column of clusters; None: ``cluster``, if there is such a column.
     order
-        The labels of the task, in order; others are refused. None: those that occur.
+        Labels of the task, in order; any other label is an error. None: the labels that occur.
 
     Raises
     ------
     InputError
-        Naming the file, the row and the column.
+        The table cannot be used; the error names the file, the row and the column.
 
     Examples
     --------
@@ -115,7 +117,7 @@ def read_ratings(
 
 
 def rating_table(source: Any, roles: Sequence[Role], order: Sequence[str] | None) -> RatingTable:
-    """Read labels by roles: an item, an annotator, a label, and last what items belong to.
+    """Read labels by roles: item, annotator, label and, last, cluster.
 
     Raises
     ------
@@ -150,7 +152,7 @@ def read_results(
     repeat: str | None = None,
     cluster: str | None = None,
 ) -> ResultTable:
-    """Read a table of results: one row a score of a system on a fold or an item.
+    """Read a table of results with one row per score of a system on a fold or an item.
 
     Parameters
     ----------
@@ -159,14 +161,17 @@ def read_results(
     system, score
         Names of the columns.
     fold, item
-        Column of what a score is of: name one of the two. Neither: ``fold`` or ``item``, whichever there is.
+        Column of the unit of a score; name one of the two. None for both: ``fold`` or ``item``, if the table
+        has one of them.
     repeat, cluster
-        Columns of the repeat of cross-validation, and of what items belong to; None: those names, if there.
+        Columns of the repeat of cross-validation and of clusters; None: ``repeat`` and ``cluster``, if there
+        are such columns.
 
     Raises
     ------
     InputError
-        Naming the file, the row and the column; or a system lacks a score that another has.
+        The table cannot be used, or a system lacks a score that another has; the error names the file, the
+        row and the column.
 
     Examples
     --------
@@ -188,7 +193,7 @@ def read_results(
 
 
 def _results(found: FoundColumns, kind: str) -> ResultTable:
-    """Put the scores side by side, a row a system."""
+    """Return the scores with one row per system."""
     systems, units = found.names["system"], found.names[kind]
     key = found[kind]
     if "repeat" in found:
@@ -210,15 +215,16 @@ def _results(found: FoundColumns, kind: str) -> ResultTable:
         chosen = cell[once[times > 1].min()]
         row = int(np.flatnonzero(cell == chosen)[1])
         message = f"{systems[found['system'][row]]} has two scores for {kind} {called[column[row]]}"
-        hint = "keep one score a system (if folds count anew in each repeat, add a column repeat)"
+        hint = "keep one score per system (if fold numbers start again in each repeat, add a column repeat)"
         raise found.error(row, message, hint, "duplicate")
     scores[found["system"], column] = found["score"]
     missing = np.argwhere(np.isnan(scores))
     if len(missing):
         one, other = missing[0]
         there = int(np.sum(~np.isnan(scores[one])))
-        message = f"{systems[one]} has no score for {kind} {called[other]} ({there} of {len(called)})"
-        hint = f"systems are compared on the same {kind}s: add the score, or leave the {kind} out for all"
+        of = counted(len(called), kind)
+        message = f"{systems[one]} has no score for {kind} {called[other]}: it has scores for {there} of {of}"
+        hint = f"systems are compared on the same {kind}s; add the score, or leave the {kind} out for all"
         raise InputError(message, hint, code="missing-value", file=found.table.name)
     clusters = group_of_each(found, column, called, "cluster")
     repeat = found["repeat"][start] if "repeat" in found else None
@@ -226,39 +232,39 @@ def _results(found: FoundColumns, kind: str) -> ResultTable:
 
 
 def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str, str]:
-    """Say whether scores are of folds or items, and which column names them."""
+    """Return the unit of the scores, ``fold`` or ``item``, and the column that names it."""
     given = [(kind, name) for kind, name in (("fold", fold), ("item", item)) if name is not None]
     there = given or [(kind, kind) for kind in ("fold", "item") if kind in table.columns]
     if len(there) == 1:
         return there[0]
     if there:
-        message, code = "there are columns of folds and of items", "column-ambiguous"
-        hint = "say which of them a score is of: name a column (`fold` or `item`)"
+        message, code = "the table has a column of folds and a column of items", "column-ambiguous"
+        hint = "name the column of the unit of a score (`fold` or `item`)"
     else:
-        message, code = "there is neither a column fold nor a column item", "column-missing"
+        message, code = "the table has neither a column fold nor a column item", "column-missing"
         columns = listed(table.columns)
-        hint = f"name the column of what a score is of (`fold` or `item`); the columns are {columns}"
+        hint = f"name the column of the unit of a score (`fold` or `item`); the columns are {columns}"
     raise InputError(message, hint, code=code, file=table.name)
 
 
 def group_of_each(found: FoundColumns, item: Integers, items: Sequence[str], part: str) -> Integers | None:
-    """Return the code of the group (items,) that all rows of an item have; None if no column has groups.
+    """Return the group of each item (items,), as codes; None if no column has groups.
 
     Parameters
     ----------
     found
-        The columns.
+        Columns of the table.
     item
-        (n,) the item of each row.
+        (n,) item of each row.
     items
         Names of the items, by code.
     part
-        What groups them: ``cluster`` or ``document``.
+        Role of the groups: ``cluster`` or ``document``.
 
     Raises
     ------
     InputError
-        An item is in two groups; the error names the row.
+        An item is in two groups. The error names the row.
     """
     if part not in found:
         return None

@@ -1,4 +1,4 @@
-"""Prediction tables with a column of time, in windows."""
+"""Prediction tables with a column of time, split into windows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
     Parameters
     ----------
     predictions
-        A table that is open.
+        An open table.
     column
         Name of the column.
     by
@@ -46,7 +46,7 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
     Raises
     ------
     InputError
-        There is no such column, or it is that of scores or labels.
+        There is no such column, or it is the column of scores or labels.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
 
 
 class _Days:
-    """A table whose time stamps are cut to days, so that few of them are different."""
+    """Table whose time stamps are truncated to days, so that few of them differ."""
 
     def __init__(self, table: Table, column: str) -> None:
         self._table, self._column = table, column
@@ -85,14 +85,14 @@ class _Days:
         return getattr(self._table, name)  # what only some tables have
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of the table, with days in place of times."""
+        """Yield the record batches of the table, with days instead of times."""
         for rows in self._table.batches(columns, size):
             place = rows.schema.get_field_index(self._column)
             yield rows if place < 0 else rows.set_column(place, self._column, _days(rows.column(place)))
 
 
 def _days(values: pa.Array) -> pa.Array:
-    """Time stamps, or texts that begin with a date and a time, as days; other values stay as they are."""
+    """Truncate time stamps, and texts that begin with a date and a time, to days; keep other values."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -109,12 +109,12 @@ def _days(values: pa.Array) -> pa.Array:
 
 
 def window_of(value: Any, by: str) -> str | int:
-    """The window that a value of the column of time lies in: a day, a week, a month, or the value itself.
+    """Return the window of a value of the column of time: a day, a week, a month, or the value itself.
 
     Raises
     ------
     InputError
-        If it is no date.
+        The value is not a date.
 
     Examples
     --------
@@ -137,22 +137,22 @@ def window_of(value: Any, by: str) -> str | int:
     elif isinstance(value, str):
         day = parse_date(value)
     else:
-        hint = "write it as YYYY-MM-DD, or take values as they stand (`by='value'`)"
-        raise InputError(f"{shown(value)} is no date", hint, code="date")
+        hint = "write it as YYYY-MM-DD, or use values as windows (`by='value'`)"
+        raise InputError(f"{shown(value)} is not a date", hint, code="date")
     return day.isoformat() if by == "day" else period_of(day, "week" if by == "week" else "month")
 
 
 class Windows:
-    """The windows of the values of a column of time, which are met batch by batch.
+    """Windows of the values of a column of time, numbered batch by batch.
 
     Parameters
     ----------
     by
         One of `BY`.
     until
-        The last day (by ``value``: the last value) of the reference; None without one.
+        Last day (by ``value``: last value) of the reference period; None without one.
     place
-        File, row and column of a row, by its number from 0.
+        Function that returns file, row and column of a row, by its number from 0.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Windows:
         self._first: list[int] = []  # row with which each window begins
 
     def numbers(self, values: Sequence[Any], codes: Integers, first: int) -> Integers:
-        """Number the windows of rows from the values met so far, their codes, and the first row."""
+        """Return the window numbers of rows, from the values found so far, their codes and the first row."""
         for code in range(len(self._of_value), len(values)):
             row = first + int(np.argmax(codes == code))
             try:
@@ -180,7 +180,7 @@ class Windows:
         return np.array(self._of_value, np.int64)[codes]
 
     def names(self) -> tuple[list[str | int], list[bool]]:
-        """Return the window of each number, and which numbers belong to the reference.
+        """Return the window of each number, and True for the numbers that belong to the reference.
 
         Raises
         ------
@@ -192,15 +192,15 @@ class Windows:
             windows = _numbered(windows, lambda number: self._place(self._first[number]))
         if windows and len({type(window) for window in windows}) > 1:
             message = "some values are numbers and some are text"
-            error = InputError(message, "write all alike", code="column-type")
+            error = InputError(message, "write all values as numbers, or all as text", code="column-type")
             raise self._placed(error, self._first[0], row=False)
         until = self._until
         if self._by != "value" or until is None or not windows:
             return windows, [old for _, old in self._numbers]
         until = str(until) if isinstance(windows[0], str) else until
         if type(windows[0]) is not type(until):
-            message = f"the reference ends at {until!r}, and the column holds {windows[0]!r}"
-            raise InputError(message, "give a value of the same kind", code="parameter")
+            message = f"the reference ends at {until!r}, but the column contains {windows[0]!r}"
+            raise InputError(message, "give a value of the same type", code="parameter")
         return windows, [not after(window, until) for window in windows]
 
     def _placed(self, error: InputError, number: int, *, row: bool = True) -> InputError:
@@ -209,7 +209,7 @@ class Windows:
 
 
 def after(point: str | int, until: str | int | None) -> bool:
-    """Return whether a window comes after another one; text is compared as text.
+    """Return True if a window comes after another one; text is compared as text.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def after(point: str | int, until: str | int | None) -> bool:
 
 
 def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:
-    """Windows as numbers where all are, as in a text file: as text, 10 would come before 9."""
+    """Convert windows to numbers if all are numbers: as text, 10 would come before 9."""
     texts = [str(window).strip() for window in windows]
     if not all(_NUMBER.fullmatch(text) for text in texts):
         return windows

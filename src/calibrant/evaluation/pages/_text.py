@@ -1,4 +1,4 @@
-"""The tables of records as the page of an evaluation shows them."""
+"""Tables of records for the page of an evaluation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METRICS = {
 
 
 def metric_name(name: str) -> str:
-    """Word a metric.
+    """Return the display name of a metric.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def metric_name(name: str) -> str:
 
 
 def text_table(found: Table, *, title: str | None = None, folded: bool = False) -> TextTable:
-    """Word the cells of a table, with three decimals.
+    """Format the cells of a table, with three decimals.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def text_table(found: Table, *, title: str | None = None, folded: bool = False) 
 
 
 def score_tables(found: Protocol) -> tuple[TextTable, ...]:
-    """Step 4: the metrics, and every class."""
+    """Return the tables of step 4: the metrics, and all classes."""
     classes = (
         text_table(table, title=f"All labels: {system.name}", folded=True)
         for system in found.systems
@@ -84,7 +84,7 @@ def score_tables(found: Protocol) -> tuple[TextTable, ...]:
 
 
 def selective_tables(found: Protocol) -> tuple[TextTable, ...]:
-    """Show the gain from leaving out items of low confidence; empty without probabilities."""
+    """Return the tables of the gain from abstaining; none without probabilities."""
     return tuple(
         text_table(table, title=f"{table.title or table.caption}: {system.name}")
         for system in found.systems
@@ -94,7 +94,7 @@ def selective_tables(found: Protocol) -> tuple[TextTable, ...]:
 
 
 def pair_tables(found: MetricComparison) -> tuple[TextTable, ...]:
-    """Step 5: each pair by one metric, and every number of each."""
+    """Return the tables of step 5: each pair by one metric, and all numbers of each."""
     title = f"Differences of {metric_name(found.metric)}, on {found.units:,} {found.unit}s"
     each = (
         text_table(table, title=f"{pair.first} {text.MINUS} {pair.second}: every number", folded=True)
@@ -105,5 +105,5 @@ def pair_tables(found: MetricComparison) -> tuple[TextTable, ...]:
 
 
 def fold_tables(found: Comparison) -> tuple[TextTable, ...]:
-    """Step 5 on folds of cross-validation."""
+    """Return the tables of step 5 on folds of cross-validation."""
     return tuple(text_table(table, folded=table.name == "numbers") for table in found.to_tables())

@@ -1,4 +1,4 @@
-"""The page of an evaluation: five steps and what follows, as a dataclass rendered as HTML or JSON."""
+"""Page of an evaluation: five steps and the conclusions, rendered as HTML or JSON."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ from calibrant.records import plain
 
 MOST_SYSTEMS = 30
 MOST_METRICS = 3
-MOST_CURVES = 6  # more cannot be told apart
+MOST_CURVES = 6  # more cannot be distinguished
 SCORES_CAPTION = (
-    "Each interval is for its own score alone. Two that overlap may still differ by more than "
-    "chance, since the "
-    "systems were scored on the same items: step 5 says so."
+    "Each interval is for one score alone. Two systems whose intervals overlap may still differ "
+    "significantly, because they were scored on the same items; step 5 tests the differences."
 )
 SELECTIVE_CAPTION = (
-    "Error rate on what a system is surest of, by how much of the items that is; at the right end, "
-    "of all items. "
-    "A curve that rises to the right knows what it does not know; the dotted lines are of one that does not."
+    "Error rate on the most confident items, by the fraction of items kept; at the right end all items are "
+    "kept. A curve that rises to the right shows that confidence is informative; the dotted lines show "
+    "uninformative confidence."
 )
 
 
 def score_pictures(found: Protocol) -> list[Picture]:
-    """Draw the first metrics of all systems; nothing for more systems than a figure can show."""
+    """Draw the first metrics of all systems; return nothing for more systems than a figure can show."""
     if len(found.systems) > MOST_SYSTEMS:
         return []
     names = [system.name for system in found.systems]
@@ -67,18 +66,18 @@ def selective_pictures(found: Protocol) -> list[Picture]:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the protocol.
+    """Step of the protocol.
 
     Attributes
     ----------
     heading, lead
-        What it is, and what it is for.
+        Name and purpose of the step.
     lines
         Facts, as labels and texts.
     tables
-        Numbers.
+        Tables of numbers.
     notes
-        Why something is not there.
+        Reasons why something is missing.
     """
 
     heading: str
@@ -90,24 +89,24 @@ class Step:
 
 @dataclass(frozen=True)
 class ProtocolPage:
-    """An evaluation, ready to be shown.
+    """Evaluation, ready for display.
 
     Attributes
     ----------
     title
-        Of the page.
+        Title of the page.
     steps
-        The five.
+        The five steps.
     calibration
-        How calibrated the systems are that give probabilities; None where none does.
+        Calibration of the systems that give probabilities; None if no system does.
     selective
-        What leaving out unsure items gains; empty likewise.
+        Gain from abstaining on items of low confidence; empty if no system gives probabilities.
     concluded, open
-        What the data say, and what they do not.
+        Supported conclusions, and unsupported ones.
     notes
-        What the reader must know of the data.
+        Notes on the data.
     protocol
-        The record behind every number on the page.
+        Record behind all numbers on the page.
 
     Examples
     --------
@@ -129,17 +128,17 @@ class ProtocolPage:
 
     @property
     def cards(self) -> tuple[Card, ...]:
-        """Headlines of the calibration of each system."""
+        """Headline of the calibration of each system."""
         return () if self.calibration is None else self.calibration.cards
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
-        """Differences of their calibration."""
+        """Differences between the systems' calibration."""
         return () if self.calibration is None else self.calibration.contrasts
 
     @property
     def data(self) -> str:
-        """Every number as JSON, as an address that a browser can save."""
+        """All numbers as JSON, as a data URL that a browser can save."""
         code = base64.b64encode(self.protocol.to_json(indent=1).encode("utf-8")).decode("ascii")
         return f"data:application/json;base64,{code}"
 
@@ -167,19 +166,19 @@ class ProtocolPage:
 
 
 def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
-    """Word an evaluation for its reader.
+    """Make the page of an evaluation.
 
     Parameters
     ----------
     found
-        What `calibrant.evaluation.protocol` returns.
+        Result of `calibrant.evaluation.protocol`.
     title
         Title of the page; None: the task's name.
 
     Returns
     -------
     ProtocolPage
-        Rendered by its ``to_html()`` and ``to_dict()``; `calibrant.pages.write` puts it into a file.
+        Its ``to_html()`` and ``to_dict()`` render the page; `calibrant.pages.write` writes it to a file.
 
     Examples
     --------
@@ -209,17 +208,17 @@ def _meaning(found: Protocol, section: Section) -> str:
 
 
 def _task(found: Protocol) -> Step:
-    lead = "What annotators and systems decide, and what was settled before anybody looked at results."
+    lead = "The decision that annotators and systems make, and the settings that were fixed in advance."
     return Step("Define a control task", lead, tuple(found.task.settings().items()))
 
 
 def _reference(found: Protocol) -> Step:
     lines = tuple(found.reference.settings().items())
-    return Step("Produce a reference", "The labels that systems are compared with.", lines)
+    return Step("Produce a reference", "The labels with which systems are compared.", lines)
 
 
 def _agreement(found: Protocol) -> Step:
-    lead = "How far annotators agree: a reference that they do not agree on measures no system."
+    lead = "Agreement between annotators. Without agreement, the reference cannot measure systems."
     if found.agreement is None:
         why = found.agreement_reason
         return Step("Assess the reference", lead, notes=(f"Agreement is undefined: {why}.",))
@@ -228,19 +227,17 @@ def _agreement(found: Protocol) -> Step:
 
 
 def _systems(found: Protocol) -> Step:
-    lead = "How well each system does, on the same items, and how far its probabilities can be trusted."
+    lead = "Scores of each system on the same items, and the calibration of its probabilities."
     return Step("Evaluate the systems", lead, tables=score_tables(found))
 
 
 def _statistics(found: Protocol) -> Step:
-    lead = "Which differences are more than chance, and what it would take to settle the others."
+    lead = "Tests of the differences, and the number of items that an inconclusive difference needs."
     if len(found.systems) < 2:
         return Step("Discuss with statistics", lead, notes=("There is one system, so nothing is compared.",))
     tables: tuple[TextTable, ...] = ()
     if found.folds is not None:
         tables = fold_tables(found.folds)
     tables += tuple(table for each in found.comparisons for table in pair_tables(each))
-    notes = (
-        ("Conclusions are drawn from the folds, by the corrected test.",) if found.folds is not None else ()
-    )
+    notes = ("Conclusions use the folds and the corrected test.",) if found.folds is not None else ()
     return Step("Discuss with statistics", lead, tables=tables, notes=notes)

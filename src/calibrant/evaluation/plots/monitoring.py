@@ -1,4 +1,4 @@
-"""A monitored stream: evidence over time, and scores beside frequencies."""
+"""Figure of a monitored stream: evidence over time, and scores beside frequencies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evidence_over_time(record: Monitoring) -> Figure:
     Raises
     ------
     InputError
-        If nothing was monitored yet.
+        The record has no windows.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def evidence_over_time(record: Monitoring) -> Figure:
     2
     """
     if not record.days:
-        raise InputError("no window was monitored yet", "update the monitor first", code="empty")
+        raise InputError("the record has no monitored window", "update the monitor first", code="empty")
     figure, (above, below) = style.new_figure(7.2, 4.8, 1, 2)
     place = np.arange(len(record.days))
     dots: dict[str, Any] = {"marker": "o", "markersize": 3} if len(place) <= 60 else {}
@@ -58,7 +58,7 @@ def evidence_over_time(record: Monitoring) -> Figure:
     _mark(above, record.threshold, second.color)
     for name, look, line in (("frequency", first, first.line), ("score", second, second.line)):
         values = [getattr(day, name) for day in record.days]
-        text = "share of positive labels" if name == "frequency" else "mean score"
+        text = "proportion of positive labels" if name == "frequency" else "mean score"
         below.plot(place, values, color=look.color, linestyle=line, linewidth=1.3, label=text, **dots)
     below.set_ylabel("window's means")
     shown = place[:: math.ceil(len(place) / TICKS)]

@@ -1,4 +1,4 @@
-"""Figures of an evaluation: scores with their intervals, and what leaving out unsure items gains."""
+"""Figures of an evaluation: scores with their intervals, and risk-coverage curves."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def score_intervals(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one line a system with each of its scores and their intervals.
+    """Draw one line per system with its scores and their intervals.
 
-    Each interval is for its own score alone; two that overlap may still differ by more than chance, because
-    the systems were scored on the same items. An undefined score leaves its place empty.
+    Each interval is for one score alone. Two systems whose intervals overlap may still differ significantly,
+    because they were scored on the same items. The place of an undefined score is empty.
 
     Parameters
     ----------
     names
-        What the lines are called, from the top; shown to the letter.
+        Names of the lines, from the top; shown verbatim.
     scores
-        A metric's name and its values, one a line; metrics differ by colour and marker.
+        Name of each metric and its values, one per line; metrics differ by color and marker.
     ax
-        Axes to draw on; None makes a figure as tall as the lines need.
+        Axes to draw on; None makes a figure with the height that the lines need.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def score_intervals(
     Raises
     ------
     InputError
-        If there is nothing to draw, or a metric has not one value a line.
+        There is nothing to draw, or a metric does not have one value per line.
 
     Examples
     --------
@@ -64,15 +64,14 @@ def score_intervals(
 
 
 def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes | None = None) -> Axes:
-    """Draw the error rate on what each model is surest of, by how much of the items that is.
+    """Draw the error rate on the most confident items of each model, by the fraction of items kept.
 
-    A model that knows what it does not know has a curve that rises to the right; one whose confidence says
-    nothing has a flat one.
+    An informative confidence has a curve that rises to the right; an uninformative one has a flat curve.
 
     Parameters
     ----------
     curves
-        Models' names and curves.
+        Curve of each model, by name.
     ax
         Axes to draw on; None makes a figure.
 
@@ -83,7 +82,7 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     Raises
     ------
     InputError
-        If there is no curve.
+        There is no curve.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     >>> errors = {"area": Quantity(0.1), "best_area": 0.0, "excess_area": 0.1, "error_rate": 0.2}
     >>> found = RiskCoverage(points=(), **errors, **curve)
     >>> risk_coverage_curves([("model", found)]).get_xlabel()
-    'share of items kept, the surest first'
+    'fraction of items kept, most confident first'
     """
     if not curves:
         raise InputError("there is nothing to draw", "pass at least one curve", code="empty")
@@ -116,7 +115,7 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
         ax.axhline(found.error_rate, color=look.color, linewidth=0.8, linestyle=(0, (1, 2)))
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("share of items kept, the surest first")
-    ax.set_ylabel("error rate on what is kept")
+    ax.set_xlabel("fraction of items kept, most confident first")
+    ax.set_ylabel("error rate on kept items")
     style.legend_above(ax)
     return ax

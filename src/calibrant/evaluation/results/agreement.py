@@ -1,4 +1,4 @@
-"""Records of how far annotators agree."""
+"""Records of agreement between annotators."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Few = Annotated[str | None, warning("The clusters are too few, or too unequal, f
 
 
 class PairAgreement(Record, frozen=True, kw_only=True):
-    """Agreement of two annotators, on the items that both labelled."""
+    """Agreement of two annotators, on the items that both labeled."""
 
     first: Annotated[str, name("First", "First annotator.")]
     second: Annotated[str, name("Second", "Second annotator.")]
-    items: Annotated[int, number("Items", "Items that both labelled.", group=DATA, headline=True)]
+    items: Annotated[int, number("Items", "Items that both labeled.", group=DATA, headline=True)]
     confusion: Annotated[
         tuple[tuple[int, ...], ...],
         setting(
             "Confusion",
-            "confusion[i][j]: items that the first gave the i-th label and the second the j-th.",
+            "confusion[i][j]: items to which the first gave the i-th label and the second the j-th.",
         ),
     ]
     raw_agreement: Annotated[
         IntervalEstimate,
         number(
             "Agreement",
-            "Proportion of items with the same label; weighted, partial agreement counts in part.",
+            "Proportion of items with the same label; with weights, partial agreement counts in part.",
             group=AGREEMENT,
             best=1,
             headline=True,
@@ -42,7 +42,7 @@ class PairAgreement(Record, frozen=True, kw_only=True):
         IntervalEstimate,
         number(
             "Kappa",
-            "Cohen's kappa: agreement beyond chance, each annotator with its own proportions of the labels.",
+            "Cohen's kappa: agreement beyond chance, with separate label proportions per annotator.",
             group=AGREEMENT,
             best=1,
             headline=True,
@@ -50,7 +50,12 @@ class PairAgreement(Record, frozen=True, kw_only=True):
     ]
     scott_pi: Annotated[
         IntervalEstimate,
-        number("Scott's pi", "The same, both with the same proportions.", group=AGREEMENT, best=1),
+        number(
+            "Scott's pi",
+            "Agreement beyond chance, with common label proportions for both annotators.",
+            group=AGREEMENT,
+            best=1,
+        ),
     ]
     warning: Few = None
 
@@ -63,10 +68,12 @@ class PairAgreement(Record, frozen=True, kw_only=True):
 class ClassAgreement(Record, frozen=True, kw_only=True):
     """Agreement of annotators on one label."""
 
-    label: Annotated[str, name("Label", "The label.")]
+    label: Annotated[str, name("Label", "Name of the label.")]
     labels: Annotated[
         int,
-        number("Given", "How often the label was given, on items with two or more labels.", group=DATA),
+        number(
+            "Given", "Number of times that the label was given, on items with two or more labels.", group=DATA
+        ),
     ]
     specific_agreement: Annotated[
         IntervalEstimate,
@@ -88,8 +95,8 @@ class ClassAgreement(Record, frozen=True, kw_only=True):
 class AnnotatorAgreement(Record, frozen=True, kw_only=True):
     """Agreement of one annotator with the others."""
 
-    annotator: Annotated[str, name("Annotator", "The annotator.")]
-    items: Annotated[int, number("Items", "Items that the annotator labelled.", group=DATA, headline=True)]
+    annotator: Annotated[str, name("Annotator", "Name of the annotator.")]
+    items: Annotated[int, number("Items", "Items that the annotator labeled.", group=DATA, headline=True)]
     missing: Annotated[int, number("Missing", "Items that the annotator did not label.", group=DATA)]
     agreement: Annotated[
         IntervalEstimate,
@@ -105,7 +112,8 @@ class AnnotatorAgreement(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "Alpha without",
-            "Krippendorff's alpha of the others. If it is above that of all, this annotator differs.",
+            "Krippendorff's alpha without this annotator. If it is above the alpha of all, this annotator "
+            "differs from the others.",
             group=AGREEMENT,
             headline=True,
         ),
@@ -121,12 +129,12 @@ class AnnotatorAgreement(Record, frozen=True, kw_only=True):
 class DisputedItem(Record, frozen=True):
     """An item on which annotators differ."""
 
-    item: Annotated[str, name("Item", "The item.")]
+    item: Annotated[str, name("Item", "Name of the item.")]
     agreement: Annotated[
         float,
         number("Agreement", "Proportion of its pairs of labels that are equal.", group=AGREEMENT, best=1),
     ]
-    labels: Annotated[dict[str, str], setting("Labels", "Label by annotator.")]
+    labels: Annotated[dict[str, str], setting("Labels", "Label of each annotator.")]
 
 
 class Agreement(Record, frozen=True, kw_only=True):
@@ -134,8 +142,8 @@ class Agreement(Record, frozen=True, kw_only=True):
 
     items: Annotated[int, number("Items", "Items with at least one label.", group=DATA)]
     annotators: Annotated[int, number("Annotators", "Number of annotators.", group=DATA)]
-    labels: Annotated[tuple[str, ...], setting("Labels", "The labels, in order.")]
-    given: Annotated[int, number("Labels given", "Labels given in all.", group=DATA)]
+    labels: Annotated[tuple[str, ...], setting("Labels", "Labels, in order.")]
+    given: Annotated[int, number("Labels given", "Total number of labels.", group=DATA)]
     missing: Annotated[
         int,
         number(
@@ -144,7 +152,7 @@ class Agreement(Record, frozen=True, kw_only=True):
     ]
     single: Annotated[
         int,
-        number("Single labels", "Items with one label, which say nothing of agreement.", group=DATA),
+        number("Single labels", "Items with one label, which do not contribute to agreement.", group=DATA),
     ]
     raw_agreement: Annotated[
         IntervalEstimate,
@@ -173,7 +181,7 @@ class Agreement(Record, frozen=True, kw_only=True):
         IntervalEstimate,
         number(
             "Scott's pi",
-            "The same with equal proportions for both annotators.",
+            "Agreement of two annotators beyond chance, with common label proportions.",
             group=AGREEMENT,
             best=1,
         ),
@@ -192,7 +200,7 @@ class Agreement(Record, frozen=True, kw_only=True):
         number(
             "Krippendorff's alpha",
             "Agreement of any number of annotators, with missing labels and a distance between labels; the "
-            "one to take if in doubt.",
+            "recommended default.",
             group=AGREEMENT,
             best=1,
             headline=True,

@@ -1,4 +1,4 @@
-"""Records of how well labels match the reference."""
+"""Records of labels compared with the reference."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ def _score(label: str, meaning: str, group: str, *, headline: bool = True) -> Me
 class ClassScore(Record, frozen=True, kw_only=True):
     """Precision, recall and F1 of one class."""
 
-    label: Annotated[str, name("Class", "The class.")]
+    label: Annotated[str, name("Class", "Name of the class.")]
     reference: Annotated[
-        int, number("Reference", "Items that have it in the reference.", group=COUNTS, headline=True)
+        int, number("Reference", "Items of the class in the reference.", group=COUNTS, headline=True)
     ]
     predicted: Annotated[
-        int, number("Predicted", "Items to which the system gave it.", group=COUNTS, headline=True)
+        int, number("Predicted", "Items to which the system gave the class.", group=COUNTS, headline=True)
     ]
-    correct: Annotated[int, number("Correct", "Items that have it in both.", group=COUNTS, headline=True)]
+    correct: Annotated[int, number("Correct", "Items of the class in both.", group=COUNTS, headline=True)]
     precision: Annotated[
-        IntervalEstimate, _score("Precision", "Proportion of the predicted that are correct.", SCORES)
+        IntervalEstimate, _score("Precision", "Proportion of predicted items that are correct.", SCORES)
     ]
     recall: Annotated[
-        IntervalEstimate, _score("Recall", "Proportion of those in the reference that are found.", SCORES)
+        IntervalEstimate,
+        _score("Recall", "Proportion of the reference's items that the system found.", SCORES),
     ]
     f1: Annotated[
         IntervalEstimate,
-        _score("F1", "Their harmonic mean, 2 correct / (reference + predicted).", SCORES),
+        _score("F1", "Harmonic mean of precision and recall, 2 correct / (reference + predicted).", SCORES),
     ]
 
 
@@ -44,12 +45,12 @@ class Classification(Record, frozen=True, kw_only=True):
     """Accuracy, precision, recall and F1 of a system's labels against the reference."""
 
     n: Annotated[int, setting("n", "Number of items.", headline=True)]
-    labels: Annotated[tuple[str, ...], setting("Classes", "The classes, in order.")]
+    labels: Annotated[tuple[str, ...], setting("Classes", "Classes, in order.")]
     confusion: Annotated[
         tuple[tuple[int, ...], ...],
         setting(
             "Confusion",
-            "confusion[i][j]: items that the system gave the i-th class and the reference the j-th.",
+            "confusion[i][j]: items to which the system gave the i-th class and the reference the j-th.",
         ),
     ]
     accuracy: Annotated[
@@ -59,20 +60,21 @@ class Classification(Record, frozen=True, kw_only=True):
         IntervalEstimate,
         _score(
             "Precision (micro)",
-            "Precision of counts summed over the averaged classes; the accuracy if those are all classes.",
+            "Precision of counts summed over the averaged classes; equal to the accuracy if all classes are "
+            "averaged.",
             MICRO,
             headline=False,
         ),
     ]
     recall_micro: Annotated[
-        IntervalEstimate, _score("Recall (micro)", "Recall of the same counts.", MICRO, headline=False)
+        IntervalEstimate, _score("Recall (micro)", "Recall of the summed counts.", MICRO, headline=False)
     ]
-    f1_micro: Annotated[IntervalEstimate, _score("F1 (micro)", "F1 of the same counts.", MICRO)]
+    f1_micro: Annotated[IntervalEstimate, _score("F1 (micro)", "F1 of the summed counts.", MICRO)]
     precision_macro: Annotated[
         IntervalEstimate,
         _score(
             "Precision (macro)",
-            "Mean precision of the averaged classes that occur; 0 for one that is never predicted.",
+            "Mean precision of the averaged classes that occur; 0 for a class that is never predicted.",
             MACRO,
             headline=False,
         ),
@@ -81,16 +83,17 @@ class Classification(Record, frozen=True, kw_only=True):
         IntervalEstimate,
         _score(
             "Recall (macro)",
-            "Mean recall of the same classes; 0 for one that the reference never has.",
+            "Mean recall of these classes; 0 for a class that is not in the reference.",
             MACRO,
             headline=False,
         ),
     ]
-    f1_macro: Annotated[IntervalEstimate, _score("F1 (macro)", "Mean F1 of the same classes.", MACRO)]
+    f1_macro: Annotated[IntervalEstimate, _score("F1 (macro)", "Mean F1 of these classes.", MACRO)]
     averaged: Annotated[
-        tuple[str, ...], setting("Averaged", "Classes that micro and macro scores are over.", headline=True)
+        tuple[str, ...],
+        setting("Averaged", "Classes over which micro and macro scores are computed.", headline=True),
     ]
-    by_class: Annotated[tuple[ClassScore, ...], rows("Classes", "The same for each class.")]
+    by_class: Annotated[tuple[ClassScore, ...], rows("Classes", "Scores of each class.")]
     level: Annotated[
         float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
     ]

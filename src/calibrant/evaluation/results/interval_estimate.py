@@ -1,4 +1,4 @@
-"""A number with its interval, and how many units it is based on."""
+"""Number with its interval and its number of independent units."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from calibrant.results.errors import Estimate
 
 
 class IntervalEstimate(Estimate, frozen=True, kw_only=True):
-    """A number with its interval and what the interval is based on."""
+    """Number with its interval and its number of independent units."""
 
     units: Annotated[
-        int, setting("Units", "Number of items, or of clusters of items, that are taken as independent.")
+        int, setting("Units", "Number of items, or of clusters, that are assumed to be independent.")
     ]

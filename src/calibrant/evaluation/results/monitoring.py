@@ -12,11 +12,11 @@ MOST_ALARMS = 10
 
 
 class MonitoredDay(Record, frozen=True, kw_only=True):
-    """One look at a stream."""
+    """Look at a stream."""
 
     level: ClassVar[float] = 0.95
 
-    day: Annotated[str | int, name("Window", "Name of the window: a date, a week, a number.")]
+    day: Annotated[str | int, name("Window", "Name of the window: a date, a week or a number.")]
     n: Annotated[int, number("n", "Pairs of a score and a label.", group=WINDOW, headline=True)]
     groups: Annotated[
         int,
@@ -34,8 +34,8 @@ class MonitoredDay(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Error",
-            "Debiased RMS calibration error of this window alone, with its 95 % interval; it promises "
-            "nothing over many windows.",
+            "Debiased RMS calibration error of this window alone, with its 95 % interval, which is "
+            "not valid simultaneously over many windows.",
             group=WINDOW,
             best=0,
             headline=True,
@@ -63,7 +63,7 @@ class MonitoredDay(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "p",
-            "P-value that is valid at every look, whenever one stops; null with restarts.",
+            "Anytime-valid p-value: valid at every look and at any stopping time; null with restarts.",
             group=EVIDENCE,
             unit="p-value",
             headline=True,
@@ -82,8 +82,7 @@ class MonitoredDay(Record, frozen=True, kw_only=True):
         str | None,
         setting(
             "Leading",
-            "Direction on which most of the evidence rests; null while there is no more evidence than at the "
-            "start.",
+            "Direction with most of the evidence; null while there is no more evidence than at the start.",
         ),
     ]
 
@@ -95,7 +94,7 @@ class Monitoring(Record, frozen=True, kw_only=True):
         str,
         setting(
             "Against",
-            "State that is no fault: calibrated scores, or errors as in the reference.",
+            "Null hypothesis: calibrated scores, or errors as in the reference.",
             headline=True,
         ),
     ]
@@ -114,18 +113,21 @@ class Monitoring(Record, frozen=True, kw_only=True):
         setting(
             "Unit",
             "Unit that is taken as independent given the past: day (nothing within a day), cluster or item; "
-            "with dependent-day, errors may persist from day to day. A wrong unit breaks the promise.",
+            "with dependent-day, errors may persist from day to day. A wrong unit invalidates the bound.",
             headline=True,
         ),
     ]
     condition: Annotated[
-        str, setting("Condition", "Condition under which the promise of alpha holds.", headline=True)
+        str,
+        setting(
+            "Condition", "Condition under which the bound alpha on false alarms is valid.", headline=True
+        ),
     ]
     epsilon: Annotated[
         float,
         setting(
             "Epsilon",
-            "Mean of y - q in a region beyond what is compared with that is no fault yet.",
+            "Mean of y - q in a region, beyond the null, that is tolerated.",
             headline=True,
         ),
     ]
@@ -138,35 +140,35 @@ class Monitoring(Record, frozen=True, kw_only=True):
         tuple[float, ...],
         setting(
             "Bound above",
-            "Largest mean of y - q that is no fault, by region. With dependent-day, zeros: the mean of the "
+            "Largest mean of y - q under the null, by region. With dependent-day, zeros: the mean of the "
             "reference is a parameter of the model.",
         ),
     ]
     bound_below: Annotated[
-        tuple[float, ...], setting("Bound below", "Largest mean of q - y that is no fault, by region.")
+        tuple[float, ...], setting("Bound below", "Largest mean of q - y under the null, by region.")
     ]
     days: Annotated[tuple[MonitoredDay, ...], rows("Windows", "Looks, in order.")]
     alarms: Annotated[
         tuple[str | int, ...],
         setting(
             "Alarms",
-            "Windows in which an alarm was raised. It says that scores and labels no longer go together, not "
+            "Windows in which an alarm was raised. An alarm shows that labels depart from scores, but not "
             "which of them changed.",
         ),
     ]
     alarm_warning: Annotated[str | None, warning("Meaning of the alarm.")] = None
-    power_warning: Annotated[str | None, warning("Regions in which no fault can be found.")] = None
+    power_warning: Annotated[str | None, warning("Regions in which no change can be detected.")] = None
     persistence_warning: Annotated[
         str | None, warning("Errors persist from window to window, which breaks the condition.")
     ] = None
-    late_warning: Annotated[str | None, warning("Rows came after their window was taken.")] = None
+    late_warning: Annotated[str | None, warning("Rows arrived after their window was counted.")] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return the promise, the alarms and the evidence behind them."""
+        """Return the bound on false alarms, the alarms and their evidence."""
         if self.restart:
             yield "", f"At least {1 / self.alpha:,.0f} windows between false alarms, on average."
         else:
-            yield "", f"A false alarm, ever, has a probability of at most {100 * self.alpha:g} %."
+            yield "", f"The probability of any false alarm is at most {100 * self.alpha:g} %."
         if not self.alarms:
             yield "", f"No alarm: the evidence stays below {self.threshold:.2f}"
             return

@@ -1,4 +1,4 @@
-"""Record of a whole evaluation: task, reference, agreement, systems, tests, and what follows from them."""
+"""Record of a complete evaluation: task, reference, agreement, systems, tests and conclusions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ControlTask(Record, frozen=True):
     labels: Annotated[tuple[str, ...], setting("Labels", "Labels, in order.", headline=True)]
     positive: Annotated[
         str | None,
-        setting("Looked for", "Label that is looked for; null if all labels count alike.", headline=True),
+        setting("Target label", "Label to detect; null if all labels are equally important.", headline=True),
     ]
     budget: Annotated[
         int | None,
@@ -63,20 +63,22 @@ class Reference(Record, frozen=True, kw_only=True):
     annotated: Annotated[
         int, setting("Annotated", "Items that at least one annotator labeled.", headline=True)
     ]
-    single: Annotated[int, setting("Labeled once", "Items that one annotator alone labeled.", headline=True)]
+    single: Annotated[
+        int, setting("Labeled once", "Items with a label of one annotator only.", headline=True)
+    ]
     tied: Annotated[int, setting("Without majority", "Items without a majority.", headline=True)]
     adjudicated: Annotated[
         int, setting("Adjudicated", "Items whose label is from the adjudicated file.", headline=True)
     ]
     by_ties: Annotated[
-        int, setting("Settled by rule", "Ties that got the label that `ties` names.", headline=True)
+        int, setting("Settled by rule", "Ties that received the label that `ties` names.", headline=True)
     ]
     left_out: Annotated[
         int,
         setting(
             "Left out",
-            "Items without a label in the end (ties; gold classes that a tagger does not know), which count "
-            "nowhere.",
+            "Items that have no reference label (ties; gold classes that a tagger does not know) and are "
+            "excluded.",
             headline=True,
         ),
     ]
@@ -84,7 +86,8 @@ class Reference(Record, frozen=True, kw_only=True):
         int, setting("Over budget", "Documents in which the reference exceeds the budget.", headline=True)
     ]
     annotators_over_budget: Annotated[
-        dict[str, int], setting("Annotators over budget", "The same for each annotator.")
+        dict[str, int],
+        setting("Annotators over budget", "Documents in which each annotator exceeds the budget."),
     ]
 
 
@@ -96,14 +99,14 @@ class SystemEvaluation(Record, frozen=True, kw_only=True):
     gives: Annotated[str, setting("Gives", "labels or probabilities.")]
     decision: Annotated[
         str | None,
-        setting("Decision", "How probabilities became labels; null if the system gives labels."),
+        setting("Decision", "Rule that turned probabilities into labels; null if the system gives labels."),
     ]
     values: Annotated[
         dict[str, IntervalEstimate], Meta(description="Metrics that the file asks for, by name.")
     ]
     scores: Annotated[Classification, Meta(description="Scores of all classes.")]
     unused: Annotated[int, setting("Unused", "Items of the system that the reference does not have.")]
-    over_budget: Annotated[int, setting("Over budget", "Documents in which it exceeds the budget.")]
+    over_budget: Annotated[int, setting("Over budget", "Documents in which the system exceeds the budget.")]
     selective: Annotated[
         RiskCoverage | None,
         Meta(description="Gain from leaving out items of low confidence; null if the system gives labels."),
@@ -188,14 +191,14 @@ class MetricPair(Record, frozen=True, kw_only=True):
         part("McNemar", "McNemar's test; null unless the metric is accuracy and items are independent."),
     ] = None
     mcnemar_reason: Annotated[
-        str | None, setting("No McNemar", "Reason why there is no test of McNemar, if there is none.")
+        str | None, setting("No McNemar", "Reason why McNemar's test is missing, if it is.")
     ] = None
     detectable: Annotated[
         Detectable | None,
         part(
             "Power",
-            "Difference that so many units show, from the jackknife's deviation; null if the metric is "
-            "undefined without one of them.",
+            "Difference that this number of units detects, from the jackknife's deviation; null if the "
+            "metric is undefined without one of them.",
         ),
     ] = None
     reason: Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")] = None
@@ -238,7 +241,9 @@ class Finding(Record, frozen=True):
         str,
         heading("About", "reference, score, difference, calibration, selective or scope."),
     ]
-    concluded: Annotated[bool, setting("Concluded", "Whether the data allow it at the chosen level.")]
+    concluded: Annotated[
+        bool, setting("Concluded", "True if the data support the conclusion at the chosen level.")
+    ]
     text: Annotated[str, setting("Finding", "The conclusion in a sentence or two.")]
 
 
@@ -255,7 +260,7 @@ class Protocol(Record, frozen=True, kw_only=True):
         ),
     ]
     agreement_reason: Annotated[
-        str | None, setting("No agreement", "Reason why there is no agreement, if there is none.")
+        str | None, setting("No agreement", "Reason why agreement is missing, if it is.")
     ] = None
     systems: Annotated[tuple[SystemEvaluation, ...], Meta(description="Step 4: one entry per system.")]
     calibration: Annotated[
@@ -267,21 +272,23 @@ class Protocol(Record, frozen=True, kw_only=True):
     ]
     metrics: Annotated[
         tuple[str, ...],
-        setting("Metrics", "Names of the metrics; conclusions are drawn from the first.", headline=True),
+        setting("Metrics", "Names of the metrics; conclusions use the first.", headline=True),
     ]
     comparisons: Annotated[tuple[MetricComparison, ...], Meta(description="Step 5: one entry per metric.")]
     folds: Annotated[
         Comparison | None,
         Meta(
             title="Folds",
-            description="Comparison on folds of cross-validation, which then decides; null without folds.",
+            description="Comparison on folds of cross-validation, which then decides the "
+            "conclusions; null without folds.",
         ),
     ]
     fold_metric: Annotated[
         str | None, setting("Scores of folds", "Metric of the folds; null without folds.", headline=True)
     ]
     findings: Annotated[
-        tuple[Finding, ...], rows("Findings", "Conclusions that the data allow, and those they do not.")
+        tuple[Finding, ...],
+        rows("Findings", "Conclusions that the data support, and those that they do not support."),
     ]
     level: Annotated[
         float, setting("Level", "Level of all intervals and tests.", unit="percent", headline=True)
@@ -300,10 +307,10 @@ class Protocol(Record, frozen=True, kw_only=True):
     ]
     samples: Annotated[int, setting("Samples", "Draws of each bootstrap.", headline=True)]
     seed: Annotated[int, setting("Seed", "Seed of the draws.", unit="seed", headline=True)]
-    notes: Annotated[tuple[str, ...], setting("Notes", "Properties of the data to know.")]
+    notes: Annotated[tuple[str, ...], setting("Notes", "Notes on the data.")]
     version: Annotated[str, setting("calibrant", "Version of calibrant.", headline=True)]
     command: Annotated[
-        str | None, setting("Command", "Command line that does it again; null if there is none.")
+        str | None, setting("Command", "Command line that repeats the evaluation; null from Python.")
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
@@ -316,12 +323,12 @@ class Protocol(Record, frozen=True, kw_only=True):
         return (self.scores(), *compared, *self._conclusions(*super().to_tables()))
 
     def _conclusions(self, findings: Table) -> Iterator[Table]:
-        """Those that the data allow, then those that they do not, in a table each."""
+        """Return a table of supported conclusions and a table of unsupported ones."""
         place = [column.name for column in findings.columns].index("concluded")
         level = percent(self.level)
         for name, wanted, title in (
-            ("concluded", "yes", f"Conclusions that the data allow at {level}"),
-            ("open", "no", f"Conclusions that the data do not allow at {level}"),
+            ("concluded", "yes", f"Conclusions that the data support at {level}"),
+            ("open", "no", f"Conclusions that the data do not support at {level}"),
         ):
             rows = tuple(row[:place] + row[place + 1 :] for row in findings.rows if row[place] == wanted)
             columns = findings.columns[:place] + findings.columns[place + 1 :]

@@ -1,4 +1,4 @@
-"""Records of what is gained by leaving out what a model is unsure of."""
+"""Records of the gain from abstaining on items of low confidence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ class CoveragePoint(Record, frozen=True, kw_only=True):
     coverage: Annotated[float, name("Coverage", "Proportion of items kept.")]
     items: Annotated[int, number("Items", "Number of items kept.", group=POINT, headline=True)]
     threshold: Annotated[
-        float, number("Threshold", "Least confidence among them.", group=POINT, headline=True)
+        float, number("Threshold", "Smallest confidence of the kept items.", group=POINT, headline=True)
     ]
     accuracy: Annotated[
         Quantity,
         number(
             "Accuracy",
-            "Proportion of them that are right; interval for other items like these and the same coverage.",
+            "Proportion of kept items that are correct; the interval is for other items of this kind at the "
+            "same coverage.",
             group=POINT,
             best=1,
             headline=True,
@@ -30,21 +31,21 @@ class CoveragePoint(Record, frozen=True, kw_only=True):
 
 
 class RiskCoverage(Record, frozen=True, kw_only=True):
-    """Gain from leaving out items of low confidence."""
+    """Gain from abstaining on items of low confidence."""
 
     area: Annotated[
         Quantity,
         number(
             "Area",
-            "Area under the risk-coverage curve: mean over coverages of the error rate on the items kept. An "
-            "order that says nothing has the error rate itself.",
+            "Area under the risk-coverage curve: mean over coverages of the error rate on the items kept. "
+            "The area of an uninformative order is the error rate.",
             group=CURVE,
             best=0,
             headline=True,
         ),
     ]
     best_area: Annotated[
-        float, number("Best area", "Area of an order that puts every error last.", group=CURVE)
+        float, number("Best area", "Area of the order that puts all errors last.", group=CURVE)
     ]
     excess_area: Annotated[
         float, number("Excess area", "Area minus best area.", group=CURVE, best=0, headline=True)
@@ -52,14 +53,14 @@ class RiskCoverage(Record, frozen=True, kw_only=True):
     error_rate: Annotated[
         float, number("Error rate", "Error rate at full coverage.", group=CURVE, best=0, headline=True)
     ]
-    points: Annotated[tuple[CoveragePoint, ...], rows("Coverages", "Accuracy at the coverages asked for.")]
+    points: Annotated[tuple[CoveragePoint, ...], rows("Coverages", "Accuracy at the requested coverages.")]
     coverage: Annotated[
         tuple[float, ...],
         setting("Curve: coverage", "Proportion kept at each of at most 200 points of the curve."),
     ]
     risk: Annotated[tuple[float, ...], setting("Curve: risk", "Error rate of the items kept at each point.")]
     threshold: Annotated[
-        tuple[float, ...], setting("Curve: threshold", "Least confidence of the items kept at each point.")
+        tuple[float, ...], setting("Curve: threshold", "Smallest confidence of the items kept at each point.")
     ]
     n: Annotated[int, setting("n", "Number of items.", headline=True)]
     level: Annotated[
@@ -67,5 +68,9 @@ class RiskCoverage(Record, frozen=True, kw_only=True):
     ]
     clusters: Annotated[
         int | None,
-        setting("Clusters", "Clusters; null if items are taken as independent.", headline=True),
+        setting(
+            "Clusters",
+            "Clusters of dependent items; null if items are assumed to be independent.",
+            headline=True,
+        ),
     ] = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, Table, name, number, part, rows, setting, warning
-from calibrant.records.words import decimal, percent
+from calibrant.records.words import counted, decimal, percent
 
 MEAN, DIFFERENCE, COUNTS, ITEMS = "Mean", "Difference", "Counts", "Items needed"
 MOST_IN_FULL = 3  # pairs of systems
@@ -45,7 +46,7 @@ PValue = Annotated[
     float | None,
     number(
         "p-value",
-        "Probability of a difference at least as extreme if there is none.",
+        "Probability of a difference at least as extreme under the null hypothesis.",
         group=DIFFERENCE,
         unit="p-value",
         headline=True,
@@ -62,8 +63,8 @@ class MeanInterval(Record, frozen=True, kw_only=True):
         number(
             "Mean",
             "Mean score. With the ratio of test to training data, the interval allows for the overlap of "
-            "training data between folds (Nadeau and Bengio); without it, values (or clusters) are taken as "
-            "independent.",
+            "training data between folds (Nadeau and Bengio); without it, values (or clusters) are assumed "
+            "to be independent.",
             group=MEAN,
             headline=True,
         ),
@@ -71,7 +72,7 @@ class MeanInterval(Record, frozen=True, kw_only=True):
     plain: Annotated[
         Quantity | None,
         number(
-            "Mean, if folds were independent",
+            "Mean, as if folds were independent",
             "The same mean with an interval that ignores the overlap of training data between folds, and is "
             "too narrow; null without the ratio of test to training data.",
             group=MEAN,
@@ -103,15 +104,19 @@ class PlainTest(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Difference",
-            "The difference with an interval that ignores the overlap of training data; too narrow.",
+            "Difference with an interval that ignores the overlap of training data and is too narrow.",
             group=DIFFERENCE,
             signed=True,
         ),
     ]
-    t: Annotated[float | None, number("t", "Difference over its plain standard error.", group=DIFFERENCE)]
+    t: Annotated[
+        float | None, number("t", "Difference divided by its plain standard error.", group=DIFFERENCE)
+    ]
     p_value: Annotated[
         float | None,
-        number("p-value", "The p-value of the plain t; too small.", group=DIFFERENCE, unit="p-value"),
+        number(
+            "p-value", "P-value of the plain t-test, which is too small.", group=DIFFERENCE, unit="p-value"
+        ),
     ]
     reason: Reason = None
 
@@ -135,7 +140,7 @@ class PairedTest(Record, frozen=True, kw_only=True):
         float | None,
         number("Standard deviation", "Standard deviation of the differences.", group=DIFFERENCE),
     ]
-    t: Annotated[float | None, number("t", "Difference over its standard error.", group=DIFFERENCE)]
+    t: Annotated[float | None, number("t", "Difference divided by its standard error.", group=DIFFERENCE)]
     critical: Annotated[
         float | None,
         number(
@@ -145,13 +150,13 @@ class PairedTest(Record, frozen=True, kw_only=True):
         ),
     ]
     p_value: PValue
-    wins: Annotated[int, number("Wins", "Pairs in which the first is greater.", group=COUNTS)]
-    ties: Annotated[int, number("Ties", "Pairs in which the two are equal.", group=COUNTS)]
-    losses: Annotated[int, number("Losses", "Pairs in which the first is less.", group=COUNTS)]
+    wins: Annotated[int, number("Wins", "Pairs in which the first score is greater.", group=COUNTS)]
+    ties: Annotated[int, number("Ties", "Pairs in which the scores are equal.", group=COUNTS)]
+    losses: Annotated[int, number("Losses", "Pairs in which the first score is less.", group=COUNTS)]
     plain: Annotated[
         PlainTest | None,
         part(
-            "If folds were independent",
+            "As if folds were independent",
             "The plain t-test, which ignores the overlap of training data between folds, and finds "
             "differences that are not there; null without the ratio of test to training data.",
             group="Plain t-test, which ignores that folds share training data",
@@ -188,8 +193,8 @@ class ResampledTest(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "p-value",
-            "Probability of a difference at least as extreme if there is none; never 0 if it comes from "
-            "draws.",
+            "Probability of a difference at least as extreme under the null hypothesis; never 0 if estimated "
+            "from draws.",
             group=DIFFERENCE,
             unit="p-value",
         ),
@@ -197,7 +202,7 @@ class ResampledTest(Record, frozen=True, kw_only=True):
     alternative: Alternative
     units: Annotated[int, setting("Units", "Number of items or clusters that are resampled.")]
     samples: Annotated[int, setting("Samples", "Number of draws, or of all swaps if exact.")]
-    exact: Annotated[bool, setting("Exact", "True if every swap was looked at.")]
+    exact: Annotated[bool, setting("Exact", "True if all swaps were enumerated.")]
     level: Level
     seed: Seed
     reason: Reason = None
@@ -205,22 +210,24 @@ class ResampledTest(Record, frozen=True, kw_only=True):
 
 
 class McNemarTest(Record, frozen=True, kw_only=True):
-    """McNemar's test of the items that one system alone gets right."""
+    """McNemar's test of the items on which one system alone is correct."""
 
     first_only: Annotated[
-        int, number("Right by the first alone", "Items that the first alone gets right.", group=COUNTS)
+        int, number("First correct only", "Items on which only the first system is correct.", group=COUNTS)
     ]
     second_only: Annotated[
-        int, number("Right by the second alone", "Items that the second alone gets right.", group=COUNTS)
+        int, number("Second correct only", "Items on which only the second system is correct.", group=COUNTS)
     ]
-    both: Annotated[int, number("Right by both", "Items that both get right.", group=COUNTS)]
-    neither: Annotated[int, number("Right by neither", "Items that neither gets right.", group=COUNTS)]
+    both: Annotated[int, number("Both correct", "Items on which both systems are correct.", group=COUNTS)]
+    neither: Annotated[
+        int, number("Neither correct", "Items on which neither system is correct.", group=COUNTS)
+    ]
     method: Annotated[
         str, setting("Method", "Method: exact (binomial) or chi-squared (with continuity correction).")
     ]
     statistic: Annotated[
         float | None,
-        setting("Statistic", "The smaller of the two counts, or the chi-squared statistic."),
+        setting("Statistic", "Smaller of the two counts, or the chi-squared statistic."),
     ]
     p_value: Annotated[
         float | None,
@@ -235,25 +242,28 @@ class McNemarTest(Record, frozen=True, kw_only=True):
 
 
 class Detectable(Record, frozen=True, kw_only=True):
-    """The difference that a number of items can show, and the items that settle one."""
+    """Difference that a number of items detects, and the number of items that a difference needs."""
 
     detectable: Annotated[
         float,
         number(
             "Smallest difference",
-            "Smallest true difference that a test on n pairs finds with the wanted power.",
+            "Smallest true difference that a test on n pairs detects with this power.",
             group=ITEMS,
         ),
     ]
     difference: Annotated[
-        float | None, setting("Difference", "The difference asked about; null if none was.")
+        float | None, setting("Difference", "Difference to detect, as given; null if none was given.")
     ]
     needed: Annotated[
         int | None,
-        number("Items", "Pairs that find this difference with the wanted power.", group=ITEMS),
+        number("Items", "Number of pairs that detect this difference with this power.", group=ITEMS),
     ]
     more: Annotated[
-        int | None, number("Items lacking", "Pairs needed beyond those at hand; 0 if none.", group=ITEMS)
+        int | None,
+        number(
+            "Items missing", "Number of pairs needed in addition to the present ones; 0 if none.", group=ITEMS
+        ),
     ]
     n: Annotated[int, setting("n", "Number of pairs.")]
     standard_deviation: Annotated[
@@ -261,7 +271,7 @@ class Detectable(Record, frozen=True, kw_only=True):
     ]
     level: Level
     power: Annotated[
-        float, setting("Power", "Wanted probability that the test finds the difference.", unit="percent")
+        float, setting("Power", "Probability that the test detects the difference.", unit="percent")
     ]
     alternative: Alternative
     reason: Reason = None
@@ -282,8 +292,8 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         float | None,
         number(
             "p-value (Holm)",
-            "The p-value adjusted for the number of pairs, so that any false find is as rare as the level "
-            "says.",
+            "The p-value adjusted for the number of pairs, which controls the probability of any false "
+            "discovery.",
             group=DIFFERENCE,
             unit="p-value",
             headline=True,
@@ -294,7 +304,7 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         float | None,
         number(
             "p-value (Benjamini-Hochberg)",
-            "The same adjusted so that false finds are as small a part of all finds as the level says.",
+            "The p-value adjusted to control the false discovery rate.",
             group=DIFFERENCE,
             unit="p-value",
         ),
@@ -310,11 +320,11 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
     ] = None
     bootstrap: Annotated[
         ResampledTest | None,
-        part("Bootstrap", "The difference by resampling; null for folds and for too many items."),
+        part("Bootstrap", "Difference by resampling; null for folds and for too many items."),
     ] = None
     permutation: Annotated[
         ResampledTest | None,
-        part("Permutation", "The difference by swapping the systems; null likewise."),
+        part("Permutation", "Difference by swapping the systems; null for folds and for too many items."),
     ] = None
     mcnemar: Annotated[
         McNemarTest | None,
@@ -322,24 +332,33 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
     ] = None
     detectable: Annotated[
         Detectable | None,
-        part("Power", "The difference that these items can show; null for folds."),
+        part("Power", "Difference that these items detect; null for folds."),
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return the conclusion, and whether the bootstrap gave way to Student's t."""
+        """Return the conclusion, and a note if Student's t replaces the bootstrap."""
         if self.bootstrap is not None and self.bootstrap.method == "t":
             yield "bootstrap.difference", "Student's t: too few units to resample"
         plan = self.detectable
         if self.better is not None:
             yield "", f"{self.better} is better, at {percent(self.level)}"
         elif self.holm_p_value is not None and self.holm_p_value <= 1 - self.level:
-            yield "", "The data do not say which is better without the ratio of test to training data"
+            yield "", "The data do not show which system is better without the ratio of test to training data"
         elif self.holm_p_value is not None:
             yield "", f"No difference is shown, at {percent(self.level)}"
             if plan is not None:
-                more = "" if plan.more is None else f"; to settle this one takes {plan.more:,} more"
-                seen = f"{plan.n:,} items show one of {decimal(plan.detectable)}"
-                yield "", f"{seen} in {percent(plan.power)} of cases{more}"
+                items = counted(plan.n, "item")
+                lacking = None if plan.more is None else counted(plan.more, "more item")
+                if self.clusters is not None:
+                    items += f" in {counted(self.clusters, 'cluster')}"
+                    if plan.more is not None:
+                        clusters = math.ceil(plan.more * self.clusters / plan.n)
+                        lacking = f"about {counted(clusters, 'more cluster')} like these ({lacking})"
+                more = "" if lacking is None else f"; to settle this one takes {lacking}"
+                yield (
+                    "",
+                    f"{items} show one of {decimal(plan.detectable)} in {percent(plan.power)} of cases{more}",
+                )
 
 
 class Comparison(Record, frozen=True, kw_only=True):
@@ -368,9 +387,11 @@ class Comparison(Record, frozen=True, kw_only=True):
     seed: Seed
     warning: Few = None
     folds_warning: Annotated[
-        str | None, warning("Folds share training data; the warning says if intervals allow for it.")
+        str | None, warning("Warning that folds share training data, and if intervals allow for it.")
     ] = None
-    pairs_warning: Annotated[str | None, warning("One system has nothing to be compared with.")] = None
+    pairs_warning: Annotated[str | None, warning("Reason why nothing is compared: there is one system.")] = (
+        None
+    )
 
     def more_tables(self) -> tuple[Table, ...]:
         """Return every number of each pair, if the pairs are few."""

@@ -1,1 +1,1 @@
-"""What is asked of an evaluation: agree, compare, monitor, protocol."""
+"""Verbs of the wing evaluation: agree, compare, monitor, protocol."""

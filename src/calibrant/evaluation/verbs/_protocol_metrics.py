@@ -1,4 +1,4 @@
-"""The metrics of an evaluation as functions of sums over items, for tests that resample or swap units."""
+"""Metrics of an evaluation as functions of sums over items, for tests that resample or swap units."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from calibrant.exceptions import InputError
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its name.
+    """Metric with its sums.
 
     Attributes
     ----------
     name
-        As in the file, such as ``f1:keep``.
+        Name as in the file, such as ``f1:keep``.
     sums
-        From codes of reference and system (n,) to what each item adds to the totals (n, c).
+        Function from codes of reference and system (n,) to the contribution of each item (n, c).
     value
-        From totals (draws, c) to values (draws,), NaN where undefined.
+        Function from totals (draws, c) to values (draws,), NaN if undefined.
     clusters
-        (n,) what items belong to, so that items of different clusters are independent; None without any.
+        (n,) cluster of each item; items of different clusters are independent. None: items are independent.
     unit
-        What a cluster is, or ``item``.
+        Name of the independent unit: ``item`` or the kind of cluster.
     entities
-        Whether the sums are of entities or surface forms, and not of items.
+        True if the sums are of entities or surface forms instead of items.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Metric:
 
     @property
     def units(self) -> int | None:
-        """The number of clusters; None without any."""
+        """Number of clusters; None without clusters."""
         return None if self.clusters is None else int(self.clusters.max()) + 1
 
     def of(self, scores: Classification, true: Integers, pred: Integers, level: float) -> IntervalEstimate:
-        """Take the metric with its interval from a system's scores, or estimate it."""
+        """Return the metric with its interval from a system's scores, or estimate it."""
         if self.entities:
             scores_of = entity_scores(self.sums(true, pred), clusters=self.clusters, level=level)
             return scores_of[self.name.partition("_")[2]]
@@ -62,16 +62,16 @@ class Metric:
 def metrics_of(
     names: Sequence[str], labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]
 ) -> list[Metric]:
-    """Return metrics that `calibrant.evaluation.files.protocol_file` has checked.
+    """Return the metrics of names that `calibrant.evaluation.files.protocol_file` has checked.
 
     Parameters
     ----------
     names
-        As in the file.
+        Names as in the file.
     labels
-        Of the task.
+        Labels of the task.
     gold
-        The reference.
+        Reference.
     outputs
         (n,) codes of each system's labels.
 
@@ -118,7 +118,7 @@ def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence
 
 
 def metric_of(name: str, labels: Sequence[str]) -> Metric:
-    """Return a metric of labels that `calibrant.evaluation.files.protocol_file` has checked.
+    """Return the metric of labels for a name that `calibrant.evaluation.files.protocol_file` has checked.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def metric_of(name: str, labels: Sequence[str]) -> Metric:
 
 
 def _counts(true: Integers, pred: Integers, chosen: Integers) -> Floats:
-    """Correct, predicted and reference of each chosen class, side by side."""
+    """Return correct, predicted and reference counts of each chosen class, side by side."""
     found, there = pred[:, None] == chosen, true[:, None] == chosen
     return np.concatenate([found & there, found, there], axis=1).astype(np.float64)
 
@@ -159,7 +159,7 @@ def _recall(totals: Floats) -> Floats:
 
 
 def _macro(of_class: Callable[[Floats], Floats], totals: Floats) -> Floats:
-    """Mean over the classes that occur, as in `calibrant.evaluation.classification_scores`."""
+    """Average over the classes that occur, as in `calibrant.evaluation.classification_scores`."""
     classes = totals.shape[1] // 3
     each = totals.reshape(len(totals), 3, classes)
     occurs = (each[:, 1] + each[:, 2]) > 0

@@ -1,4 +1,4 @@
-"""Step 2 of an evaluation: one label an item, from annotators, an adjudicated file, or both."""
+"""Step 2 of an evaluation: one label per item, from annotators, an adjudicated file, or both."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from calibrant.evaluation.results.protocol import Reference
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 
-UNKNOWN_DOCUMENT = "name the column that says which document an item is of, with the key document"
+UNKNOWN_DOCUMENT = "name the column of documents with the key document"
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The reference.
+    """Reference labels.
 
     Attributes
     ----------
@@ -30,13 +30,13 @@ class Gold:
     label
         (items,) codes of the task's labels.
     documents, document_names
-        (items,) codes, and names; None and empty where documents are not known.
+        (items,) codes, and names; None and empty if documents are not known.
     ratings
-        The annotators' labels; None where there are none.
+        Labels of the annotators; None without annotators.
     rated_documents
-        Codes of the documents of ``ratings.items``; None as above.
+        Codes of the documents of ``ratings.items``; None if documents are not known.
     record
-        What the report says of it.
+        Record of the reference for the report.
     tokens
         (items,) words, of a reference in CoNLL columns, whose documents are sentences; otherwise None.
     """
@@ -52,12 +52,12 @@ class Gold:
 
     @property
     def unit(self) -> str:
-        """What documents are called."""
+        """Name of the unit: document or sentence."""
         return "document" if self.tokens is None else "sentence"
 
 
 def reference_of(plan: ProtocolFile) -> Gold:
-    """Read annotators and adjudicated labels, and apply the rule.
+    """Read annotators' and adjudicated labels, and apply the rule.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def reference_of(plan: ProtocolFile) -> Gold:
         assert ratings is not None
         names, counts = _majority(ratings, chosen, plan.ties)
     if not names:
-        hint = "add an adjudicated file, or say which label ties get: ties in [reference]"
-        raise InputError("no item gets a label of reference", hint, code="empty", file=plan.path)
+        hint = "add an adjudicated file, or set the label that ties receive: ties = 'LABEL' in [reference]"
+        raise InputError("no item gets a reference label", hint, code="empty", file=plan.path)
     code = {label: place for place, label in enumerate(plan.labels)}
     label = np.array([code[name] for name in names.values()], np.int64)
     of_item, document_names = _codes(list(names), documents, plan)
@@ -117,7 +117,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
 
 
 def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:
-    """Documents in which the positive label stands more often than the task allows."""
+    """Count documents with more positive labels than the task allows."""
     if plan.budget is None or documents is None or plan.positive is None:
         return 0
     positive = documents[label == plan.labels.index(plan.positive)]
@@ -143,7 +143,7 @@ def _of_annotator(ratings: Ratings, plan: ProtocolFile) -> dict[str, str]:
 
 
 def _majority(ratings: Ratings, chosen: Mapping[str, str], ties: str) -> tuple[dict[str, str], Counter[str]]:
-    """Label by item, and how often a tie was met and settled."""
+    """Return the label of each item, and the numbers of ties found and settled."""
     votes = np.zeros((len(ratings.items), len(ratings.labels)), np.int64)
     np.add.at(votes, (ratings.item, ratings.label), 1)
     most = votes.max(axis=1)
@@ -165,7 +165,7 @@ def _majority(ratings: Ratings, chosen: Mapping[str, str], ties: str) -> tuple[d
 def _codes(
     items: Sequence[str], documents: Mapping[str, str], plan: ProtocolFile
 ) -> tuple[Integers | None, tuple[str, ...]]:
-    """Document codes of items; None where no document is known."""
+    """Return document codes of items; None if no document is known."""
     if not documents:
         if plan.budget is not None:
             raise InputError("a budget needs documents", UNKNOWN_DOCUMENT, code="cluster", file=plan.path)

@@ -1,4 +1,4 @@
-"""Step 4 of an evaluation: what each system decides, how well, how calibrated, how sure."""
+"""Step 4 of an evaluation: each system's decisions, scores, calibration and selective accuracy."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from calibrant.results.drawing import Report
 from calibrant.verbs.reporting import report
 
 FEW, BINS, FEWEST = 2000, 10, 12
-NO_PROBABILITIES = "the system gives labels, no probabilities"
+NO_PROBABILITIES = "the system gives labels instead of probabilities"
 
 
 @dataclass(frozen=True)
 class Decided:
-    """A system's output on the items of the reference.
+    """Output of a system on the items of the reference.
 
     Attributes
     ----------
     system
-        As the file has it.
+        System as the file describes it.
     label
         (items,) codes of its labels.
     probability
-        (items, labels); None where it gives labels.
+        (items, labels); None if the system gives labels.
     rule
-        How probabilities became labels, worded; None for labels.
+        Description of the rule that turned probabilities into labels; None for labels.
     unused
-        Items that the reference has not.
+        Number of items that are not in the reference.
     other_tokens
-        Items whose token is not that of the reference.
+        Number of items whose token differs from the reference.
     """
 
     system: SystemFile
@@ -54,7 +54,7 @@ class Decided:
 
 
 def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
-    """Read a system, bring its items in order, and decide.
+    """Read a system, put its items in the order of the reference, and decide.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def _order(name: str, output: SystemOutput, items: Sequence[str]) -> Integers:
     lost = [item for item in items if item not in place]
     if lost:
         message = (
-            f"{name} says nothing of item {lost[0]} ({len(lost)} of {len(items)} items of the reference)"
+            f"{name} has no output for item {lost[0]} ({len(lost)} of {len(items)} items of the reference)"
         )
-        hint = "systems are compared on the same items: add it, or leave it out of the reference"
+        hint = "systems are compared on the same items: add the item, or remove it from the reference"
         raise InputError(message, hint, code="missing-value", file=output.file)
     return np.array([place[item] for item in items], np.int64)
 
@@ -113,7 +113,7 @@ def _decide(system: SystemFile, probability: Floats, gold: Gold, plan: ProtocolF
 
 
 def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: ProtocolFile) -> SystemEvaluation:
-    """Score a system, and say what leaving out what it is unsure of would gain."""
+    """Score a system, and compute the gain from abstaining on items of low confidence."""
     names = np.array(plan.labels, object)
     scores = classification_scores(
         names[gold.label],
@@ -144,7 +144,7 @@ def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: Proto
 def calibration(
     systems: Sequence[Decided], gold: Gold, plan: ProtocolFile, progress: Progress | None
 ) -> Report | None:
-    """Measure the calibration of the systems that give probabilities, and compare them; None without any."""
+    """Measure and compare the calibration of systems with probabilities; return None without any."""
     given = [each for each in systems if each.probability is not None]
     if not given:
         return None
@@ -155,7 +155,7 @@ def calibration(
     ]
     view = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
     names = [each.system.name for each in given]
-    # The usual bins would make one or two of so few items.
+    # The default bin size would give only one or two bins for so few items.
     n = len(gold.items)
     bin_size = min(n, max(FEWEST, n // BINS)) if n < FEW else None
     return report(

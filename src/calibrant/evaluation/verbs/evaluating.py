@@ -1,4 +1,4 @@
-"""Evaluation from tables: how far annotators agree, and how systems differ."""
+"""Evaluation from tables: agreement between annotators, and differences between systems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def agree(
     disputed: int = 10,
     level: float = 0.95,
 ) -> Agreement:
-    """Say how far the annotators of a table agree.
+    """Measure how far the annotators of a table agree.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ def agree(
     item, annotator, label, cluster
         Names of its columns.
     labels
-        The labels of the task, in order; others are refused.
+        Labels of the task, in order; any other label is an error.
     distance, weights, disputed, level
         As in `calibrant.evaluation.coefficients`.
 
     Raises
     ------
     InputError
-        The table cannot be read, or has one annotator, or the result depends on an order of labels that
-        nothing tells: three or more that are no numbers, and no ``labels``.
+        The table cannot be read or has one annotator; or the result depends on the order of three or more
+        labels that are not numbers, and ``labels`` is not given.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def compare(
     Raises
     ------
     InputError
-        The table cannot be read, or a system lacks a score.
+        The table cannot be read, has one system, or a system lacks a score.
 
     Examples
     --------
@@ -124,6 +124,10 @@ def compare(
     table = read_results(
         source, system=system, fold=fold, item=item, score=score, repeat=repeat, cluster=cluster
     )
+    if len(table.systems) < 2:
+        message = f"there is one system, {table.systems[0]}, and nothing to compare it with"
+        hint = "add the scores of another system, or name the column of systems (`system`)"
+        raise InputError(message, hint, code="empty", file=table.name)
     try:
         return compare_systems(
             table.systems,
@@ -145,7 +149,7 @@ def compare(
 
 
 def _check_order(table: RatingTable) -> None:
-    """Refuse to put words in order by the alphabet, where the result depends on it."""
+    """Raise `InputError` if the result depends on the order of labels that are words."""
     names = table.ratings.labels
     if len(names) < 3:
         return
@@ -158,5 +162,5 @@ def _check_order(table: RatingTable) -> None:
 
 
 def _of_file(error: InputError, name: str) -> InputError:
-    """Name the file, unless it is an argument that is wrong."""
+    """Add the name of the file to an error, unless the error is about an argument."""
     return error if error.code == "parameter" else error.at(file=name)

@@ -1,4 +1,4 @@
-"""Monitor the predictions in a table, window by window, and go on where the last run ended."""
+"""Monitor the predictions in a table, window by window, and continue from the state of the last run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.sources import CLASS, pairs_of
 from calibrant.verbs.tallying import one_view
 
-MAKE = "name the file of an earlier run, or one that is not there yet"
-LATE = "rows that came after their window was taken are not counted: "
+MAKE = "name the state file of an earlier run, or a new file"
+LATE = "rows that arrived after their window was counted are ignored: "
 
 
 class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a run may not change when it goes on with a saved state."""
+    """Settings that a run with a saved state cannot change."""
 
     time: str
     by: str
@@ -45,7 +45,7 @@ class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="calibrant monitor"):
-    """The monitor of a state, the settings of its runs, and the rows of each window."""
+    """State of a monitor: the monitor, the settings of its runs, and the rows of each window."""
 
     schema_version: Version
     settings: _Settings
@@ -74,7 +74,7 @@ def monitor(
     width: float | None = None,
     columns: Columns | None = None,
 ) -> Monitoring:
-    """Watch a stream of predictions for errors of calibration, with alarms that are seldom false.
+    """Monitor a stream of predictions for calibration errors, with a bounded probability of a false alarm.
 
     Parameters
     ----------
@@ -82,41 +82,40 @@ def monitor(
         A table as `calibrant.verbs.measure` takes it, with a column of time. It is read once, batch
         by batch; one window at a time, and the reference, is held in memory whole.
     time
-        Name of that column: dates (YYYY-MM-DD, a time after it is left out) or time stamps. Where labels come
-        late, the day on which they came.
+        Name of that column: dates (YYYY-MM-DD; a time after the date is ignored) or time stamps. If labels
+        arrive late, use the day on which they arrived.
     by
         ``day``, ``week``, ``month``, or ``value``: whole numbers or text, in their order.
     against
         ``calibrated``, or ``reference``: no worse than the rows up to ``reference``.
     reference
-        The last day (with ``value``: the last value) of the reference period, which is not monitored.
+        Last day (with ``value``: last value) of the reference period, which is not monitored.
     alpha, epsilon, unit, restart
-        As in `calibrant.evaluation.CalibrationMonitor`; ``unit="day"`` and ``unit="dependent-day"`` take a
-        window as one, however long it is.
+        As in `calibrant.evaluation.CalibrationMonitor`. ``unit="day"`` and ``unit="dependent-day"`` treat a
+        window of any length as one day.
     view
-        ``binary``, ``class:NAME``, ``top`` or ``pooled`` (wide tables). May be left out for a table without
-        classes.
+        ``binary``, ``class:NAME``, ``top`` or ``pooled`` (wide tables). Optional for a table without classes.
     state
-        File that keeps the monitor. If it is there, windows it has taken are passed over, and the others
-        are taken in order; it is written at the end. Run it when a window is over.
+        File that keeps the state of the monitor, written at the end. If the file exists, the run skips the
+        windows that it contains and takes the others in order. Run the monitor after the end of a window.
     output
-        A figure: a name that ends in ``.svg``, ``.pdf`` or ``.png``.
+        Path of a figure that ends in ``.svg``, ``.pdf`` or ``.png``; None: no figure.
     width
         As in `calibrant.verbs.save_figure`.
     columns
-        Names of columns that are called otherwise.
+        Names of the columns, if they differ from the defaults.
 
     Returns
     -------
     Monitoring
-        All windows so far, those of earlier runs included.
+        Result for all windows so far, including those of earlier runs.
 
     Raises
     ------
     InputError
-        The table or a setting cannot be used, or differs from that of the state.
+        The table or a setting cannot be used, or a setting differs from the setting in the state.
     FormatError
-        The state is damaged.
+        The state file is damaged.
 
     Examples
     --------
@@ -140,7 +139,10 @@ def monitor(
             keep_sources(place, source)
             check_place(place)
     if state is not None and output is not None and Path(state).resolve() == Path(output).resolve():
-        message, hint = "the state and the figure are one file", "name another (`output`)"
+        message, hint = (
+            "the state and the figure have the same path",
+            "name another file for the figure (`output`)",
+        )
         raise InputError(message, hint, code="output", file=os.fspath(output))
     predictions = open_predictions(source, columns)
     name = one_view(view, predictions)
@@ -166,14 +168,14 @@ def monitor(
 
 @dataclass(frozen=True)
 class _Table:
-    """The pairs of a view by window: the name of each window, and which windows are of the reference."""
+    """Pairs of a view by window: the name of each window, and the windows of the reference."""
 
     stored: RowStore
     names: list[str | int]
     old: list[bool]
 
     def windows(self) -> Iterator[tuple[str | int, list[int]]]:
-        """Each window that is not of the reference, in order, with its numbers in the store."""
+        """Yield each window outside the reference, in order, with its numbers in the store."""
         found: dict[str | int, list[int]] = {}
         for number, name in enumerate(self.names):
             if not self.old[number] and number in self.stored.counts:
@@ -181,7 +183,7 @@ class _Table:
         yield from sorted(found.items(), key=lambda item: (isinstance(item[0], str), item[0]))
 
     def rows(self, numbers: list[int]) -> dict[str, NDArray[Any]]:
-        """The rows of some windows, in the order of the table; ``window`` numbers windows in their order."""
+        """Return the rows of some windows in the order of the table, with the number of their window."""
         parts = [self.stored.read(number) for number in numbers]
         rows = np.concatenate(parts)
         found = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
@@ -195,7 +197,7 @@ class _Table:
 
 
 def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _Table:
-    """Put the pairs of the view aside by their windows, in one pass."""
+    """Store the pairs of the view by their windows, in one pass."""
     _check(predictions, settings)
     found, first = timed(predictions, settings.time, settings.by)
     windows = Windows(settings.by, settings.until, lambda row: (predictions.name, first + row, settings.time))
@@ -225,20 +227,20 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
-    """Raise for a table that a monitor cannot take."""
+    """Raise `InputError` for a table that a monitor cannot use."""
     if settings.view in ("top", "pooled") and predictions.form == "long":
-        hint = "write a wide table with one p_<class> column a class"
-        message = f"a long table cannot be watched for {settings.view}"
+        hint = "write a wide table with one p_<class> column per class"
+        message = f"a long table cannot be monitored for {settings.view}"
         raise InputError(message, hint, code="view", file=predictions.name)
     if predictions.form == "wide" and predictions.threshold is not None:
         hint = "write the table without a threshold"
-        message = f"scores below {predictions.threshold:g} were dropped, and a monitor needs all of them"
+        message = f"scores below {predictions.threshold:g} were dropped, but a monitor needs all scores"
         raise InputError(message, hint, code="threshold", file=predictions.name)
     if predictions.weighted:
-        message = "a monitor takes no weights"
-        raise InputError(message, "leave the column out", code="parameter", file=predictions.name)
+        message = "a monitor does not use weights"
+        raise InputError(message, "remove the column of weights", code="parameter", file=predictions.name)
     if settings.unit == "cluster" and not predictions.clustered:
-        hint = "name the column of clusters (`cluster`), or take days (`unit='day'`)"
+        hint = "name the column of clusters (`cluster`), or use days as units (`unit='day'`)"
         message = "a monitor by cluster needs clusters"
         raise InputError(message, hint, code="cluster", file=predictions.name)
 
@@ -250,7 +252,7 @@ def _until(reference: str | int, by: str) -> str | int:
 
 
 def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
-    """A monitor that has seen nothing but its reference."""
+    """Return a monitor that has seen only its reference."""
     arguments: dict[str, Any] = {
         "alpha": settings.alpha,
         "unit": settings.unit,
@@ -261,7 +263,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
         return CalibrationMonitor(**arguments)
     numbers = [number for number, old in enumerate(table.old) if old and number in table.stored.counts]
     if not numbers:
-        message = f"no row lies in the reference period, which ends at {settings.until}"
+        message = f"no row is in the reference period, which ends at {settings.until}"
         raise InputError(message, "give a later day (`reference`)", code="empty")
     rows = table.rows(numbers)
     return CalibrationMonitor.against_reference(
@@ -270,7 +272,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
 
 
 def _take(watched: CalibrationMonitor, table: _Table, taken: dict[str, int]) -> list[str]:
-    """Give the monitor each window that it has not taken; return those with rows that came too late."""
+    """Pass new windows to the monitor; return the windows with rows that arrived too late."""
     late = []
     days = watched.result().days
     last = days[-1].day if days else None
@@ -290,7 +292,7 @@ def _take(watched: CalibrationMonitor, table: _Table, taken: dict[str, int]) -> 
 def _restored(
     state: str | os.PathLike[str] | None, settings: _Settings
 ) -> tuple[CalibrationMonitor, dict[str, int]] | None:
-    """The monitor of an earlier run and the rows of each window it took; None if there was none."""
+    """Return the monitor of an earlier run and the rows of each of its windows; None without such a run."""
     if state is None or not Path(state).exists():
         return None
     name = os.fspath(state)
@@ -299,20 +301,20 @@ def _restored(
         made = getattr(before, key)
         if made != value:
             message = f"the state was made with {key} {made!r}, and {value!r} was given"
-            hint = "give the same, or begin another state"
+            hint = "give the same value, or start a new state file"
             raise InputError(message, hint, code="parameter", file=name)
     return watched, rows
 
 
 def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
-    """Read the monitor of a state, the settings of its runs, and the rows of each window."""
+    """Read a state: the monitor, the settings of its runs, and the rows of each window."""
     saved = ENVELOPE.read(name)
     settings, monitor = saved.settings, saved.monitor
     for key in ("against", "alpha", "epsilon", "unit", "restart"):
         if getattr(monitor, key) != getattr(settings, key):
             raise ENVELOPE.damaged(name, f"$.monitor.{key}: not as in the settings")
     if saved.rows != {str(day.day): day.n for day in monitor.days}:
-        raise ENVELOPE.damaged(name, "$.rows: not those of the monitor's windows")
+        raise ENVELOPE.damaged(name, "$.rows: the windows differ from the monitor's")
     try:
         return CalibrationMonitor.from_state(monitor), settings, saved.rows
     except InputError as error:

@@ -1,4 +1,4 @@
-"""A whole evaluation from one file: task, reference, agreement, systems, statistics, conclusions."""
+"""Complete evaluation from one file: task, reference, agreement, systems, statistics, conclusions."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from calibrant.progress import Progress
 from calibrant.results.drawing import Report
 
 PERMUTATIONS = 10_000
-NOT_ACCURACY = "the test is of accuracy"
+NOT_ACCURACY = "the test is for accuracy"
 IN_CLUSTERS = "items of a document depend on each other"
 
 
 def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Return all pairs of systems, or each with the baseline.
+    """Return all pairs of systems, or each system with the baseline.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]
 
 
 def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile) -> MetricComparison:
-    """Compare each pair of systems by one metric on the same items, documents being the units if known."""
+    """Compare each pair of systems by one metric on the same items; units are documents, if known."""
     names = [each.system.name for each in systems]
     sums = [metric.sums(gold.label, each.label) for each in systems]
     pairs = [
@@ -132,7 +132,7 @@ def _pair(
 def _detectable(
     first: Floats, second: Floats, metric: Metric, plan: ProtocolFile, difference: float | None
 ) -> Detectable | None:
-    """What difference the units show, each unit counting by its jackknife pseudo-value."""
+    """Compute the difference that the units detect, from their jackknife pseudo-values."""
     if metric.clusters is not None:
         first, second = (_by_cluster(sums, metric.clusters) for sums in (first, second))
     n = len(first)
@@ -143,7 +143,7 @@ def _detectable(
         return None
     pseudo = n * difference - (n - 1) * without
     deviation = float(pseudo.std(ddof=1))
-    # Dust of subtraction where every unit says the same.
+    # Rounding error of the subtraction if all units have the same value.
     deviation = 0.0 if deviation < 1e-9 else deviation
     return minimum_detectable_difference(
         deviation, n, difference=difference, power=plan.power, level=plan.level, alternative=plan.alternative
@@ -159,12 +159,12 @@ def _by_cluster(sums: Floats, clusters: Integers) -> Floats:
 def on_folds(
     systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile
 ) -> tuple[Comparison | None, str | None, list[str]]:
-    """Compare systems on folds: the comparison, what the scores are, and notes.
+    """Compare systems on folds; return the comparison, the metric of the scores, and notes.
 
     Raises
     ------
     InputError
-        Items of the reference have no fold, or the scores' systems are not those of the file.
+        Items of the reference have no fold, or the systems of the scores differ from those of the file.
     """
     if plan.folds is None:
         return None, None, []
@@ -188,7 +188,9 @@ def on_folds(
     sizes = np.bincount(code)
     notes = []
     if sizes.max() > 1.25 * sizes.min():
-        notes.append(f"Folds have from {sizes.min():,} to {sizes.max():,} items; each counts alike.")
+        notes.append(
+            f"Folds have from {sizes.min():,} to {sizes.max():,} items; all folds have the same weight."
+        )
     names = [each.system.name for each in systems]
     return _compared(names, scores, np.zeros(count, np.int64), plan), metric.name, notes
 
@@ -196,7 +198,7 @@ def on_folds(
 def _compared(
     names: Sequence[str], scores: Floats, repeat: Integers | None, plan: ProtocolFile
 ) -> Comparison:
-    """Compare scores on folds as the file asks."""
+    """Compare scores on folds by the settings of the file."""
     return compare_systems(
         names,
         scores,
@@ -213,14 +215,16 @@ def _compared(
 
 
 def _of_scores(plan: ProtocolFile) -> Comparison:
-    """Compare scores that a table gives, by system, fold and perhaps repeat."""
+    """Compare the scores of a table, by system, fold and optionally repeat."""
     assert plan.folds is not None
     table = read_results(plan.folds.file, fold=plan.folds.fold)
     names = [system.name for system in plan.systems]
     if set(table.systems) != set(names):
         odd = next(name for name in [*table.systems, *names] if (name in table.systems) != (name in names))
-        hint = "name the systems alike, and score each"
-        message = f"system {odd!r} is in one of the two: the table of folds and the file of the evaluation"
+        hint = "use the same names of systems in both, and give each a score"
+        message = (
+            f"system {odd!r} is only in one of two files: the table of folds or the file of the evaluation"
+        )
         raise InputError(message, hint, code="setting", file=table.name)
     order = [table.systems.index(name) for name in names]
     return _compared(names, table.scores[order], table.repeat, plan)
@@ -230,7 +234,7 @@ def _fold_codes(folds: ItemLabels, gold: Gold) -> np.ndarray[tuple[int], np.dtyp
     lost = [item for item in gold.items if item not in folds.names]
     if lost:
         message = f"item {lost[0]} has no fold ({len(lost)} of {len(gold.items)} items of the reference)"
-        raise InputError(message, "give each item one", code="missing-value", file=folds.file)
+        raise InputError(message, "give each item a fold", code="missing-value", file=folds.file)
     names = list(dict.fromkeys(folds.names[item] for item in gold.items))
     place = {name: code for code, name in enumerate(names)}
     return np.array([place[folds.names[item]] for item in gold.items], np.int64)
@@ -249,7 +253,7 @@ def findings_of(
     folds: Comparison | None,
     level: float,
 ) -> tuple[Finding, ...]:
-    """Word the findings, in the order of the steps."""
+    """Return the conclusions as sentences, in the order of the steps."""
     return (
         _of_agreement(agreement, level),
         *_of_pairs(comparison, folds, level),
@@ -263,28 +267,28 @@ def findings_of(
 def _of_agreement(agreement: Agreement | None, level: float) -> Finding:
     if agreement is None:
         text = (
-            "How reliable the reference is cannot be said: there are no two annotators. What systems score "
-            "holds for this reference."
+            "The reliability of the reference is unknown: there are fewer than two annotators. Scores are "
+            "relative to this reference."
         )
         return Finding("reference", False, text)
     alpha = agreement.krippendorff_alpha
     if alpha.estimate is None or alpha.low is None or alpha.high is None:
         why = alpha.reason or "the data do not say"
-        text = f"Whether annotators agree beyond chance cannot be said: {why}."
+        text = f"Agreement between annotators is undefined: {why}."
         return Finding("reference", False, text)
     said = f"Krippendorff's alpha is {_number(alpha.estimate)}, {_interval(alpha.low, alpha.high, level)}"
     if alpha.low <= 0:
-        text = f"Annotators do not agree beyond chance for all that these data say: {said}."
+        text = f"The data do not show that annotators agree beyond chance: {said}."
         return Finding("reference", False, text)
     if alpha.low >= RELIABLE:
-        return Finding("reference", True, f"The reference is reliable: {said}, all above {RELIABLE}.")
+        return Finding("reference", True, f"The reference is reliable: {said}, entirely above {RELIABLE}.")
     if alpha.low >= TENTATIVE:
-        text = f"The reference allows tentative conclusions: {said}, all above {TENTATIVE}."
+        text = f"The reference allows tentative conclusions: {said}, entirely above {TENTATIVE}."
         return Finding("reference", True, text)
     text = (
-        f"Annotators agree beyond chance, but the reference is not shown to be reliable: {said}, not "
-        f"all above "
-        f"the customary {TENTATIVE}. Other annotators could rank close systems otherwise."
+        f"Annotators agree beyond chance, but the data do not show that the reference is reliable: {said}, "
+        "not "
+        f"entirely above the customary {TENTATIVE}. Other annotators could rank close systems differently."
     )
     return Finding("reference", False, text)
 
@@ -311,7 +315,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             yield Finding("difference", True, f"{pair.better} is better than {worse}: {said}.")
         else:
             plan = _plan(pair.detectable, comparison.unit)
-            text = f"{pair.first} and {pair.second} are not told apart: {said}.{plan}"
+            text = f"The data do not show a difference between {pair.first} and {pair.second}: {said}.{plan}"
             yield Finding("difference", False, text)
 
 
@@ -326,12 +330,13 @@ def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> 
             yield Finding("difference", True, text)
         elif pair.holm_p_value is None:
             why = pair.reason or "the data do not say"
-            text = f"{pair.first} and {pair.second} cannot be told apart on folds: {why}."
+            text = f"{pair.first} and {pair.second} cannot be compared on folds: {why}."
             yield Finding("difference", False, text)
         else:
             plan = _plan(on_items.detectable, comparison.unit)
             text = (
-                f"{pair.first} and {pair.second} are not told apart: {said}, {_p(pair.holm_p_value)}.{plan}"
+                f"The data do not show a difference between {pair.first} and {pair.second}: {said}, "
+                f"{_p(pair.holm_p_value)}.{plan}"
             )
             yield Finding("difference", False, text)
 
@@ -340,12 +345,10 @@ def _plan(plan: Detectable | None, unit: str) -> str:
     if plan is None or plan.detectable is None:
         return ""
     units = f"{plan.n:,} {unit}s"
-    text = (
-        f" {units} show a difference, if there is one of {_number(plan.detectable)}, in "
-        f"{100 * plan.power:.12g} % of cases"
-    )
+    difference = _number(plan.detectable)
+    text = f" {units} detect a true difference of {difference} in {100 * plan.power:.12g} % of cases"
     if plan.more:
-        text += f"; if it is as small as was seen, {plan.more:,} more are needed"
+        text += f"; a difference as small as the observed one needs {plan.more:,} more {unit}s"
     return f"{text}."
 
 
@@ -355,19 +358,18 @@ def _of_calibration(calibration: Report | None, level: float) -> Iterator[Findin
         low, high = found.calibration_error.low, found.calibration_error.high
         if low is None or high is None:
             why = found.calibration_error.reason or "the data do not say"
-            text = f"How calibrated {model.name} is cannot be said: {why}."
+            text = f"The calibration of {model.name} is undefined: {why}."
             yield Finding("calibration", False, text)
         elif low > 0:
             text = (
-                f"The probabilities of {model.name} are off: calibration error at least {_number(low)}, "
-                f"{_interval(low, high, level)}."
+                f"The probabilities of {model.name} are miscalibrated: calibration error at least "
+                f"{_number(low)}, {_interval(low, high, level)}."
             )
             yield Finding("calibration", True, text)
         else:
             text = (
-                f"The probabilities of {model.name} are not shown to be off; their calibration error "
-                f"may be 0, or "
-                f"as much as {_number(high)} ({100 * level:.12g} % interval)."
+                f"The data do not show that the probabilities of {model.name} are miscalibrated; their "
+                f"calibration error may be 0, or as large as {_number(high)} ({100 * level:.12g} % interval)."
             )
             yield Finding("calibration", False, text)
 
@@ -380,11 +382,11 @@ def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator
         half = next(point for point in found.points if point.coverage <= 0.75)
         kept, right = half.accuracy, 1 - found.error_rate
         said = (
-            f"{system.name} is right on {_percent(kept.estimate or 0.0)} of the half that it is surest of, "
-            f"{_interval(kept.low, kept.high, level)}, against {_percent(right)} of all"
+            f"{system.name} is correct on {_percent(kept.estimate or 0.0)} of its most confident half, "
+            f"{_interval(kept.low, kept.high, level)}, and on {_percent(right)} of all items"
         )
         gains = kept.low is not None and kept.low > right
-        text = f"{said}." if gains else f"{said}: no gain is shown."
+        text = f"{said}." if gains else f"{said}: the data do not show a gain."
         yield Finding("selective", gains, text)
 
 
@@ -394,21 +396,19 @@ def _of_budget(task: ControlTask, systems: Sequence[SystemEvaluation]) -> Iterat
             text = (
                 f"{system.name} gives {task.positive} more than {task.budget} times in "
                 f"{system.over_budget:,} "
-                "documents, so that its scores are not those of the task."
+                "documents, so its scores are not valid for the task."
             )
             yield Finding("score", False, text)
 
 
 def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
     text = (
-        f"All of this is of {comparison.units:,} {comparison.unit}s, taken as a sample of others like "
-        f"them, and of "
-        f"the first metric, {comparison.metric}; nothing is said of other kinds of {comparison.unit}s"
+        f"These conclusions are about {comparison.unit}s like the {comparison.units:,} in this sample, and "
+        "about the "
+        f"first metric, {comparison.metric}; they do not extend to other kinds of {comparison.unit}s"
     )
     left = (
-        f"; {reference.left_out:,} items without a label of reference count nowhere"
-        if reference.left_out
-        else ""
+        f"; {reference.left_out:,} items without a reference label are excluded" if reference.left_out else ""
     )
     return Finding("scope", False, f"{text}{left}.")
 
@@ -444,11 +444,11 @@ ONE_ANNOTATOR = "there is one annotator, and agreement needs two or more"
 def protocol(
     path: str | os.PathLike[str], *, progress: Progress | None = None, command: str | None = None
 ) -> Protocol:
-    """Evaluate systems as a file describes it, in five steps.
+    """Evaluate systems in five steps, as a file describes them.
 
-    The steps: a control task is defined; annotators (or a file) give a reference; their agreement says how
-    good it is; systems are scored against it, with intervals, and their probabilities are measured; tests say
-    which differences are more than chance. Documents are resampled where they are known, otherwise items.
+    The steps: define a control task; build a reference from annotators or a file; assess it by the
+    annotators' agreement; score systems against it, with intervals, and measure the calibration of their
+    probabilities; test their differences. The units are documents if known, otherwise items.
 
     Parameters
     ----------
@@ -456,19 +456,19 @@ def protocol(
         A TOML file; see `calibrant.evaluation.files.protocol_file.ProtocolFile`. Paths in it are relative to
         its folder.
     progress
-        Called now and then with a stage, the work done and the whole work (or None).
+        Function that is called repeatedly with a stage, the work done and the total work (or None).
     command
-        The command line to record.
+        Command line to record.
 
     Returns
     -------
     Protocol
-        For `calibrant.evaluation.protocol_page`.
+        Record of the evaluation; `calibrant.evaluation.protocol_page` makes a page from it.
 
     Raises
     ------
     InputError
-        Naming the file, and the line, row or column, of what cannot be used.
+        An input cannot be used. The error names the file and the line, or the row and column.
 
     Examples
     --------
@@ -532,14 +532,15 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
 
 
 def _notes(reference: Reference, found: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
-    """What the reader must know of the data."""
+    """Return the notes on the data."""
     notes = []
     if found is not None and found.missing:
         notes.append(
-            f"{found.missing:,} labels of an annotator are missing; what allows for it uses the others."
+            f"{found.missing:,} labels of annotators are missing; coefficients that allow missing labels "
+            "use the others."
         )
     if reference.left_out:
-        notes.append(f"{reference.left_out:,} items have no label of reference, and count nowhere.")
+        notes.append(f"{reference.left_out:,} items have no reference label and are excluded.")
     if reference.over_budget:
         notes.append(f"The reference exceeds the budget in {reference.over_budget:,} documents.")
     notes += [
@@ -548,7 +549,7 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
         if number
     ]
     notes += [
-        f"{system.name} has {system.unused:,} items that the reference has not."
+        f"{system.name} has {system.unused:,} items that are not in the reference."
         for system in systems
         if system.unused
     ]
@@ -557,8 +558,8 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
 
 def _token_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
     return [
-        f"{each.system.name} has {each.other_tokens:,} of {len(gold.items):,} tokens that are not those of "
-        "the reference; tags are compared by sentence and place."
+        f"{each.system.name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
+        "the reference; tags are compared by sentence and position."
         for each in systems
         if each.other_tokens
     ]
@@ -570,19 +571,19 @@ def _say(progress: Progress | None, stage: str, done: int, whole: int) -> None:
 
 
 def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> list[str]:
-    """Write an evaluation that ships with the package into a new folder, to start from.
+    """Write an example evaluation that ships with the package into a new folder.
 
     Parameters
     ----------
     name
-        As in `calibrant.data.example`.
+        Name of the example, as in `calibrant.data.example`.
     folder
-        Where to; None: a folder of that name here.
+        Folder to write; None: a folder of that name in the working directory.
 
     Returns
     -------
     list of str
-        The files.
+        Paths of the files.
 
     Raises
     ------
@@ -599,8 +600,8 @@ def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> li
     source = example(name)
     place = Path(name if folder is None else folder)
     if place.exists():
-        hint = "remove it, or go to another folder"
-        raise InputError("there is such a folder or file", hint, code="output", file=str(place))
+        hint = "remove it, or change to another directory"
+        raise InputError("this folder or file exists", hint, code="output", file=str(place))
     files = {path.name: path for path in read_protocol_file(source).files}
     files |= {path.name: path for path in source.parent.glob("*.csv")} | {"eval.toml": source}
     place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What the commands on events share: options, and their results as text."""
+"""Options and printed results that the commands on events share."""
 
 from __future__ import annotations
 
@@ -24,33 +24,40 @@ COUNTRY = click.option(
     "countries",
     multiple=True,
     metavar="CODE",
-    help="Code of a country, as in the lexicon (IRQ), or its name; may be repeated.  [default: all]",
+    help="Use only this country, given by its code in the lexicon (IRQ) or its name; may be repeated.  "
+    "[default: all]",
 )
 PARSER = click.option(
-    "--parser", metavar="PIPELINE", help="A spaCy pipeline, for raw text and documents without trees."
+    "--parser", metavar="PIPELINE", help="spaCy pipeline that parses raw text and documents without trees."
 )
 COREF = click.option(
     "--coref",
     metavar="MODEL",
     default="litbank",
     show_default=True,
-    help="A model by `calibrant coref train`, or the name of one that ships: litbank is for fiction.",
+    help="Coreference model: a file written by `calibrant coref train`, or litbank, which is included and "
+    "was trained on fiction.",
 )
 SAMPLES = click.option(
-    "--samples", type=click.IntRange(min=1), default=100, show_default=True, help="Samples a document."
+    "--samples",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Sampled clusterings per document.",
 )
 RULES_OPTION = click.option(
     "--rules",
     type=click.Choice(["default", "paper"]),
     default="default",
     show_default=True,
-    help="paper: agents of the verb attack; default: verbs of force, compounds, coordination, no places.",
+    help="Rules that find agents. paper: agents of the verb attack. default: agents of verbs of force, with "
+    "compounds and coordination, without places.",
 )
 LEXICON = click.option(
     "--lexicon",
     metavar="FILE",
-    help="Names of countries: a CSV with code and name, or a list as country_igos.txt.  [default: the one "
-    "that ships]",
+    help="Names of countries: a CSV with the columns code and name, or a list in the format of "
+    "country_igos.txt.  [default: the included lexicon]",
 )
 _TABLE = (
     click.option(
@@ -58,7 +65,7 @@ _TABLE = (
         type=click.Choice(["week", "month", "quarter", "year"]),
         default="month",
         show_default=True,
-        help="Length of a period; weeks are those of ISO 8601.",
+        help="Length of a period. Weeks are ISO 8601 weeks.",
     ),
     COUNTRY,
     click.option(
@@ -66,34 +73,36 @@ _TABLE = (
         type=click.Choice(["documents", "entities"]),
         default="documents",
         show_default=True,
-        help="Documents with an entity that counts, or all such entities of all documents.",
+        help="Unit to count: documents with at least one entity that counts, or all entities that count.",
     ),
     click.option(
         "--interval",
         type=click.Choice(["poisson-binomial", "normal", "samples"]),
         default="poisson-binomial",
         show_default=True,
-        help="Exact quantiles of the sum; the paper's normal approximation; or quantiles of sampled sums.",
+        help="Interval of a count: exact quantiles of the sum (poisson-binomial), the paper's approximation "
+        "(normal), or quantiles of sampled sums (samples).",
     ),
     LEVEL,
     click.option(
         "--dev",
         metavar="PRED",
-        help="Predictions for documents with gold entities (score, label, cluster): recalibrate by them, and "
-        "show how far counts are in doubt by that.  [default: for a store that ships, those that ship]",
+        help="Predictions for labeled documents (columns score, label, cluster). They recalibrate the "
+        "probabilities and add the total interval of each count.  [default: for an included store, the "
+        "included labels]",
     ),
     SEED,
     click.option(
         "--drift",
         metavar="SD",
-        help="Standard deviation, in log-odds, by which probabilities shift from period to period, or "
-        "estimate: from the column period or date of --dev. Widens the interval with shared doubt.",
+        help="Standard deviation, in log-odds, of the shift of probabilities between periods, or estimate to "
+        "estimate it from the column period or date of --dev. Widens the total interval.  [default: none]",
     ),
 )
 
 
 def store_of(name: str) -> str:
-    """The path of a store: a folder, or else one of those that ship."""
+    """Return the path of a store: a folder, or the name of an included store."""
     from pathlib import Path
 
     from calibrant.data import STORES, event_store
@@ -102,21 +111,23 @@ def store_of(name: str) -> str:
 
 
 def labels_of(name: str, dev: str | None) -> str | None:
-    """Labelled documents: those given, or those that ship with a store that ships."""
+    """Return the table of labeled documents: ``dev``, or the labels of an included store."""
     from calibrant.data import event_labels
 
     return str(event_labels()) if dev is None and store_of(name) != name else dev
 
 
 def tabulating(function: Function) -> Function:
-    """Add how documents are counted."""
+    """Add the options of counting."""
     return added(function, _TABLE)
 
 
 def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.events.event_table`."""
     dev = options["dev"]
-    if options["interval"] != "samples" and options["count"] == "documents":  # others are not recalibrated
+    if (
+        options["interval"] != "samples" and options["count"] == "documents"
+    ):  # other counts are not recalibrated
         dev = labels_of(store, dev)
     drift = options["drift"]
     if drift not in (None, "estimate"):
@@ -130,7 +141,7 @@ def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_lines(found: ExtractedEvents) -> list[str]:
-    """Word what a run did."""
+    """Return the printed lines of an extraction."""
     store = shlex.quote(found.store)
     return text.printed(
         found,
@@ -142,25 +153,25 @@ def run_lines(found: ExtractedEvents) -> list[str]:
 
 
 def table_lines(found: EventTable) -> list[str]:
-    """Show counts; periods in which nothing may count are left out here, not in JSON."""
+    """Return the printed lines of a table of counts, without periods in which no document may count."""
     shown = tuple(row for row in found.counts if row.matched or row.best)
     if not shown:
-        return ["No document counts for these countries.", *(f"note: {each}" for each in found.problems)]
+        return ["No document may count for these countries.", *(f"note: {each}" for each in found.problems)]
     lines = replace(found, counts=shown).to_text().splitlines()
     empty = len(found.counts) - len(shown)
     if empty:
         lines.append(
-            f"{text.count(empty)} cells without a document that may count are left out: --json has them"
+            f"{text.count(empty)} cells without a document that may count are omitted; --json prints them"
         )
     return lines
 
 
 def uncertain_lines(found: UncertainDocuments) -> list[str]:
-    """Show documents with the evidence."""
+    """Return the printed lines of documents with their evidence."""
     if not found.documents:
         return ["No document may count.", *(f"note: {each}" for each in found.problems)]
     rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in found.documents)
     lines = replace(found, documents=rows).to_text().splitlines()
     if rows != found.documents:
-        lines.append(f"Of each document at most {MOST_EVIDENCE} pairs of mentions are shown: --json has all")
+        lines.append(f"At most {MOST_EVIDENCE} pairs of mentions per document are shown; --json prints all")
     return lines

@@ -1,4 +1,4 @@
-"""`calibrant events`: which countries do what in dated documents, with the doubt that is left."""
+"""`calibrant events`: extract and count events in dated documents, with uncertainty."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from calibrant.cli.group import CommandGroup
 
 command = CommandGroup(
     name="events",
-    short_help="Events in dated documents: extract, count by period, draw, look at the doubtful ones.",
-    help="Find out for which countries dated documents count (some entity is described as the country, and "
-    "is the agent of a verb of force), in samples of their entities; count them by period with intervals.\n\n"
+    short_help="Extract events from dated documents, count them by period, draw and inspect them.",
+    help="Extract events from dated documents and count them by country and period, with intervals.\n\n"
+    "A document counts for a country if an entity is described as the country and is the agent of a verb of "
+    "force. `run` samples each document's entities, so that every document gets a probability.\n\n"
     'Documents are JSON lines of raw text ({"id", "date", "text"}) or CoNLL-U with dates in comments. '
     "Each command takes --json.",
     epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm",

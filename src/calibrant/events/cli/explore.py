@@ -1,4 +1,4 @@
-"""`calibrant explore`: a store of events in a browser."""
+"""`calibrant explore`: explore a store of events in a browser."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "explore",
-    short_help="Look at a store of events in a browser.",
+    short_help="Explore a store of events in a browser.",
     epilog="Example: calibrant explore events.store --documents news.jsonl",
 )
 @click.argument("store", metavar="[STORE]", default="current-events")
 @click.option(
-    "--documents", metavar="DOCS", help="What the store was made from: for texts that it does not hold."
+    "--documents", metavar="DOCS", help="Documents of the run, to show texts that the store does not contain."
 )
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Labelled documents (score, label, cluster): adds the total interval.",
+    help="Labeled documents (columns score, label, cluster). With them, the pages also show total intervals.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="Port; 0 is any that is free.  [default: 8765 or the next free]",
+    help="Port; 0 chooses any free port.  [default: 8765, or the next free port]",
 )
 @click.option(
     "--host",
     metavar="ADDRESS",
     default="127.0.0.1",
     show_default=True,
-    help="Address to serve at. Others than this machine's own need a token; nothing is encrypted.",
+    help="Address to serve at. Any address that other machines can reach needs a token. The connection is "
+    "not encrypted.",
 )
 @click.option(
     "--token",
     metavar="TEXT",
     envvar="CALIBRANT_TOKEN",
-    help="What a browser must bring, at least 16 characters; CALIBRANT_TOKEN is read too.  "
-    "[default: none on 127.0.0.1, else a random one that is printed]",
+    help="Token that the browser must send, at least 16 characters; also read from CALIBRANT_TOKEN.  "
+    "[default: none on 127.0.0.1, else a random token, which is printed]",
 )
-@click.option("--no-browser", is_flag=True, help="Open no browser.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @AS_JSON
 def command(
     store: str,
@@ -53,14 +54,15 @@ def command(
     no_browser: bool,
     as_json: bool,
 ) -> None:
-    """Serve pages about STORE, which calibrant events run has written, until Ctrl-C.
+    """Serve pages about STORE, a folder written by `calibrant events run`, until Ctrl-C.
 
-    Without STORE one opens that ships with the package: current-events, reports of 2002 to 2025 (numbers,
-    ids and dates, no texts). The others are socialist-worker and reuters-21578.
+    STORE may also name an included store: current-events (the default; reports of 2002 to 2025),
+    socialist-worker or reuters-21578. Included stores contain numbers, ids and dates, but no texts.
 
-    Countries over time with intervals and the 1-best line, two countries compared, the documents behind
-    each number, and why each counts. Every page is there as JSON and CSV too. Only this machine can reach
-    it, unless --host says otherwise. With --json the address is printed as a line of JSON.
+    The pages show counts by country over time with intervals and 1-best counts, compare two countries, list
+    the documents behind each number, and show why each document counts. Every page is also available as JSON
+    and CSV. By default only this machine can reach the pages. With --json, the address is printed as one line
+    of JSON.
     """
     from calibrant.cli.text import show
     from calibrant.events.cli._events import labels_of, store_of
@@ -71,10 +73,10 @@ def command(
         labels = labels_of(store, dev)
         explorer = Explorer(store_of(store), documents=documents, dev=labels, progress=progress)
     for problem in explorer.about.problems:
-        show([f"calibrant: not shown: {problem}"], err=True)
+        show([f"calibrant: warning: {problem}"], err=True)
 
     def ready(address: str) -> None:
-        said = f"Explore {store} at {address} (Ctrl-C ends)"
+        said = f"Explore {store} at {address} (press Ctrl-C to stop)"
         show([ServedStore(store=store, address=address).to_json() if as_json else said])
         if not no_browser:
             import threading
@@ -86,4 +88,4 @@ def command(
         serve(explorer, host=host, port=port, token=token, ready=ready)
     except KeyboardInterrupt:
         if not as_json:
-            show(["Ended."])
+            show(["Stopped."])

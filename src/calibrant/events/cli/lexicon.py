@@ -1,4 +1,4 @@
-"""`calibrant events lexicon`: two lexicons on the same documents."""
+"""`calibrant events lexicon`: compare two lexicons on the same documents."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ MOST = 20
 @click.option(
     "--first",
     metavar="FILE",
-    help="The lexicon that LEXICON is compared with.  [default: the one that ships]",
+    help="Lexicon to compare LEXICON with.  [default: the included lexicon]",
 )
 @PARSER
 @printing
 def command(documents: str, second: str, printing: Printing, **options: Any) -> None:
-    """Count the names in DOCS that LEXICON and another lexicon both find, and those that only one finds.
+    """Count the names in DOCS that two lexicons both find, and those that only one of them finds.
 
-    LEXICON is a CSV with code and name, or a list as country_igos.txt. DOCS is as in calibrant events run;
-    raw text needs a spaCy pipeline for its words.
+    LEXICON is a CSV with the columns code and name, or a list in the format of country_igos.txt. DOCS has the
+    formats of `calibrant events run`; raw text needs --parser to split it into words.
     """
     from calibrant.events.verbs.comparing_lexicons import compare_lexicons
 
@@ -42,6 +42,6 @@ def command(documents: str, second: str, printing: Printing, **options: Any) -> 
     def lines() -> list[str]:
         shown = replace(found, differences=found.differences[:MOST]).to_text().splitlines()
         left = len(found.differences) - MOST
-        return [*shown, f"{left} rarer differences are left out: --json has them"] if left > 0 else shown
+        return [*shown, f"{left} rarer differences are omitted; --json prints them"] if left > 0 else shown
 
     printing.show(found, lines)

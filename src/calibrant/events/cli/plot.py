@@ -1,4 +1,4 @@
-"""`calibrant events plot`: counts over time as a figure."""
+"""`calibrant events plot`: draw counts over time."""
 
 from __future__ import annotations
 
@@ -12,21 +12,30 @@ from calibrant.events.cli._events import store_of, table_settings, tabulating
 
 @click.command(
     "plot",
-    short_help="Draw counts over time: mean, interval, and the 1-best line.",
+    short_help="Draw counts over time: mean, interval and 1-best count.",
     epilog="Example: calibrant events plot store -o countries.svg --by year --most 6",
 )
 @click.argument("store", metavar="STORE")
 @click.option(
-    "-o", "--output", metavar="FIGURE", required=True, help="A name that ends in .pdf, .svg or .png."
+    "-o",
+    "--output",
+    metavar="FIGURE",
+    required=True,
+    help="Figure to write; its name ends in .pdf, .svg or .png.",
 )
 @tabulating
-@click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Countries drawn.")
-@click.option("--columns", type=click.IntRange(min=1), default=3, show_default=True, help="Panels a row.")
-@click.option("--rates", is_flag=True, help="Shares of the period's documents instead of counts.")
+@click.option(
+    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Number of countries to draw."
+)
+@click.option("--columns", type=click.IntRange(min=1), default=3, show_default=True, help="Panels per row.")
+@click.option("--rates", is_flag=True, help="Draw counts divided by the period's documents.")
 @WIDTH
 @printing
 def command(store: str, output: str, printing: Printing, **options: Any) -> None:
-    """Draw the counts of STORE over time, a panel a country. --json prints the numbers drawn."""
+    """Draw the counts of STORE over time, one panel per country.
+
+    STORE is a folder or the name of an included store. --json prints the numbers drawn.
+    """
     from calibrant.events.verbs.figures import draw_events
 
     found = draw_events(store_of(store), output, **table_settings(store, options))

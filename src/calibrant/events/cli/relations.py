@@ -1,4 +1,4 @@
-"""`calibrant events relations`: dependency relations of country entities."""
+"""`calibrant events relations`: count dependency relations of country entities."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 @SEED
 @printing
 def command(documents: str, printing: Printing, **options: Any) -> None:
-    """Count in which dependency relations the mentions of country entities of DOCS are.
+    """Count the dependency relations of mentions of country entities in DOCS.
 
-    The table shows which relations a rule for agents should look at, before events are extracted. DOCS is as
-    in calibrant events run.
+    Use the table before extraction, to choose the relations that a rule for agents should use. DOCS has the
+    formats of `calibrant events run`.
     """
     from calibrant.events.verbs.relations import country_relations
 

@@ -20,28 +20,35 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 )
 @click.argument("documents", metavar="DOCS")
 @click.option(
-    "-o", "--output", "store", metavar="STORE", required=True, help="Folder; new, or one to go on with."
+    "-o",
+    "--output",
+    "store",
+    metavar="STORE",
+    required=True,
+    help="Folder to write; an interrupted run continues in its folder.",
 )
 @PARSER
 @COREF
 @SAMPLES
 @RULES_OPTION
-@click.option("--verbs", metavar="FILE", help="Lemmas, one a line, instead of those of the rules.")
+@click.option(
+    "--verbs", metavar="FILE", help="Verbs to use instead of those of the rules, one lemma per line."
+)
 @LEXICON
 @click.option(
-    "--workers", type=click.IntRange(min=1), help="Processes.  [default: all processors, at most 8]"
+    "--workers", type=click.IntRange(min=1), help="Number of processes.  [default: all processors, at most 8]"
 )
 @EXECUTOR
 @POSSESSIVE_ENDINGS
-@click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
+@click.option("--with-text", is_flag=True, help="Store the texts of documents that may count, too.")
 @SEED
 @printing
 def command(documents: str, workers: int | None, printing: Printing, **options: Any) -> None:
-    """Find out for which countries each document counts, in samples of its entities.
+    """Extract the countries for which each document counts, with probabilities from sampled entities.
 
     DOCS is JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text": "...", "title": "..."} (other keys are
-    left alone; "-" is standard input), or CoNLL-U with a comment # date = YYYY-MM-DD in each document.
-    Documents that cannot count are not parsed. What was cut off goes on where it was, if run again.
+    ignored; "-" reads standard input), or CoNLL-U with a comment # date = YYYY-MM-DD in each document.
+    Documents that cannot count are not parsed. An interrupted run continues if you repeat the command.
     """
     from calibrant._parallel import default_threads
     from calibrant.events.cli._events import run_lines

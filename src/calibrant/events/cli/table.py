@@ -1,4 +1,4 @@
-"""`calibrant events table`: counts by country and period."""
+"""`calibrant events table`: count by country and period."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from calibrant.events.cli._events import store_of, table_settings, tabulating
 
 @click.command(
     "table",
-    short_help="Counts by country and period, with intervals.",
+    short_help="Count by country and period, with intervals.",
     epilog="Example: calibrant events table store --by quarter --country IRQ --country USA --json",
 )
 @click.argument("store", metavar="STORE")
 @tabulating
 @printing
 def command(store: str, printing: Printing, **options: Any) -> None:
-    """Count the documents of STORE by country and period; STORE is a folder, or the name of one that ships.
+    """Count the documents of STORE by country and period.
 
-    The interval of a count holds what the documents' entities leave open under the model. The interval with
-    shared doubt also holds how well the probabilities are calibrated; it needs --dev.
+    STORE is a folder or the name of an included store: current-events, socialist-worker or reuters-21578. The
+    interval of a count covers uncertainty about coreference only. The total interval also covers uncertainty
+    about the calibration map; it needs --dev.
     """
     from calibrant.events.cli._events import table_lines
     from calibrant.events.verbs.tables import event_table

@@ -1,4 +1,4 @@
-"""`calibrant events uncertain`: documents near 50 %."""
+"""`calibrant events uncertain`: list documents with probabilities near 50 %."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from calibrant.events.cli._events import COUNTRY, store_of
 
 @click.command(
     "uncertain",
-    short_help="Documents nearest 50 %, with the evidence.",
+    short_help="List the documents with probabilities nearest 50 %, with the evidence.",
     epilog="Example: calibrant events uncertain store --country IRQ --documents news.jsonl",
 )
 @click.argument("store", metavar="STORE")
 @COUNTRY
 @click.option(
-    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Documents that are shown."
+    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Number of documents to list."
 )
 @click.option(
     "--documents",
     metavar="DOCS",
-    help="The documents of the run, for the words of the mentions, if the store has no texts.",
+    help="Documents of the run, to show the words of mentions if the store has no texts.",
 )
 @printing
 def command(
     store: str, countries: tuple[str, ...], most: int, documents: str | None, printing: Printing
 ) -> None:
-    """List the documents of STORE that the model is least sure of, and why they may count."""
+    """List the documents of STORE with probabilities nearest 50 %, and the mentions behind them."""
     from calibrant.events.cli._events import uncertain_lines
     from calibrant.events.verbs.uncertain import uncertain_documents
 

@@ -1,1 +1,1 @@
-"""Dated documents, lexicons, and stores of events."""
+"""Files of dated documents, lexicons and stores of events."""

@@ -27,23 +27,22 @@ NEW_DOCUMENT = "# newdoc"
 
 @dataclass(frozen=True, slots=True)
 class DatedText:
-    """A document with its day, read from a file.
+    """Dated document of a file.
 
     Attributes
     ----------
     id
-        Unique in the file.
+        Id, unique in the file.
     date
-        Its day.
+        Day of the document.
     text
-        As it was written; of CoNLL-U the words between blanks, a sentence a line.
+        Text of the document; for CoNLL-U, words separated by blanks with one sentence per line.
     title
-        Empty if there is none.
+        Title, empty if there is none.
     document
-        Sentences, trees and mentions, where the file has them; else None.
+        Sentences, trees and mentions of CoNLL-U; None for raw text.
     file, line
-        The file, and the line at which the document begins, which errors about the document name. Documents
-        that are equal may come from different places.
+        File, and line at which the document begins, for messages. Equality ignores them.
     """
 
     id: str
@@ -56,7 +55,7 @@ class DatedText:
 
 
 def joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[list[Span]]]:
-    r"""Words between blanks, a sentence a line, and the characters of each word, the end exclusive.
+    r"""Return a text with one sentence per line, and the character offsets of each word, ends exclusive.
 
     Examples
     --------
@@ -74,25 +73,26 @@ def joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[list[Span]]]:
 
 
 def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Iterator[DatedText]:
-    r"""Read dated documents, one after another.
+    r"""Yield dated documents from a file.
 
-    *JSON lines* (``.jsonl``, ``.jsonl.gz``, standard input, or what begins with ``{``): an object a line with
+    *JSON lines* (``.jsonl``, ``.jsonl.gz``, standard input, or content that begins with ``{``) have one
+    object per line with
 
-    - ``id``: text or a whole number, each once;
-    - ``date``: ``YYYY-MM-DD``; a time after it is left out;
+    - ``id``: text or a whole number, unique in the file;
+    - ``date``: ``YYYY-MM-DD``; a time after the date is ignored;
     - ``text``: the text, which may be empty. A paragraph begins after a blank line, or with a line that
       begins with blanks; other line breaks are blanks;
-    - ``title``: optional, for people. It is not searched.
+    - ``title``: optional, for display only.
 
-    Other keys are left alone. *CoNLL-U* as `calibrant.structures.read_documents` reads it, with a comment
+    Other keys are ignored. *CoNLL-U* has the format of `calibrant.structures.read_documents`, with a comment
     ``# date = YYYY-MM-DD`` (or ``# meta::dateCreated``) in each document.
 
     Parameters
     ----------
     path
-        The file, packed by gzip or not; ``-`` for JSON lines from standard input.
+        Path of the file, with or without gzip; ``-`` reads JSON lines from standard input.
     progress
-        Called now and then with a stage, the documents read, and None.
+        Called with a stage, the number of documents read, and None.
 
     Yields
     ------
@@ -101,10 +101,10 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     Raises
     ------
     InputError
-        With file, line and key: an id or a date is missing or bad, an id is there twice, the text is missing
-        or no Unicode text, a line is no JSON object; the file is missing or empty.
+        If an id, a date or a text is missing or invalid, an id is repeated, or a line is not a JSON object
+        (with file, line and key), or if the file is missing or empty.
     FormatError
-        The file is cut short or no UTF-8.
+        If the file is truncated or not UTF-8.
 
     Examples
     --------
@@ -126,17 +126,17 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
 
 
 def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = None) -> int | None:
-    """Count the documents of a file, and raise at once what is wrong with JSON lines.
+    """Count the documents of a file, and check JSON lines in advance.
 
     Returns
     -------
     int or None
-        None for standard input, which is read once only.
+        Number of documents; None for standard input, which can be read only once.
 
     Raises
     ------
     InputError
-        As `iter_dated`; of CoNLL-U only what is wrong with the file as a whole.
+        As for `iter_dated`; for CoNLL-U, only errors of the file as a whole.
 
     Examples
     --------
@@ -153,17 +153,17 @@ def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = Non
 
 
 def dated(document: Document, name: str, line: int | None = None) -> DatedText:
-    """A document of CoNLL-U with its day, from a file."""
+    """Return a document of CoNLL-U with its day."""
     if document.date is None:
-        message = f"document {document.name!r} has no date, or one that is no whole day"
-        hint = "give it a comment # date = YYYY-MM-DD"
+        message = f"document {document.name!r} has no date, or a date that is not a whole day"
+        hint = "add a comment # date = YYYY-MM-DD"
         raise InputError(message, hint, code="date", file=name, line=line)
     text, _ = joined(document.sentences)
     return DatedText(document.name, parse_date(document.date), text, "", document, name, line)
 
 
 def is_json(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds JSON lines, by its name or by what it begins with."""
+    """Return True if a file contains JSON lines, by its name or its first character."""
     name = os.fspath(path)
     if name == STDIN or name.removesuffix(".gz").endswith(".jsonl"):
         return True
@@ -181,8 +181,8 @@ def _from_json(name: str, lines: Iterator[str], progress: Progress | None) -> It
         found = _of_line(name, number, line)
         key = blake2b(found.id.encode(), digest_size=16).digest()
         if key in seen:
-            message = f"document {found.id!r:.60} is there twice"
-            raise InputError(message, "give every document its own id", file=name, line=number, column="id")
+            message = f"two documents have the id {found.id!r:.60}"
+            raise InputError(message, "give every document a unique id", file=name, line=number, column="id")
         seen.add(key)
         if progress is not None and len(seen) % REPORT_EVERY == 0:
             progress("reading", len(seen), None)
@@ -194,24 +194,24 @@ def _of_line(name: str, number: int, line: str) -> DatedText:
     try:
         values = json.loads(line)
     except ValueError as error:
-        message = f"this is no JSON ({str(error).partition(':')[0].lower()})"
+        message = f"the line is not valid JSON ({str(error).partition(':')[0].lower()})"
         raise InputError(message, hint, code="file-row", file=name, line=number) from error
     except RecursionError as error:
         raise InputError(
             "the JSON is nested too deeply", hint, code="file-row", file=name, line=number
         ) from error
     if not isinstance(values, dict):
-        raise InputError("this is no JSON object", hint, code="file-row", file=name, line=number)
+        raise InputError("the line is not a JSON object", hint, code="file-row", file=name, line=number)
     where: dict[str, Any] = {"file": name, "line": number}
     identity = values.get("id")
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if not isinstance(identity, str) or not identity:
-        message = "there is no id" if identity in (None, "") else f"the id {identity!r:.40} is no text"
+        message = "there is no id" if identity in (None, "") else f"the id {identity!r:.40} is not a string"
         raise InputError(message, "give each document an id", code="missing-value", column="id", **where)
     day = values.get("date")
     if not isinstance(day, str):
-        message = "there is no date" if day is None else f"the date {day!r:.40} is no text"
+        message = "there is no date" if day is None else f"the date {day!r:.40} is not a string"
         raise InputError(message, "write it as YYYY-MM-DD", code="date", column="date", **where)
     try:
         parsed = parse_date(day)
@@ -226,11 +226,11 @@ def _of_line(name: str, number: int, line: str) -> DatedText:
 def _text(values: dict[str, Any], key: str, where: dict[str, Any]) -> str:
     value = values.get(key)
     if not isinstance(value, str):
-        message = f"there is no {key}" if value is None else f"the {key} is no text"
+        message = f"there is no {key}" if value is None else f"the {key} is not a string"
         raise InputError(message, f"give the {key} as a string", code="missing-value", column=key, **where)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        message = f"the {key} has half of a character (a lone surrogate) at {error.start}"
-        raise InputError(message, "correct it", code="missing-value", column=key, **where) from error
+        message = f"the {key} has half of a character (a lone surrogate) at position {error.start}"
+        raise InputError(message, "correct the text", code="missing-value", column=key, **where) from error
     return value

@@ -1,4 +1,4 @@
-"""Dated documents that are not yet read, to be sent to other processes, which read them."""
+"""Unparsed dated documents, for other processes to parse."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ END = "# newdoc"
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """The lines of a document in CoNLL-U, and what lines before it say of how they are read.
+    """Lines of a CoNLL-U document, with the preceding lines that affect their reading.
 
     Attributes
     ----------
     id
-        The document's name.
+        Name of the document.
     file
-        Where it stands.
+        Path of its file.
     line
-        The number of its first line.
+        Number of its first line.
     text
-        Its lines.
+        Lines of the document.
     head
-        The first lines of the file, up to the first word.
+        First lines of the file, up to the first word.
     number
-        How many documents begin before it.
+        Number of documents that begin before it.
     entity
-        The comment that orders the fields of entities, and stands before it; empty if none does.
+        Preceding comment with the order of the fields of entities; empty if there is none.
     annotated
-        Whether entities stand before it.
+        True if entities occur before it.
     last
-        Whether the file ends with it.
+        True for the last document of the file.
     """
 
     id: str
@@ -58,12 +58,12 @@ class Unread:
     last: bool
 
     def read(self) -> DatedText:
-        """Read the document, with the errors that reading the file would raise.
+        """Return the parsed document, with the errors of reading the file.
 
         Raises
         ------
         InputError
-            With the document, file and line.
+            If the document is invalid; the message names document, file and line.
         """
         try:
             return dated(self._document(), self.file, self.line)
@@ -92,12 +92,12 @@ Item = DatedText | Unread
 
 
 def iter_unread(path: str | os.PathLike[str]) -> Iterator[Item]:
-    """As `calibrant.events.iter_dated`; documents of CoNLL-U are only cut out, in a tenth of the time.
+    """Yield documents as `calibrant.events.iter_dated`, with CoNLL-U unparsed, in a tenth of the time.
 
     Raises
     ------
     InputError
-        As there; what is wrong inside a document of CoNLL-U is raised where it is read.
+        As for `calibrant.events.iter_dated`; errors inside a CoNLL-U document are raised when it is parsed.
     """
     if is_json(path):
         yield from iter_dated(path)
@@ -111,11 +111,11 @@ def iter_unread(path: str | os.PathLike[str]) -> Iterator[Item]:
         if head and not head[-1].startswith("#") and head[-1].strip() and is_conllu(name, head):
             yield from _Cutter(name, head).cut(lines)
             return
-    yield from iter_dated(path)  # which says what is wrong
+    yield from iter_dated(path)  # raises the error
 
 
 class _Cutter:
-    """Cuts the lines of a file where documents begin."""
+    """Splitter of a file's lines into documents."""
 
     def __init__(self, name: str, head: Sequence[str]) -> None:
         conllu = from_extra("conllu.parser", "reading CoNLL-U needs conllu", "structures")
@@ -124,14 +124,14 @@ class _Cutter:
         self._lines: list[str] = []
         self._first = 1
         self._id = titled(name)
-        self._begun = self._before = 0  # documents begun before this line, and before those in hand
+        self._begun = self._before = 0  # documents begun before this line, and before the collected lines
         self._words = False
         self._entity = self._entity_before = ""
         self._annotated = self._annotated_before = False
         self._seen: dict[bytes, int] = {}
 
     def cut(self, lines: Iterator[str]) -> Iterator[Unread]:
-        """Yield documents; the first lines, which are taken already, come before ``lines``."""
+        """Yield documents; the first lines of the file, already read, precede ``lines``."""
         for source in (self._head, lines):
             for line in source:
                 if line.startswith("#"):
@@ -152,7 +152,7 @@ class _Cutter:
             yield self._piece(last=True)
 
     def _begins(self, line: str) -> str | None:
-        """The name of the document that a comment begins, empty if it has none; None if it begins none."""
+        """Return the name of the document that a comment begins (may be empty), or None for other lines."""
         if "newdoc" not in line and ENTITY not in line:
             return None
         found = None
@@ -178,8 +178,8 @@ class _Cutter:
         other = self._seen.setdefault(key, self._first)
         if other != self._first:
             message, hint = (
-                f"document {self._id!r} is also in line {other}",
-                "give every document another name",
+                f"document {self._id!r} also begins in line {other}",
+                "give every document a unique name",
             )
             raise FormatError(message, hint, code="file-row", file=self._name, line=self._first)
         return Unread(

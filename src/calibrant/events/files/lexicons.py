@@ -1,4 +1,4 @@
-"""Lexicons of countries and organisations, from files."""
+"""Lexicons of countries and organizations from files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def read_lexicon(path: str | os.PathLike[str]) -> Lexicon:
     Parameters
     ----------
     path
-        A text in UTF-8; ``.gz`` too. The formats are those of `calibrant.events.parse_lexicon`.
+        UTF-8 text, with or without ``.gz``, in a format of `calibrant.events.parse_lexicon`.
 
     Returns
     -------
     Lexicon
-        Its ``conflicts`` are names with two codes, of which the first is kept.
+        Lexicon; ``conflicts`` lists names with two codes, of which the first is kept.
 
     Raises
     ------
     InputError
-        If there is no such file, or a line has not a code and a name.
+        If the file does not exist, or a line lacks a code or a name.
     FormatError
-        If it is no text in UTF-8.
+        If the file is not UTF-8 text.
 
     Examples
     --------

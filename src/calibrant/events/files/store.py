@@ -1,20 +1,21 @@
-"""A store of events: which documents count for which countries, in each sample, and why.
+"""Stores of events: the countries for which each document counts in each sample, with evidence.
 
 A store is a folder with ``manifest.json`` and Parquet files ``documents/part-*.parquet``, one row per
-document. The manifest names the parts with their digests; other files and changed parts are not read.
-Documents that were skipped since they cannot count have a row too: rates divide by all. Parts are whole or
-absent. Any engine reads them, DuckDB with ``read_parquet('STORE/documents/*.parquet')``. Columns:
+document. The manifest lists the parts with their digests; other files and changed parts are not read.
+Documents that were skipped because they cannot count also have a row, since rates divide by all documents.
+Parts are written atomically. Any engine reads them, for example DuckDB with
+``read_parquet('STORE/documents/*.parquet')``. Columns:
 
 ============  =====================================================================================
 ``id``        text, unique in the store
 ``date``      day
-``skipped``   whether the document was not even parsed
+``skipped``   true if the document was not parsed
 ``counts``    list of (``country``, ``probability``, ``best``, ``samples``), see `StoredCount`
 ``evidence``  list of pairs of mentions, see `StoredEvidence`
-``title``     text, null unless the store was made with texts and the document counts
-``text``      the same
-``entities``  list of bytes, one entry per entry of ``counts``, see `StoredDocument`; null in stores of
-              earlier versions
+``title``     text, null unless the store contains texts and the document counts
+``text``      text, null like ``title``
+``entities``  list of bytes, one entry per entry of ``counts``, see `StoredDocument`; null in stores that
+              earlier versions wrote
 ============  =====================================================================================
 """
 
@@ -56,28 +57,28 @@ Days = NDArray[np.datetime64]
 
 @dataclass(frozen=True)
 class Counts:
-    """Documents and the countries for which they may count, K pairs, by day, document and country.
+    """K pairs of documents and countries for which they may count, sorted by day, document and country.
 
     Attributes
     ----------
     names
-        The M documents' ids, by day and id.
+        Ids of the M documents, sorted by day and id.
     document
-        (K,) the place in ``names`` of each pair's document.
+        (K,) index in ``names`` of each pair's document.
     day
-        (K,) datetime64[D]
+        (K,) datetime64[D], day of the document.
     countries
-        Codes, sorted.
+        Sorted codes.
     country
-        (K,) the place in ``countries``.
+        (K,) index in ``countries``.
     probability
-        (K,) share of the samples in which the document counts.
+        (K,) proportion of samples in which the document counts.
     best
-        (K,) whether it counts in the 1-best structure.
+        (K,) bool, True if the document counts in the 1-best structure.
     packed
-        (K, ceil(S / 8)) uint8, the samples as bits.
+        (K, ceil(S / 8)) uint8, samples as bits.
     sample_count
-        S.
+        Number S of samples per document.
     """
 
     names: tuple[str, ...]
@@ -91,27 +92,27 @@ class Counts:
     sample_count: int
 
     def rows_of(self, country: str) -> NDArray[np.int64]:
-        """Pairs of one country; none if the store does not know it."""
+        """Return the pairs of one country; an empty array if the store does not contain it."""
         if country not in self.countries:
             return np.zeros(0, np.int64)
         return np.flatnonzero(self.country == self.countries.index(country))
 
     def bits(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.bool_]:
-        """(S, k) whether each sample of some pairs counts."""
+        """Return (S, k) bool, True if a pair counts in a sample."""
         unpacked = np.unpackbits(self.packed[rows], axis=1, bitorder="little", count=self.sample_count)
         return unpacked.T.astype(np.bool_)
 
 
 class EventStore:
-    """Reads a store of events.
+    """Reader of a store of events.
 
-    What a running extraction adds later is seen by whoever opens the store again. Any number of readers may
+    To see documents that a running extraction adds later, open the store again. Any number of readers may
     share a store.
 
     Parameters
     ----------
     path
-        Its folder.
+        Folder of the store.
 
     Attributes
     ----------
@@ -121,49 +122,49 @@ class EventStore:
     Raises
     ------
     InputError
-        If there is no such folder, or it is no store.
+        If the folder does not exist, or is not a store.
     FormatError
-        If the manifest is damaged, or of a later release (code ``file-newer``).
+        If the manifest is damaged, or a later release wrote it (code ``file-newer``).
 
     Examples
     --------
     >>> EventStore("no/such/store")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: no/such/store: there is no such store: ...
+    calibrant.exceptions.InputError: no/such/store: the store does not exist: ...
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         found = read_manifest(self.path)
         if found is None:
-            message = "this is no store of events" if self.path.exists() else "there is no such store"
-            hint = "make one: calibrant events run DOCS -o STORE"
+            message = "this is not a store of events" if self.path.exists() else "the store does not exist"
+            hint = "write a store with calibrant events run DOCS -o STORE"
             raise InputError(message, hint, code="file-missing", file=os.fspath(path))
         self.manifest = found
         self._problems: dict[Path, FormatError] = {}
 
     @property
     def sample_count(self) -> int:
-        """Samples a document."""
+        """Return the number of samples per document."""
         return int(self.manifest.settings["samples"])
 
     @property
     def with_text(self) -> bool:
-        """Whether texts of documents that count are stored."""
+        """Return True if texts of documents that count are stored."""
         return bool(self.manifest.settings["with_text"])
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One message for each part that is not read; all others are served. Complete after `counts`.
+        """Return one message per part that is not read; complete after `counts` was read.
 
-        A part is not read if it is missing or damaged, or if it is not as the manifest describes it.
+        A part is not read if it is missing, damaged, or different from its description in the manifest.
         """
         _ = self.parts
         return tuple(str(error) for error in self._problems.values())
 
     @cached_property
     def parts(self) -> tuple[Path, ...]:
-        """The files that the manifest names, with the content that it names, in order."""
+        """Return the files of the manifest whose content is intact, in order."""
         sound, problems = sound_parts(self.path, self.manifest)
         self._problems.update(problems)
         return tuple(sound)
@@ -182,11 +183,11 @@ class EventStore:
 
     @property
     def document_count(self) -> int:
-        """How many documents were seen, skipped ones among them."""
+        """Return the number of documents, including skipped ones."""
         return int(self.seen()[1].sum())
 
     def seen(self) -> tuple[Days, NDArray[np.int64]]:
-        """Days with documents, in order, and how many documents each has, skipped ones among them."""
+        """Return sorted days with documents, and the number of documents of each, including skipped ones."""
         return self._index.seen()
 
     @cached_property
@@ -194,21 +195,21 @@ class EventStore:
         return self._index.counts(self.sample_count)
 
     def counts(self) -> Counts:
-        """All documents that may count, in memory; read once."""
+        """Return the counts of all documents that may count, read once and kept in memory."""
         return self._counts
 
     def entities(self) -> NDArray[np.uint8]:
-        """Return how many entities count, for each pair of `counts`, read anew.
+        """Return the number of entities that count, for each pair of `counts`; every call reads the store.
 
         Returns
         -------
         ndarray of uint8, shape (K, S + 1)
-            A column per sample, then that of the 1-best structure.
+            One column per sample, then one for the 1-best structure.
 
         Raises
         ------
         InputError
-            If the store was made by an earlier version, which did not keep them.
+            If an earlier version wrote the store without numbers of entities.
         """
         counts = self.counts()
         place = {name: number for number, name in enumerate(counts.names)}
@@ -221,20 +222,20 @@ class EventStore:
                 keys += [(place[row["id"]], each["country"]) for each in row["counts"]]
                 found += row["entities"] or [b""] * len(row["counts"])
         if not all(found):
-            message = "the store was made by an earlier version, which did not keep numbers of entities"
-            hint = "count documents, or make the store again with `calibrant events run`"
+            message = "an earlier version wrote this store without numbers of entities"
+            hint = "count documents, or write the store again with `calibrant events run`"
             raise InputError(message, hint, code="missing-value", file=os.fspath(self.path))
         order = sorted(range(len(keys)), key=keys.__getitem__)
         numbers = np.frombuffer(b"".join(found[at] for at in order), np.uint8)
         return numbers.reshape(len(found), self.sample_count + 1)
 
     def document(self, name: str) -> StoredDocument | None:
-        """All that is known of a document that may count, from its part; None if there is no such document.
+        """Return all stored values of a document that may count, or None if it does not exist.
 
         Parameters
         ----------
         name
-            Its id, as in `Counts.names`.
+            Id of the document, as in `Counts.names`.
         """
         file = self._index.place.get(name)
         if file is None:
@@ -249,7 +250,7 @@ class EventStore:
         return documents_of(table.filter(pc.equal(table["id"], name)))[0]
 
     def documents(self) -> Iterator[StoredDocument]:
-        """All documents, part by part, skipped ones among them; parts that are damaged are left out."""
+        """Yield all documents, including skipped ones, except those of damaged parts."""
         for file in self.parts:
             try:
                 table = read_part(file, self.sample_count)
@@ -259,16 +260,16 @@ class EventStore:
             yield from documents_of(table)
 
     def digest(self) -> str:
-        """A digest of the settings and all documents, whatever their order and their parts.
+        """Return a digest of the settings and all documents, independent of order and parts.
 
-        It is the digest of the settings and of the sum, modulo 2^256, of the documents' digests.
+        It combines the digest of the settings with the sum, modulo 2^256, of the documents' digests.
         """
         total = sum(map(document_digest, self.documents())) % 2**256
         return blake2b(f"{self.manifest.digest} {total:064x}".encode(), digest_size=32).hexdigest()
 
 
 class _Index:
-    """What is held in memory of all parts."""
+    """Ids, days and counts of all parts in memory."""
 
     def __init__(self) -> None:
         self.place: dict[str, Path] = {}
@@ -282,7 +283,7 @@ class _Index:
         self._totals: dict[int, int] = {}
 
     def add(self, file: Path, table: pa.Table) -> None:
-        """Take the ids, days and counts of a part."""
+        """Add the ids, days and counts of a part."""
         import pyarrow.compute as pc
 
         ids = table["id"].to_pylist()
@@ -291,7 +292,7 @@ class _Index:
             other = self._seen.setdefault(name, file)
             if other != file or twice:
                 where = "twice in this part" if other == file else f"also in {other.name}"
-                hint = "make the store again with `calibrant events run`"
+                hint = "write the store again with `calibrant events run`"
                 raise FormatError(f"document {name!r:.60} is {where}", hint, code="duplicate", file=str(file))
         days = table["date"].combine_chunks().cast("int32").to_numpy(zero_copy_only=False)
         for day, times in zip(*np.unique(days, return_counts=True), strict=True):
@@ -316,14 +317,14 @@ class _Index:
         )
 
     def seen(self) -> tuple[Days, NDArray[np.int64]]:
-        """Days and documents."""
+        """Return sorted days, and the number of documents of each."""
         days = sorted(self._totals)
         return np.array(days, "int32").astype("datetime64[D]"), np.array(
             [self._totals[day] for day in days], np.int64
         )
 
     def counts(self, samples: int) -> Counts:
-        """Flat arrays, sorted."""
+        """Return the counts as sorted arrays."""
         days = np.concatenate([np.zeros(0, "datetime64[D]"), *self._name_days])
         order = sorted(range(len(self._names)), key=lambda place: (days[place], self._names[place]))
         rank = np.empty(len(order), np.int64)

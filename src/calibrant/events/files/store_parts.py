@@ -37,19 +37,19 @@ FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.
 
 
 class StoredCount(NamedTuple):
-    """Whether a document counts for a country.
+    """Counts of a document for one country.
 
     Attributes
     ----------
     country
-        Its code.
+        Code of the country.
     probability
-        Share of the samples in which the document counts.
+        Proportion of samples in which the document counts.
     best
-        Whether it counts with the most probable antecedents (the 1-best structure).
+        True if the document counts with the most probable antecedents (the 1-best structure).
     samples
-        A bit a sample, the first in the lowest bit of the first byte: ``numpy.unpackbits(...,
-        bitorder="little")`` undoes it.
+        One bit per sample, the first in the lowest bit of the first byte, for ``numpy.unpackbits(...,
+        bitorder="little")``.
     """
 
     country: str
@@ -59,21 +59,21 @@ class StoredCount(NamedTuple):
 
 
 class StoredEvidence(NamedTuple):
-    """Two mentions, of a country and of an agent, that may be of one entity.
+    """Mentions of a country and of an agent that may corefer.
 
     Attributes
     ----------
     country
-        Code.
+        Code of the country.
     verb
-        Lemma of what the agent does.
+        Lemma of the agent's verb.
     probability
-        Share of the samples in which the two are one entity.
+        Proportion of samples in which the two mentions corefer.
     mention_sentence, mention_from, mention_to
-        Where the mention of the country is: the sentence's number from 0, and characters of the text, the
-        end exclusive: ``text[mention_from:mention_to]``.
+        Sentence of the mention of the country, from 0, and its characters
+        ``text[mention_from:mention_to]``.
     agent_sentence, agent_from, agent_to
-        The same of the agent; it may be the same mention.
+        Sentence and characters of the agent, which may be the same mention.
     """
 
     country: str
@@ -89,26 +89,26 @@ class StoredEvidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What a store says of one document.
+    """Stored values of one document.
 
     Attributes
     ----------
     id
-        Its name, unique in the store.
+        Id, unique in the store.
     date
-        Its day.
+        Day of the document.
     skipped
-        Whether it was not parsed, since without a name or a verb of the rules it cannot count.
+        True if the document was not parsed, because it has no name or no verb of the rules and cannot count.
     counts
-        Countries for which it counts in some sample or in the 1-best structure, by code.
+        Countries for which it counts in some sample or in the 1-best structure, sorted by code.
     evidence
-        For each of them the most probable pairs of mentions, the most probable first.
+        Most probable pairs of mentions of each country, the most probable first.
     title, text
-        None unless the store holds texts and the document counts for some country. The text of a document in
-        CoNLL-U is its words between blanks, a sentence a line.
+        None unless the store contains texts and the document counts for some country. The text of a CoNLL-U
+        document is its words separated by blanks, with one sentence per line.
     entities
-        For each of ``counts`` a byte per sample: how many entities count, at most 255; and one more for the
-        1-best structure. None: not known, as in stores of earlier versions.
+        For each of ``counts``, one byte per sample and one for the 1-best structure: the number of entities
+        that count, at most 255. None if unknown, as in stores that earlier versions wrote.
     """
 
     id: str
@@ -122,24 +122,24 @@ class StoredDocument:
 
 
 class Manifest(Struct, frozen=True, tag_field="kind", tag="calibrant events"):
-    """What a store holds, and what made it.
+    """Manifest of a store: settings, sources and parts.
 
     Attributes
     ----------
     settings
-        All that decides what is in it; runs of other settings are not mixed. Models, lexicons and parsers
-        stand as digests of their contents.
+        Settings that determine the content; runs with other settings are refused. Models, lexicons and
+        parsers are given by digests of their contents.
     sources
-        Names of those, for people.
+        Display names of models, lexicons and parsers.
     finished
-        Whether the last run came to the end of its documents.
+        True if the last run finished.
     parts
-        The BLAKE2b digest of each part, by file name. Other files are not read. While the store is
-        unfinished, the last part may be missing: it is named before it is written.
+        BLAKE2b digest of each part, by file name. Other files are not read. While the store is unfinished,
+        the last part may be missing, since it is listed before it is written.
     version
-        Of the format.
+        Version of the format.
     calibrant
-        The release that began the store.
+        Version of calibrant that created the store.
     """
 
     settings: Mapping[str, Any]
@@ -151,17 +151,17 @@ class Manifest(Struct, frozen=True, tag_field="kind", tag="calibrant events"):
 
     @property
     def digest(self) -> str:
-        """Of the settings."""
+        """Return the digest of the settings."""
         return self.digest_of(self.settings)
 
     @staticmethod
     def digest_of(settings: Mapping[str, Any]) -> str:
-        """Return the digest of settings, by which a store tells them from others."""
+        """Return the digest of settings, by which a store compares them."""
         return blake2b(canonical(settings), digest_size=16).hexdigest()
 
 
 class _Needed(Struct, frozen=True):
-    """The settings that a store cannot be read without."""
+    """Settings required to read a store."""
 
     samples: Annotated[int, Meta(ge=1, le=MOST_SAMPLES)]
     with_text: bool
@@ -171,25 +171,25 @@ ENVELOPE = Envelope(
     Manifest,
     version=2,
     name="manifest of a store of events",
-    make="name a folder that `calibrant events run` wrote",
-    again="make the store again in a new folder with `calibrant events run`",
+    make="give a folder written by `calibrant events run`",
+    again="write the store again in a new folder with `calibrant events run`",
     key="version",
     oldest=2,
 )
 
 
 def first_line(error: Exception) -> str:
-    """Of its message, to stand in another."""
+    """Return the first line of an error's message."""
     return next(iter(str(error).splitlines()), type(error).__name__)[:80]
 
 
 def canonical(value: Any) -> bytes:
-    """JSON of one way of writing it."""
+    """Return a canonical JSON encoding of a value."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Read the manifest of a store; None if there is none."""
+    """Return the manifest of a store, or None if there is no manifest."""
     file = folder / MANIFEST
     try:
         data = file.read_bytes()
@@ -210,19 +210,19 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def check_settings(settings: Mapping[str, Any], at: str) -> None:
-    """Raise ValueError unless settings have all that a store cannot be read without."""
+    """Raise `ValueError` if settings lack a value that is required to read a store."""
     decoded(dict(settings), _Needed, at)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest whole."""
+    """Write the manifest atomically."""
     values = {**msgspec.to_builtins(manifest), "settings_digest": manifest.digest}
     with writing(folder / MANIFEST) as file:
         file.write(json.dumps(values, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
 def schema() -> pa.Schema:
-    """The columns of a part."""
+    """Return the columns of a part."""
     import pyarrow as pa
 
     count = [
@@ -250,7 +250,7 @@ def schema() -> pa.Schema:
 
 
 def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
-    """A part as Parquet, in memory: a full disk is then met by plain writing."""
+    """Return a part as Parquet in memory, so that a full disk raises a plain writing error."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -274,13 +274,13 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
 
 
 def part_digest(content: bytes | pa.Buffer) -> str:
-    """Return the digest by which a manifest knows a part."""
+    """Return the digest of a part in the manifest."""
     return blake2b(content, digest_size=32).hexdigest()
 
 
 def sound_parts(folder: Path, manifest: Manifest) -> tuple[list[Path], dict[Path, FormatError]]:
-    """Return the parts that are as the manifest describes them, and an error for each other part."""
-    again = "run `calibrant events run` again: its documents are then done again"
+    """Return the parts that match the manifest, and one error per other part."""
+    again = "run `calibrant events run` again to replace its documents"
     sound: list[Path] = []
     problems: dict[Path, FormatError] = {}
 
@@ -304,18 +304,18 @@ def sound_parts(folder: Path, manifest: Manifest) -> tuple[list[Path], dict[Path
             elif digest in owner:
                 refuse(file, f"the part has the content of {owner[digest]}")
             else:
-                refuse(file, "the part is cut short or damaged, or was changed (its digest differs)")
+                refuse(file, "the part is truncated, damaged or changed (its digest differs)")
     for file in sorted((folder / DOCUMENTS).glob(PATTERN)):
         if file.name not in manifest.parts:
             copied = owner.get(part_digest(file.read_bytes())) if file.is_file() else None
-            message = "the manifest does not name this part, and its documents are not counted"
-            message = message if copied is None else f"this is a copy of {copied}, and is not counted"
+            message = "the manifest does not list this part, so its documents are not counted"
+            message = message if copied is None else f"this is a copy of {copied}, so it is not counted"
             refuse(file, message, "move the file out of the store", "duplicate")
     return sound, problems
 
 
 def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read columns of a part of so many samples a document; raise if it is damaged."""
+    """Return columns of a part with ``samples`` samples per document; damage raises an error."""
     import pyarrow as pa
 
     names = schema().names if columns is None else list(columns)
@@ -332,18 +332,18 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
             raise ValueError(problem)
         return table
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        message = f"the part is cut short or damaged ({first_line(error)})"
-        hint = "run `calibrant events run` again: its documents are then done again"
+        message = f"the part is truncated or damaged ({first_line(error)})"
+        hint = "run `calibrant events run` again to replace its documents"
         raise FormatError(message, hint, code="file-truncated", file=str(file)) from error
 
 
 def _part_problem(table: pa.Table, samples: int) -> str | None:
-    """Say what no writer writes: nulls in lists, days that no calendar has, samples of another length."""
+    """Return a problem that no writer causes: nulls in lists, impossible days, samples of another length."""
     import pyarrow.compute as pc
 
     flat = {name: table[name].combine_chunks().flatten() for name in LISTS if name in table.column_names}
     for name, rows in flat.items():
-        fields = rows.flatten()  # where a row is null, its fields are
+        fields = rows.flatten()  # the fields of a null row are null
         if any(each.null_count for each in fields):
             return f"{name} has an empty field"
         share = rows.field("probability")
@@ -352,7 +352,7 @@ def _part_problem(table: pa.Table, samples: int) -> str | None:
     if "counts" in flat:
         size, sizes = -(-samples // 8), pc.binary_length(flat["counts"].field("samples"))
         if not pc.all(pc.equal(sizes, size), min_count=0).as_py():
-            return f"samples are not of {size} bytes"
+            return f"samples do not have {size} bytes"
     if ENTITIES in table.column_names and (problem := _entities_problem(table, samples)) is not None:
         return problem
     if "date" in table.column_names and len(table):
@@ -363,22 +363,22 @@ def _part_problem(table: pa.Table, samples: int) -> str | None:
 
 
 def _entities_problem(table: pa.Table, samples: int) -> str | None:
-    """Say which numbers of entities no writer writes; those of earlier versions are null."""
+    """Return a problem of numbers of entities that no writer causes; earlier versions wrote nulls."""
     import pyarrow.compute as pc
 
     numbers = table[ENTITIES].combine_chunks()
     sizes = pc.fill_null(pc.binary_length(numbers.flatten()), -1)
     if not pc.all(pc.equal(sizes, samples + 1), min_count=0).as_py():
-        return f"numbers of entities are not of {samples + 1} bytes"
+        return f"numbers of entities do not have {samples + 1} bytes"
     if "counts" in table.column_names:
         lengths = (pc.list_value_length(each) for each in (numbers, table["counts"].combine_chunks()))
         if not pc.all(pc.equal(*lengths), min_count=0).as_py():
-            return "numbers of entities are not those of the countries"
+            return "numbers of entities do not match the countries"
     return None
 
 
 def documents_of(table: pa.Table) -> list[StoredDocument]:
-    """Rows of a part as records."""
+    """Return the rows of a part as records."""
     return [
         StoredDocument(
             row["id"],
@@ -395,7 +395,7 @@ def documents_of(table: pa.Table) -> list[StoredDocument]:
 
 
 def document_digest(document: StoredDocument) -> int:
-    """A number of 256 bits for all that is stored of a document."""
+    """Return a 256-bit number for the stored values of a document."""
     values = [
         document.id,
         document.date.isoformat(),

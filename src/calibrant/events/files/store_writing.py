@@ -1,4 +1,4 @@
-"""Write a store of events part by part, so that what was done is kept whatever ends the work."""
+"""Writing of a store of events in parts, so that an interrupted run keeps its finished parts."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import not_writable, writing
 
 LOCK = ".lock"
-PART = 2000  # documents
+PART = 2000  # documents per part
 DAMAGED = ".damaged"
 
 
 class StoreWriter:
-    """Begins a store or adds to one; used as a context manager.
+    """Writer that creates a store or adds to it, used as a context manager.
 
-    Parts are written whole or not at all. A document that is in the store is not written again, so that work
-    that was cut off is done by doing all of it again. A part that is damaged is put aside under another name
-    (``.damaged``), and its documents can be written again. Only one writer at a time can have a store.
+    Parts are written atomically. A document that the store contains is not written again, so that repeating
+    an interrupted run completes it. A damaged part is renamed (``.damaged``), and its documents can be
+    written again. Only one writer at a time can use a store.
 
     Parameters
     ----------
     path
-        The folder; made if it is not there.
+        Folder; created if it does not exist.
     settings
-        All that decides what is written, as JSON has it; ``samples`` and ``with_text`` among it.
+        Settings that determine the content, as JSON values; ``samples`` and ``with_text`` are required.
     sources
-        Names of models and files, for people.
+        Display names of models and files.
     part
-        Documents a part.
+        Documents per part.
 
     Attributes
     ----------
     put_aside : tuple of str
-        Parts that were damaged, changed or missing.
+        Names of parts that were damaged, changed or missing.
 
     Raises
     ------
     InputError
-        If the settings lack ``samples`` or ``with_text``, the folder holds something else or was made with
+        If the settings lack ``samples`` or ``with_text``, the folder contains other files or a store with
         other settings, another process writes to it, or it cannot be written.
 
     Examples
@@ -110,7 +110,7 @@ class StoreWriter:
         except OSError as error:
             raise not_writable(self._folder, error) from error
         if foreign:
-            message, hint = "the folder holds something else", "name a new folder, or a store of events"
+            message, hint = "the folder contains other files", "give a new folder, or a store of events"
             raise InputError(message, hint, code="output", file=str(self._folder))
         try:
             self._begin(parts)
@@ -121,7 +121,7 @@ class StoreWriter:
 
     def _begin(self, parts: Path) -> None:
         found = read_manifest(self._folder)
-        if found is not None and any(parts.glob(PATTERN)):  # without documents it takes any settings
+        if found is not None and any(parts.glob(PATTERN)):  # a store without documents accepts any settings
             _check_settings(found, self._manifest, self._folder)
             self._manifest = found
         sound, problems = sound_parts(self._folder, self._manifest)
@@ -131,7 +131,7 @@ class StoreWriter:
             if file.exists():
                 os.replace(file, file.with_name(file.name + DAMAGED))
             self.put_aside += (str(file),)
-        for left in parts.glob(".part-*.tmp"):  # by a process that was killed
+        for left in parts.glob(".part-*.tmp"):  # temporary files of a killed process
             left.unlink()
         numbers = [-1]
         for file in list(sound):
@@ -152,44 +152,44 @@ class StoreWriter:
 
     @property
     def kept(self) -> int:
-        """Documents that were there when the writer began."""
+        """Return the number of documents that the store contained before."""
         return self._kept
 
     def __contains__(self, name: str) -> bool:
         return _key(name) in self._seen
 
     def write(self, document: StoredDocument) -> None:
-        """Take a document; it is on the disk when its part is full, or at the end.
+        """Add a document; it is written when its part is full, or at the end.
 
         Raises
         ------
         InputError
-            If it is there, or the disk is full; whole parts are kept.
+            If the store contains the document, or the disk is full; finished parts are kept.
         """
         key = _key(document.id)
         if key in self._seen:
-            message = f"document {document.id!r} is in the store"
-            raise InputError(message, "give every document another id", file=str(self._folder))
+            message = f"document {document.id!r} is already in the store"
+            raise InputError(message, "give every document a unique id", file=str(self._folder))
         self._seen.add(key)
         self._waiting.append(document)
         if len(self._waiting) >= self._part:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits as a part."""
+        """Write the pending documents as a part."""
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, []  # of a full disk no second try at the end
+        waiting, self._waiting = self._waiting, []  # do not retry at the end after a full disk
         name, content = f"part-{self._next:06}.parquet", part_bytes(waiting)
         named = replace(self._manifest, parts={**self._manifest.parts, name: part_digest(content)})
-        write_manifest(self._folder, named)  # first, so that a part without its name is never one of ours
+        write_manifest(self._folder, named)  # first, so that every written part is listed
         with writing(self._folder / DOCUMENTS / name) as file:
             file.write(content)
         self._manifest = named
         self._next += 1
 
     def finish(self) -> None:
-        """Write what waits, and note that all documents are there."""
+        """Write the pending documents, and record that the run has finished."""
         self.flush()
         write_manifest(self._folder, replace(self._manifest, finished=True))
 
@@ -207,7 +207,7 @@ def _key(name: str) -> bytes:
 
 
 def _is_foreign(folder: Path) -> bool:
-    """Whether a folder has files, and no manifest of a store."""
+    """Return True if a folder has files but no manifest of a store."""
     names = {each.name for each in folder.iterdir()} if folder.is_dir() else {""}
     return MANIFEST not in names and not all(
         name in (DOCUMENTS, LOCK) or name.startswith(f".{MANIFEST}.") for name in names
@@ -219,8 +219,9 @@ def _check_settings(found: Manifest, asked: Manifest, folder: Path) -> None:
         return
     names = sorted(found.settings.keys() | asked.settings.keys())
     differ = [name for name in names if found.settings.get(name) != asked.settings.get(name)]
-    message = f"the store was made with other settings: {_difference(differ, found, asked)}"
-    raise InputError(message, "use the same, or name a new folder", code="parameter", file=str(folder))
+    message = f"the store has other settings: {_difference(differ, found, asked)}"
+    hint = "use the settings of the store, or give a new folder"
+    raise InputError(message, hint, code="parameter", file=str(folder))
 
 
 def _difference(names: list[str], found: Manifest, asked: Manifest) -> str:
@@ -228,12 +229,12 @@ def _difference(names: list[str], found: Manifest, asked: Manifest) -> str:
     for name in names:
         there, here = found.settings.get(name), asked.settings.get(name)
         plain = all(isinstance(value, (int, float, bool)) for value in (there, here))
-        parts.append(f"{name} {there} there and {here} here" if plain else f"another {name}")
+        parts.append(f"{name} is {there} there and {here} here" if plain else f"another {name}")
     return ", ".join(parts)
 
 
 def _locked(folder: Path) -> IO[bytes]:
-    """Lock the folder until the file is closed or the process ends, however it ends."""
+    """Lock the folder until the file is closed or the process ends."""
     file = (folder / LOCK).open("ab")
     try:
         if sys.platform == "win32":
@@ -247,6 +248,6 @@ def _locked(folder: Path) -> IO[bytes]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        message, hint = "another process writes to this store", "wait for it, or name a new folder"
+        message, hint = "another process writes to this store", "wait until it ends, or give a new folder"
         raise InputError(message, hint, code="output", file=str(folder)) from error
     return file

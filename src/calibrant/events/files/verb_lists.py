@@ -1,4 +1,4 @@
-"""Lists of verbs, from files."""
+"""Lists of verbs from files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from calibrant.io.text import open_lines
 
 
 def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    r"""Read lemmas, one a line, in lower case; blank lines and what follows ``#`` are left out.
+    r"""Read lemmas in lower case, one per line; blank lines and comments after ``#`` are ignored.
 
     Raises
     ------
     InputError
-        If there is no such file, or a line has more than one word; it names the line.
+        If the file does not exist, or a line has more than one word (with the line).
 
     Examples
     --------
@@ -30,10 +30,10 @@ def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
         for number, line in enumerate(lines, 1):
             words = line.partition("#")[0].split()
             if len(words) > 1 or any(word != word.lower() for word in words):
-                message = f"{' '.join(words)!r:.40} is no verb"
-                hint = "write one lemma a line, in lower case"
+                message = f"{' '.join(words)!r:.40} is not a valid verb"
+                hint = "write one lemma per line, in lower case"
                 raise InputError(message, hint, code="file-row", file=name, line=number)
             found += words
         if not found:
-            raise InputError("there are no verbs", "write one lemma a line", code="empty", file=name)
+            raise InputError("the file has no verbs", "write one lemma per line", code="empty", file=name)
     return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Records of events: what an extraction did, counts by period, and documents that are uncertain."""
+"""Records of events: extractions, counts by period, and uncertain documents."""
 
 from __future__ import annotations
 
@@ -11,34 +11,36 @@ from calibrant.records.record import columns_of
 
 DOCUMENTS, COUNT = "Documents", "Count"
 LEFT_OUT = (
-    "The interval holds what the entities of the documents leave open under the model. Errors of the parser, "
-    "the lexicon and the rules, and errors that all documents share, are not in it."
+    "The interval covers uncertainty about coreference only. It does not cover errors of the parser, the "
+    "lexicon and the rules, or errors that all documents share."
 )
 TOTAL_LEFT_OUT = (
-    "Count, SD and intervals are of probabilities that labelled documents recalibrated; 1-best is not. The "
-    "interval with shared doubt holds how well the recalibrator is known, too. Errors of the parser, the "
-    "lexicon and the rules are in no interval."
+    "Count, SD and intervals use probabilities recalibrated on labeled documents; the 1-best count does not. "
+    "The total interval also covers uncertainty about the recalibration. No interval covers errors of the "
+    "parser, the lexicon and the rules."
 )
-UNFINISHED = "The run that made this store is not at its end."
+UNFINISHED = "The run that wrote this store has not finished; repeat its command to complete the store."
 Problems = Annotated[
     tuple[str, ...],
-    setting("Problems", "Parts of the store that cannot be read; their documents are left out."),
+    setting("Problems", "Parts of the store that cannot be read; their documents are omitted."),
 ]
 
 
 class ExtractedEvents(Record, frozen=True, kw_only=True):
-    """Events that were extracted into a store."""
+    """Extraction of events into a store."""
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
     documents: Annotated[
         int, number("Documents", "Documents that were read.", group=DOCUMENTS, headline=True)
     ]
-    kept: Annotated[int, number("From before", "Documents that the store had before.", group=DOCUMENTS)]
+    kept: Annotated[
+        int, number("From before", "Documents that an earlier run had finished.", group=DOCUMENTS)
+    ]
     skipped: Annotated[
         int,
         number(
             "Cannot count",
-            "Documents that were done now and cannot count, and so were not parsed.",
+            "Documents of this run that cannot count and were not parsed.",
             group=DOCUMENTS,
         ),
     ]
@@ -46,14 +48,13 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         int,
         number(
             "May count",
-            "Documents that were done now and count for some country in some sample or in the 1-best "
-            "structure.",
+            "Documents of this run that count for some country in some sample or in the 1-best structure.",
             group=DOCUMENTS,
             headline=True,
         ),
     ]
     countries: Annotated[
-        int, number("Countries", "Countries that these documents count for, together.", group=DOCUMENTS)
+        int, number("Countries", "Number of countries for which these documents count.", group=DOCUMENTS)
     ]
     coref: Annotated[
         str, setting("Coreference model", "Name or path of the coreference model.", headline=True)
@@ -62,13 +63,13 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         str,
         setting(
             "Trained on",
-            "Texts that the coreference model was trained on; on other kinds of text it is worse.",
+            "Texts that the coreference model was trained on; it is less accurate on other kinds of text.",
             headline=True,
         ),
     ]
-    samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
+    samples: Annotated[int, setting("Samples", "Sampled clusterings per document.", headline=True)]
     seed: Annotated[int, setting("Seed", "Seed of the samples.", unit="seed", headline=True)]
-    rules: Annotated[str, setting("Rules", "Rules of what counts as doing something.", headline=True)]
+    rules: Annotated[str, setting("Rules", "Rules that find agents of verbs.", headline=True)]
     verbs: Annotated[tuple[str, ...], setting("Verbs", "Verbs of the rules.", headline=True)]
     workers: Annotated[
         int | None, setting("Workers", "Number of processes; null for another executor.", headline=True)
@@ -78,7 +79,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         tuple[str, ...],
         setting(
             "Notes",
-            "Texts that the coreference model was trained on, damaged parts that were done again, and "
+            "Texts that the coreference model was trained on, damaged parts that were replaced, and "
             "conflicts in the lexicon.",
         ),
     ] = ()
@@ -89,7 +90,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
 
 
 class EventCount(Record, frozen=True, kw_only=True):
-    """Documents of a period that count for a country, or entities in them."""
+    """Number of documents of a period that count for a country, or of entities in them."""
 
     country: Annotated[str, name("Country", "Code of the country.")]
     period: Annotated[str, name("Period", "Period: 2001, 2001-Q2, 2001-04 or 2001-W05.")]
@@ -98,7 +99,7 @@ class EventCount(Record, frozen=True, kw_only=True):
     ]
     matched: Annotated[
         int,
-        number("Matched", "Documents that count in some sample.", group=DOCUMENTS, headline=True),
+        number("Matched", "Documents that count in at least one sample.", group=DOCUMENTS, headline=True),
     ]
     count: Expected
     sd: Deviation
@@ -107,8 +108,8 @@ class EventCount(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Rate",
-            "Count divided by all documents of the period; compare periods by it. Undefined in a period "
-            "without documents.",
+            "Count divided by all documents of the period, to compare periods. Undefined in a period without "
+            "documents.",
             group=COUNT,
             headline=True,
             interval=False,
@@ -118,8 +119,8 @@ class EventCount(Record, frozen=True, kw_only=True):
         int,
         number(
             "1-best",
-            "Documents or entities that count in the single most probable structure; if it is outside the "
-            "intervals, look at the documents.",
+            "Documents or entities that count in the single most probable structure. If this count is "
+            "outside the intervals, inspect the documents.",
             group=COUNT,
             headline=True,
         ),
@@ -127,12 +128,12 @@ class EventCount(Record, frozen=True, kw_only=True):
 
 
 class EventTable(Record, frozen=True, kw_only=True):
-    """Documents that count, by country and period."""
+    """Counts by country and period."""
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
     by: Annotated[str, setting("By", "Length of a period: week, month, quarter or year.", headline=True)]
     counted: Annotated[
-        str, setting("Counted", "Documents, or the entities in them that count.", headline=True)
+        str, setting("Counted", "Unit of the counts: documents or entities.", headline=True)
     ] = "documents"
     interval: Annotated[
         str,
@@ -143,33 +144,33 @@ class EventTable(Record, frozen=True, kw_only=True):
         ),
     ]
     level: IntervalLevel
-    samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
+    samples: Annotated[int, setting("Samples", "Sampled clusterings per document.", headline=True)]
     recalibrated: Annotated[
         bool,
         setting(
             "Recalibrated",
-            "True if the probabilities went through a recalibrator that was fitted to labelled documents.",
+            "True if a recalibrator fitted to labeled documents transformed the probabilities.",
             headline=True,
         ),
     ]
-    finished: Annotated[bool, setting("Finished", "True if the store holds all documents of its run.")]
+    finished: Annotated[bool, setting("Finished", "True if the store contains all documents of its run.")]
     problems: Problems = ()
     counts: Annotated[
         tuple[EventCount, ...],
         rows(
             "Counts",
-            "Countries as asked for, or by falling count of all periods; periods in order, those without "
-            "documents included.",
+            "Countries in the requested order, else by decreasing count over all periods; periods in order, "
+            "including those without documents.",
         ),
     ]
     drift: HowDrift = None
     condition: Annotated[
         str | None,
-        setting("Condition", "Assumption of the interval with shared doubt; null if there is none."),
+        setting("Condition", "Assumption of the total interval; null if there is no such interval."),
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return what the intervals leave out and assume, and what is missing in the store."""
+        """Yield the limits and assumptions of the intervals, and the missing parts of the store."""
         yield "", TOTAL_LEFT_OUT if self.recalibrated else LEFT_OUT
         if self.condition is not None:
             yield "", self.condition
@@ -179,18 +180,18 @@ class EventTable(Record, frozen=True, kw_only=True):
 
 
 class EvidencePair(Record, frozen=True, kw_only=True):
-    """Two mentions that may be of one entity."""
+    """Two mentions that may corefer."""
 
     probability: Annotated[
         float,
         number(
             "Probability",
-            "Proportion of the samples in which the two are one entity.",
+            "Proportion of the samples in which the two mentions corefer.",
             group=DOCUMENTS,
             digits=2,
         ),
     ]
-    verb: Annotated[str, setting("Verb", "Lemma of what the agent does.")]
+    verb: Annotated[str, setting("Verb", "Lemma of the agent's verb.")]
     mention_sentence: Annotated[
         int, number("Mention's sentence", "Number of the sentence, from 0.", group=DOCUMENTS)
     ]
@@ -199,9 +200,9 @@ class EvidencePair(Record, frozen=True, kw_only=True):
     ]
     mention: Annotated[
         str | None,
-        setting("Mention", "Words of the mention of the country; null where the texts are not there."),
+        setting("Mention", "Words of the mention of the country; null without the texts."),
     ]
-    agent: Annotated[str | None, setting("Agent", "Words of the agent; null where the texts are not there.")]
+    agent: Annotated[str | None, setting("Agent", "Words of the agent; null without the texts.")]
 
 
 class UncertainDocument(Record, frozen=True, kw_only=True):
@@ -224,27 +225,28 @@ class UncertainDocument(Record, frozen=True, kw_only=True):
         bool,
         number(
             "1-best",
-            "True if it counts in the single most probable structure.",
+            "True if the document counts in the single most probable structure.",
             group=DOCUMENTS,
             headline=True,
         ),
     ]
     evidence: Annotated[
-        tuple[EvidencePair, ...], rows("Evidence", "Why it counts, the most probable reason first.")
+        tuple[EvidencePair, ...],
+        rows("Evidence", "Pairs of mentions for which the document counts, the most probable pair first."),
     ]
 
 
 class UncertainDocuments(Record, frozen=True, kw_only=True):
-    """Documents nearest 50 %."""
+    """Documents with probabilities nearest 50 %."""
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
     problems: Problems = ()
     documents: Annotated[
-        tuple[UncertainDocument, ...], rows("Documents", "The least certain document first.")
+        tuple[UncertainDocument, ...], rows("Documents", "Documents, the most uncertain one first.")
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return what cannot be read."""
+        """Yield the parts of the store that cannot be read."""
         yield from (("", problem) for problem in self.problems)
 
     def to_tables(self) -> tuple[Table, ...]:
@@ -258,5 +260,5 @@ class UncertainDocuments(Record, frozen=True, kw_only=True):
         body = tuple(
             (row.id, row.date, row.country, *found) for (row, _), found in zip(pairs, cells, strict=True)
         )
-        title = "Mentions that may be of one entity"
+        title = "Mentions that may corefer"
         return (*tables, Table("evidence", (*which, *columns), body, title, title=title))

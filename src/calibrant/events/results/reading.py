@@ -1,4 +1,4 @@
-"""Records of what stands in documents: relations of country entities, and names that lexicons find."""
+"""Records of words in documents: relations of country entities, and names that lexicons find."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Source = Annotated[str, setting("Source", "File of the documents.", headline=Tru
 
 
 class RelationCount(Record, frozen=True, kw_only=True):
-    """A dependency relation of mentions of country entities."""
+    """Dependency relation of mentions of country entities."""
 
     relation: Annotated[
         str, name("Relation", "Label of the arc between a mention's head word and its governor.")
@@ -36,14 +36,17 @@ class RelationCount(Record, frozen=True, kw_only=True):
         float,
         number(
             "Verbs of the rules",
-            "Expected number of those whose governor has the lemma of a verb of the rules.",
+            "Expected number of such mentions whose governor is a verb of the rules.",
             group=MENTIONS,
             digits=1,
             headline=True,
         ),
     ]
     governors: Annotated[
-        str, name("Governors", "Most frequent lemmas of the governors, at most 5; (root) is none.")
+        str,
+        name(
+            "Governors", "Most frequent lemmas of the governors, at most 5; (root) if there is no governor."
+        ),
     ]
 
 
@@ -68,25 +71,33 @@ class RelationCounts(Record, frozen=True, kw_only=True):
     trained_on: Annotated[
         str, setting("Trained on", "Texts that the coreference model was trained on.", headline=True)
     ]
-    samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
+    samples: Annotated[int, setting("Samples", "Sampled clusterings per document.", headline=True)]
     seed: Annotated[int, setting("Seed", "Seed of the samples.", unit="seed", headline=True)]
-    rules: Annotated[str, setting("Rules", "Rules that describe a country and name verbs.", headline=True)]
+    rules: Annotated[
+        str,
+        setting(
+            "Rules", "Rules that decide which mentions describe a country, and list the verbs.", headline=True
+        ),
+    ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Say what a mention counts as."""
+        """Yield the weight of a mention."""
         yield (
             "relations",
-            "A mention counts by the share of samples in which its entity is described as one country alone.",
+            "The weight of a mention is the proportion of samples in which its entity is described as "
+            "exactly one country.",
         )
 
 
 class NameDifference(Record, frozen=True, kw_only=True):
-    """Words that two lexicons read differently."""
+    """Words that two lexicons assign different codes."""
 
     words: Annotated[str, name("Words", "The words, in lower case.")]
     first: Annotated[str | None, name("First", "Code in the first lexicon; null if it has none.")]
     second: Annotated[str | None, name("Second", "Code in the second lexicon; null if it has none.")]
-    times: Annotated[int, number("Times", "How often the words are read so.", group=NAMES, headline=True)]
+    times: Annotated[
+        int, number("Times", "Number of occurrences with this difference.", group=NAMES, headline=True)
+    ]
 
 
 class ComparedLexicons(Record, frozen=True, kw_only=True):
@@ -110,5 +121,5 @@ class ComparedLexicons(Record, frozen=True, kw_only=True):
     ]
     differences: Annotated[
         tuple[NameDifference, ...],
-        rows("Differences", "Words that are read differently, the most frequent first."),
+        rows("Differences", "Words that get different codes, the most frequent first."),
     ]

@@ -1,1 +1,1 @@
-"""What is asked of events: extract, count, draw, show the uncertain ones."""
+"""Verbs on events: extract, count, draw, and list uncertain documents."""

@@ -1,4 +1,4 @@
-"""Two lexicons of countries on the same documents: which names only one of them finds."""
+"""Comparison of two lexicons of countries on the same documents."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ def compare_lexicons(
     Parameters
     ----------
     documents
-        As in `calibrant.events.extract_events`; they are not parsed.
+        Path, as in `calibrant.events.extract_events`. The documents are not parsed.
     second
-        Path of a lexicon, as `calibrant.events.read_lexicon` reads it.
+        Path of the second lexicon, as for `calibrant.events.read_lexicon`.
     first
-        Path of the other. None: the one that ships.
+        Path of the first lexicon; None for the included lexicon.
     parser
-        Path or name of a spaCy pipeline, for the words of raw text.
+        Path or name of a spaCy pipeline that splits raw text into words.
     progress
-        Called with a stage, what is done, and how much there is (None: not known).
+        Called with a stage, the number of documents done, and their total (None if unknown).
 
     Returns
     -------
     ComparedLexicons
-        A name is the same words in both; of "South Korea" and "Korea" each is in one alone.
+        Counts of names by agreement. Two names are the same only if their words are: "South Korea" and
+        "Korea" are two names, each found by one lexicon.
 
     Raises
     ------
     InputError
-        If documents or a lexicon are bad, or raw text has no parser.
+        If documents or a lexicon are invalid, or raw text has no parser.
     MissingExtraError
-        If spaCy is needed and not installed.
+        If spaCy is required and not installed.
 
     References
     ----------
@@ -96,7 +97,7 @@ def compare_lexicons(
 
 
 def _read(words: list[str], first: Lexicon, second: Lexicon) -> list[tuple[str, str | None, str | None]]:
-    """Each name of a sentence with its code in either lexicon."""
+    """Return each name of a sentence with its code in both lexicons."""
     one, other = ({(each.start, each.end): each.code for each in of.matches(words)} for of in (first, second))
     return [
         (" ".join(words[start:end]).lower(), one.get((start, end)), other.get((start, end)))

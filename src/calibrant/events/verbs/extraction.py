@@ -1,4 +1,4 @@
-"""Extract events from dated documents into a store, on one process or many."""
+"""Extraction of events from dated documents into a store, in one process or several."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a worker says of an extraction when its models are loaded.
+    """Description of an extraction that a worker returns when its models are loaded.
 
     Attributes
     ----------
     settings
-        Of the store.
+        Settings of the store.
     trained_on
         Texts that the coreference model was trained on.
     notes
-        On the lexicon.
+        Notes on the lexicon.
     """
 
     settings: dict[str, Any]
@@ -53,13 +53,13 @@ class Prepared:
 
     @property
     def digest(self) -> str:
-        """Of the settings."""
+        """Return the digest of the settings."""
         return Manifest.digest_of(self.settings)
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """What a process holds."""
+    """Models loaded in a process."""
 
     extractor: Extractor
     prepared: Prepared
@@ -81,18 +81,18 @@ def _load(settings: Extraction) -> _Opened:
 
 
 def _opened(settings: Extraction) -> _Opened:
-    """Load once, whatever threads ask for it."""
+    """Load the models once per process; threads share them."""
     with _opening:
         return _load(settings)
 
 
 def prepare(settings: Extraction) -> Prepared:
-    """Load models, and say what they are."""
+    """Load the models and return their description."""
     return _opened(settings).prepared
 
 
 def work(settings: Extraction, digest: str, batch: Sequence[Item]) -> list[StoredDocument]:
-    """Do some documents; the models must be those of the store."""
+    """Extract some documents; the models must be those of the store."""
     opened = _opened(settings)
     if opened.digest != digest:
         message = "a worker has another coreference model, parser or lexicon under the same path"
@@ -100,8 +100,8 @@ def work(settings: Extraction, digest: str, batch: Sequence[Item]) -> list[Store
     return [opened.extractor.stored(item.read() if isinstance(item, Unread) else item) for item in batch]
 
 
-BATCH = 256  # documents that go to a worker together, at most
-CHARACTERS = 1 << 16  # of them together, about
+BATCH = 256  # most documents per batch
+CHARACTERS = 1 << 16  # approximate characters per batch
 SAMPLES = 100
 
 
@@ -123,44 +123,44 @@ def extract_events(
     part: int = PART,
     progress: Progress | None = None,
 ) -> ExtractedEvents:
-    """Find out for which countries each document counts, in samples of its entities, and store it.
+    """Extract the countries for which each document counts in samples of its entities, and store them.
 
-    A run that was cut off is continued by running it again. What is stored depends neither on the order of
-    the documents nor on the number of workers.
+    To continue an interrupted run, call the function again. The content of the store depends neither on the
+    order of the documents nor on the number of workers.
 
     Parameters
     ----------
     documents
-        Path of JSON lines or CoNLL-U, as `calibrant.events.iter_dated` reads them.
+        Path of JSON lines or CoNLL-U, as for `calibrant.events.iter_dated`.
     store
-        Folder; new, or a store of the same settings, to which documents that it does not have are added.
+        New folder, or a store with the same settings, to which new documents are added.
     coref
-        Path of a coreference model, or the name of one that ships.
+        Path of a coreference model, or the name of an included model.
     parser
         Path or name of a spaCy pipeline, for raw text and documents without trees.
     lexicon
-        Path; None: the one that ships.
+        Path of a lexicon; None for the included lexicon.
     rules
         ``"default"`` or ``"paper"``.
     verbs
-        Lemmas, or the path of a list of them, instead of those of the rules.
+        Lemmas, or the path of a list of them, instead of the verbs of the rules.
     samples, seed
-        How many samples of each document's entities, and what they are drawn from.
+        Sampled clusterings per document, and their seed.
     with_text
-        Whether the text of documents that count is stored.
+        Store the text of documents that count.
     possessive_endings
-        Whether *'s* belongs to a detected mention, as in GUM; in LitBank it does not.
+        Include *'s* in detected mentions, as in GUM; LitBank does not include it.
     workers
-        Processes. With more than one, a script that calls this must be importable
+        Number of processes. With more than one, the calling script must be importable
         (``if __name__ == "__main__":``).
     executor
-        Instead of processes of this machine: a `concurrent.futures.Executor`, which takes ``workers`` batches
-        at once, or the address of a Dask scheduler (``tcp://...``), which says itself how many its workers
-        take. They find models, lexicon and parser under the same paths.
+        Replacement for processes of this machine: a `concurrent.futures.Executor`, which gets ``workers``
+        batches at once, or the address of a Dask scheduler (``tcp://...``), whose workers determine the
+        number of batches. Workers must find models, lexicon and parser under the same paths.
     part
-        Documents a part of the store: what a kill can lose.
+        Documents per part of the store; a killed run loses at most one part.
     progress
-        Called with a stage, documents done, and how many there are (None: not known).
+        Called with a stage, the number of documents done, and their total (None if unknown).
 
     Returns
     -------
@@ -169,13 +169,13 @@ def extract_events(
     Raises
     ------
     InputError
-        If documents, models or settings are bad, or the store was made with other settings. It names a bad
-        document and its line; what was done before is kept.
+        If documents, models or settings are invalid, or the store has other settings. The message names an
+        invalid document and its line. Documents that were written before are kept.
     CalibrantError
-        If workers were lost again and again, or all of them, or the scheduler (code ``worker``). What was
-        done before is kept.
+        If workers fail repeatedly, or all workers or the scheduler are lost (code ``worker``). Documents that
+        were written before are kept.
     MissingExtraError
-        If spaCy or Dask is needed and not installed.
+        If spaCy or Dask is required and not installed.
 
     References
     ----------
@@ -225,7 +225,7 @@ def extract_events(
             if progress is not None:
                 progress("extracting", done.read, total)
         writer.finish()
-        problem = "was damaged, changed or missing: its documents were done again"
+        problem = "was damaged, changed or missing; its documents were extracted again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
     notes = [training_note(settings.coref, prepared.trained_on), *notes, *prepared.notes]
     return ExtractedEvents(
@@ -248,7 +248,7 @@ def extract_events(
 
 
 class Done:
-    """How far a run has come."""
+    """Progress of a run."""
 
     def __init__(self) -> None:
         self.kept = self.skipped = self.matched = self.written = 0
@@ -256,11 +256,11 @@ class Done:
 
     @property
     def read(self) -> int:
-        """Documents that are in the store."""
+        """Return the number of documents in the store."""
         return self.kept + self.written
 
     def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
-        """Leave out what the store has."""
+        """Yield the documents that the store does not contain."""
         for item in items:
             if item.id in writer:
                 self.kept += 1
@@ -268,7 +268,7 @@ class Done:
                 yield item
 
     def add(self, document: StoredDocument) -> None:
-        """Note a document that was written."""
+        """Count a written document."""
         self.written += 1
         self.skipped += document.skipped
         self.matched += bool(document.counts)
@@ -276,7 +276,7 @@ class Done:
 
 
 def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
-    """Rules by name, with other verbs if there are any."""
+    """Return rules by name, with other verbs if given."""
     one_of(name, tuple(RULES), "rules")
     if verbs is None:
         return RULES[name]
@@ -285,7 +285,7 @@ def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) ->
 
 
 def _prepared(settings: Extraction, pool: Workers) -> Prepared:
-    """Let all workers load their models; go on when the first has."""
+    """Let all workers load their models; return when the first has finished."""
     with closing(pool.map(prepare, [settings] * pool.slots, lambda _: "the models")) as loading:
         return next(loading)
 

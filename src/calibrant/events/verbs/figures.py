@@ -1,4 +1,4 @@
-"""Figures of events over time, as files."""
+"""Figure files of events over time."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def draw_events(
     width: float | None = None,
     **table: Any,
 ) -> EventTable:
-    """Draw the counts of countries over time: mean, interval, and the 1-best counts.
+    """Draw the counts of countries over time: mean, interval and 1-best counts.
 
     Parameters
     ----------
     store
-        Its folder, or opened.
+        Folder of the store, or an `EventStore`.
     output
-        A file whose name ends in ``.svg``, ``.pdf`` or ``.png``.
+        Figure to write, a name in ``.svg``, ``.pdf`` or ``.png``.
     columns, most, rates
         As in `calibrant.events.plots.event_series`.
     width
@@ -39,12 +39,12 @@ def draw_events(
     Returns
     -------
     EventTable
-        The numbers that are drawn.
+        Numbers in the figure.
 
     Raises
     ------
     InputError
-        If the store is none or holds no events, an argument is bad, or the file cannot be written.
+        If the folder is not a store or has no events, an argument is invalid, or the file cannot be written.
 
     Examples
     --------

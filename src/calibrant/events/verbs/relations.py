@@ -1,4 +1,4 @@
-"""Dependency relations of country entities, by which rules such as that of attacks are formulated."""
+"""Dependency relations of country entities, to design rules such as those of attacks."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def country_relations(
     possessive_endings: bool = True,
     progress: Progress | None = None,
 ) -> RelationCounts:
-    """Count the dependency relations in which the mentions of country entities are.
+    """Count the dependency relations of mentions of country entities.
 
-    A country entity has a mention that is described as a country, and none that is described as another. The
-    relation of the head word of each of its mentions to its governor is counted, by the share of samples in
-    which the mention is of such an entity. The table shows which relations a rule for agents should look at.
+    A country entity has mentions that are described as exactly one country. For each of its mentions, the
+    relation of the head word to its governor counts with the proportion of samples in which the mention
+    belongs to a country entity. Use the table to choose the relations for a rule that finds agents.
 
     Parameters
     ----------
     documents, coref, parser, lexicon, rules, samples, seed, possessive_endings
         As in `calibrant.events.extract_events`. All documents with a name of the lexicon are parsed.
     progress
-        Called with a stage, documents done, and how many there are (None: not known).
+        Called with a stage, the number of documents done, and their total (None if unknown).
 
     Returns
     -------
@@ -58,9 +58,9 @@ def country_relations(
     Raises
     ------
     InputError
-        If documents, models or settings are bad.
+        If documents, models or settings are invalid.
     MissingExtraError
-        If spaCy is needed and not installed.
+        If spaCy is required and not installed.
 
     References
     ----------
@@ -133,7 +133,7 @@ class _Frequencies:
         return True
 
     def rows(self) -> tuple[RelationCount, ...]:
-        """The most frequent relation first."""
+        """Return one row per relation, the most frequent relation first."""
         total = sum(self.mentions.values())
         return tuple(
             RelationCount(
@@ -152,7 +152,7 @@ def _falling(counts: dict[str, float]) -> list[tuple[str, float]]:
 
 
 def _shares(described: list[tuple[int, str]], labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """(M,) share of the samples in which each mention's entity is described as one country alone."""
+    """Return the (M,) proportions of samples in which each mention's entity is described as one country."""
     mentions = np.array([mention for mention, _ in described])
     codes = np.unique([code for _, code in described], return_inverse=True)[1]
     shares = np.zeros(labels.shape[1])

@@ -1,4 +1,4 @@
-"""Digests of what decides the content of a store: models, lexicon, parser, rules."""
+"""Digests of the settings that determine the content of a store: models, lexicon, parser, rules."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from calibrant.events.rules import Rules
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.structures.models.shipped import is_shipped
 
-UNKNOWN_TEXTS = "texts that it does not name"
+UNKNOWN_TEXTS = "unknown texts"
 
 
 def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]:
-    """All that decides what is in a store, as JSON has it."""
-    # Only what differs from the first release: its stores can be gone on with.
+    """Return the settings that determine the content of a store, as JSON values."""
+    # Settings equal to the defaults of older stores are left out, so that runs can continue in those stores.
     endings = {} if settings.possessive_endings else {"possessive_endings": False}
     return endings | {
         "calibrant": __version__,
@@ -37,15 +37,15 @@ def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]
 
 
 def rules_settings(rules: Rules) -> dict[str, Any]:
-    """What rules do, whatever their name is and their verbs' order."""
+    """Return the content of rules, without their name and the order of their verbs."""
     found = asdict(rules) | {"verbs": sorted(rules.verbs), "name": None}
     if rules.places:
-        del found["places"]  # the first release's rules had nothing else
+        del found["places"]  # older stores have no such key
     return found
 
 
 def store_sources(settings: Extraction, trained_on: str) -> dict[str, str]:
-    """What people call it."""
+    """Return the display names of a store's models and texts."""
     return {
         "coref": settings.coref,
         "coref trained on": trained_on,
@@ -60,14 +60,14 @@ def training_note(coref: str, trained_on: str) -> str:
     known = f"The coreference model {coref} was trained on {trained_on}."
     if is_shipped(coref):
         return (
-            f"{known} On news and other present-day texts it finds entities no better than rules: run "
+            f"{known} On news and other present-day texts it finds entities no better than rules do. Run "
             "`calibrant data train` and use its gum.model instead."
         )
-    return f"{known} On other kinds of text its entities and their probabilities are worse."
+    return f"{known} On other kinds of text its entities and probabilities are less accurate."
 
 
 def path_digest(path: Path) -> str:
-    """Of a file, or of all files in a folder and their names."""
+    """Return the digest of a file, or of all files in a folder with their names."""
     digest = blake2b(digest_size=16)
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     for file in files:
@@ -86,7 +86,7 @@ def _parser_digest(parser: str) -> str:
 
 
 def state_digest(state: Any) -> str:
-    """Of plain values and arrays."""
+    """Return the digest of plain values and arrays."""
     digest = blake2b(digest_size=16)
     _add(digest, state)
     return digest.hexdigest()

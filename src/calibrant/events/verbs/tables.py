@@ -35,14 +35,14 @@ NO_DOCUMENTS = "the period has no documents"
 
 @dataclass(frozen=True)
 class Calendar:
-    """The periods of a store, and which pairs of documents and countries lie in each.
+    """Periods of a store, with the pairs of documents and countries of each period.
 
     Attributes
     ----------
     counts
-        Of the store.
+        Counts of the store.
     days, documents
-        Days with documents, and how many each has.
+        Days with documents, and the number of documents of each day.
     by
         ``week``, ``month``, ``quarter`` or ``year``.
     """
@@ -54,20 +54,22 @@ class Calendar:
 
     @classmethod
     def of(cls, store: EventStore, by: By) -> Calendar:
-        """Of a whole store."""
+        """Return the calendar of a store."""
         one_of(by, PERIODS, "by")
         return cls(store.counts(), *store.seen(), by)
 
     @cached_property
     def periods(self) -> tuple[str, ...]:
-        """All periods from the first document's to the last one's, those without documents included."""
+        """Return all periods from the first to the last document, including those without documents."""
         if not len(self.days):
             return ()
         first, last = self.days[0].item(), self.days[-1].item()
         found = tuple(periods_between(first, last, self.by))
         if len(found) > MOST_PERIODS:
-            message = f"from {first} to {last} there are {len(found):,} periods of a {self.by}"
-            raise InputError(message, "take longer ones, or mend the dates of the documents", code="date")
+            message = f"there are {len(found):,} periods of one {self.by} from {first} to {last}"
+            raise InputError(
+                message, "use longer periods, or correct the dates of the documents", code="date"
+            )
         return found
 
     @cached_property
@@ -77,18 +79,18 @@ class Calendar:
 
     @cached_property
     def totals(self) -> NDArray[np.int64]:
-        """Documents of each period."""
+        """Return the number of documents of each period."""
         return np.bincount(self._of_day, self.documents, len(self.periods)).astype(np.int64)
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """(K,) the place in `periods` of each pair of a document and a country."""
+        """Return (K,) indices in `periods`, one per pair of a document and a country."""
         return self._of_day[np.searchsorted(self.days, self.counts.day)]
 
     def cells(self, country: str) -> list[NDArray[np.int64]]:
-        """For each period, the rows of ``counts`` that are of a country."""
+        """Return, for each period, the rows of ``counts`` of a country."""
         rows = self.counts.rows_of(country)
-        ends = np.searchsorted(self.place[rows], np.arange(1, len(self.periods)))  # rows are in order of days
+        ends = np.searchsorted(self.place[rows], np.arange(1, len(self.periods)))  # rows are sorted by day
         return np.split(rows, ends) if self.periods else []
 
 
@@ -109,30 +111,31 @@ def event_table(
     Parameters
     ----------
     store
-        Its folder, or opened.
+        Folder of the store, or an `EventStore`.
     by
-        ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
+        Length of a period: ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
     countries
-        Codes or names; one that never counts has zeros throughout. None: all of the store, by falling mean.
+        Codes or names of countries; a country that never counts has zero counts. None: all countries of the
+        store, by decreasing mean.
     count
-        ``"documents"`` that have an entity that counts, or ``"entities"`` that count, of all documents. An
-        entity is counted anew in each document.
+        ``"documents"`` counts documents with at least one entity that counts; ``"entities"`` counts such
+        entities, separately in each document.
     interval
-        Of ``count``, as in `calibrant.estimation.count_interval` and, of entities,
+        Method of the interval of ``count``, as in `calibrant.estimation.count_interval`; for entities, as in
         `calibrant.estimation.number_interval`.
     level
-        Of all intervals.
+        Coverage of all intervals, between 0 and 1.
     dev
-        A prediction table of documents with gold entities: ``score`` (the probability that a document
-        counts), ``label``, and ``cluster`` if they are dependent. The stored probabilities then go through a
-        recalibrator (Platt) fitted to it, and the interval ``total`` includes how well that is known. Only
-        for documents. Documents that count in no sample stay at 0.
+        Prediction table of labeled documents: ``score`` (the probability that a document counts), ``label``,
+        and ``cluster`` if documents are dependent. Platt scaling fitted to this table recalibrates the stored
+        probabilities, and the interval ``total`` includes the uncertainty of the fit. Only for documents.
+        Documents that count in no sample keep the probability 0.
     seed
-        Of the draws of ``dev``.
+        Seed of the resamples of ``dev``.
     drift
-        Standard deviation, in log-odds, by which probabilities shift from period to period, or
-        ``"estimate"``: from the column ``period`` or ``date`` of ``dev``, with at least 3 periods. It widens
-        the interval ``total``. None: no drift.
+        Standard deviation, in log-odds, of the shift of probabilities between periods. ``"estimate"``
+        estimates it from the column ``period`` or ``date`` of ``dev``, which needs at least 3 periods. It
+        widens the interval ``total``. None: no drift.
 
     Returns
     -------
@@ -141,7 +144,7 @@ def event_table(
     Raises
     ------
     InputError
-        If the store is none, or an argument is bad.
+        If the folder is not a store, or an argument is invalid.
 
     References
     ----------
@@ -167,20 +170,20 @@ def event_table(
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
     if dev is None and drift is not None:
-        hint = "give labelled documents (dev)"
-        raise InputError("a drift widens an interval that needs labels", hint, code="parameter")
+        hint = "give labeled documents (dev), or leave drift out"
+        raise InputError("drift needs labeled documents", hint, code="parameter")
     if dev is not None and count == "entities":
         hint = "count documents, or leave `dev` out"
-        raise InputError("labels of documents do not recalibrate numbers of entities", hint, code="parameter")
-    mended = None
+        raise InputError("labels of documents cannot recalibrate counts of entities", hint, code="parameter")
+    recalibrator = None
     if dev is not None:
-        mended = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
-    if mended is not None and interval == "samples":
+        recalibrator = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
+    if recalibrator is not None and interval == "samples":
         hint = "use poisson-binomial or normal, or leave `dev` out"
-        raise InputError("samples cannot be recalibrated", hint, code="parameter")
+        raise InputError("the interval samples cannot be recalibrated", hint, code="parameter")
     chosen = country_codes(countries, calendar.counts)
     entities = opened.entities() if count == "entities" else None
-    counted = Counting(calendar, interval, level, mended, entities)
+    counted = Counting(calendar, interval, level, recalibrator, entities)
     return EventTable(
         store=os.fspath(opened.path),
         by=by,
@@ -188,39 +191,39 @@ def event_table(
         interval=interval,
         level=level,
         samples=opened.sample_count,
-        recalibrated=mended is not None,
+        recalibrated=recalibrator is not None,
         finished=opened.manifest.finished,
         problems=opened.problems,
         counts=tuple(row for country in chosen for row in counted.rows(country)),
-        drift=None if mended is None else mended.drift,
-        condition=None if mended is None else condition_of(mended.drift),
+        drift=None if recalibrator is None else recalibrator.drift,
+        condition=None if recalibrator is None else condition_of(recalibrator.drift),
     )
 
 
 @dataclass(frozen=True)
 class Counting:
-    """How the documents of a cell are counted.
+    """Settings for counting the documents of a cell.
 
     Attributes
     ----------
     calendar
-        Of the store.
+        Periods of the store.
     interval, level
-        Of the counts.
-    mended
+        Method and coverage of the counts' intervals.
+    recalibrator
         Recalibrator with its refits, or None.
     entities
-        (K, S + 1) as of `EventStore.entities`, if entities are counted.
+        (K, S + 1) numbers from `EventStore.entities`, if entities are counted.
     """
 
     calendar: Calendar
     interval: Interval
     level: float
-    mended: RefittedRecalibrator | None = None
+    recalibrator: RefittedRecalibrator | None = None
     entities: NDArray[np.uint8] | None = None
 
     def rows(self, country: str) -> Iterator[EventCount]:
-        """A country's counts, period by period."""
+        """Yield a country's counts, one row per period."""
         calendar, counts = self.calendar, self.calendar.counts
         cells = calendar.cells(country)
         for place, (rows, found) in enumerate(zip(cells, self.intervals_of(cells), strict=True)):
@@ -240,13 +243,13 @@ class Counting:
             )
 
     def intervals_of(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
-        """The count of the documents of each cell, and how sure it is."""
+        """Return the count of each cell with its interval."""
         counts = self.calendar.counts
         zero = Quantity(0.0, 0.0, 0.0)
         nothing = CountInterval(
             count=zero,
             sd=0.0,
-            total=None if self.mended is None else zero,
+            total=None if self.recalibrator is None else zero,
             documents=0,
             level=self.level,
             interval=self.interval,
@@ -263,8 +266,8 @@ class Counting:
                 number_interval(samples[rows].T, interval=self.interval, level=self.level) for rows in cells
             ]
         chances = [counts.probability[rows] for rows in cells]
-        if self.mended is not None:
-            return self.mended.counts(chances, interval=self.interval, level=self.level)
+        if self.recalibrator is not None:
+            return self.recalibrator.counts(chances, interval=self.interval, level=self.level)
         return [
             count_interval(chance, bits=counts.bits(rows), interval=self.interval, level=self.level)
             for chance, rows in zip(chances, cells, strict=True)
@@ -272,12 +275,12 @@ class Counting:
 
 
 def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
-    """Codes of countries asked for by code or name, each once; None: all of a store, by falling mean.
+    """Return distinct codes of countries given by code or name; None: all of a store, by decreasing mean.
 
     Raises
     ------
     InputError
-        If one is empty, or has blanks around it, or neither the store nor the lexicon has it.
+        If a name is empty or has blanks around it, or neither the store nor the lexicon has it.
     """
     if countries is None:
         sums = np.bincount(counts.country, counts.probability, len(counts.countries))
@@ -286,13 +289,13 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
     found = []
     for given in countries:
         if not given or given != given.strip():
-            message = f"{given!r:.20} is no code of a country"
+            message = f"{given!r:.20} is not a country code"
             raise InputError(message, "give codes such as IRQ, or names", code="parameter")
         code = given.upper()
         if code not in counts.countries and code not in country_names():
             named = code_named(given)
             if named is None:
-                message = f"no document counts for {given[:40]!r}, and the lexicon does not have it either"
+                message = f"neither the store nor the lexicon has a country {given[:40]!r}"
                 raise InputError(message, "give codes such as IRQ, or names", code="parameter")
             code = named
         found.append(code)
@@ -300,12 +303,12 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
 
 
 def condition_of(drift: Drift | None) -> str:
-    """Return what the total intervals assume about periods."""
+    """Return the assumption of the total intervals about periods."""
     if drift is None:
         return NO_DRIFT
-    known = "" if drift.periods is None else f", estimated from {drift.periods} labelled periods"
+    known = "" if drift.periods is None else f", estimated from {drift.periods} labeled periods"
     return (
-        "The interval with shared doubt assumes that the log-odds of periods differ by a normal shift with "
+        "The total interval assumes that the log-odds of periods differ by a normal shift with "
         f"standard deviation {drift.estimate:.2g}{known}."
     )
 
@@ -313,10 +316,10 @@ def condition_of(drift: Drift | None) -> str:
 def labelled_recalibrator(
     dev: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
 ) -> RefittedRecalibrator:
-    """Platt scaling fitted to a table of labelled documents, and to resampled clusters of it.
+    """Return Platt scaling fitted to a table of labeled documents, and to its resampled clusters.
 
-    A probability of 0 or 1 that ``samples`` samples gave is at least half a sample from there: without that
-    a single wrong label at 1 would settle the fit.
+    Probabilities of 0 and 1 from ``samples`` samples are moved inward by half a sample. Otherwise a single
+    wrong label at 1 would determine the fit.
 
     Raises
     ------
@@ -326,16 +329,16 @@ def labelled_recalibrator(
     table = open_predictions(dev)
     batch = table.read()
     if table.classes:
-        hint = "give one event: score, label, and cluster if there are any"
-        raise InputError("the labelled documents have classes", hint, code="view", file=table.name)
+        hint = "give the columns score, label and, if documents are dependent, cluster"
+        raise InputError("the labeled documents have classes", hint, code="view", file=table.name)
     clusters = None if batch.cluster is None else np.asarray(batch.cluster)
     labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
     if isinstance(drift, str):
         one_of(drift, ("estimate",), "drift")
     periods = None if drift is None else _periods_of(dev, by)
     if periods is None and drift == "estimate":
-        hint = "add the column period or date, or give the standard deviation"
-        raise InputError("the labelled documents have no periods", hint, code="parameter", file=table.name)
+        hint = "add a column period or date, or give the standard deviation of the drift between periods"
+        raise InputError("the labeled documents have no periods", hint, code="parameter", file=table.name)
     sd = None if drift is None or isinstance(drift, str) else drift
     platt = Platt(clip=0.5 / samples)
     try:
@@ -347,6 +350,6 @@ def labelled_recalibrator(
 
 
 def _periods_of(dev: Any, by: By) -> Any:
-    """Periods of labelled documents: those of their dates, or the column period; None without either."""
+    """Return the periods of labeled documents, from their dates or the column period; None without either."""
     times = read(dev, [Role("score", "score"), *(Role(each, needed=False) for each in ("period", "date"))])
     return periods_of(times, by if "date" in times else None)

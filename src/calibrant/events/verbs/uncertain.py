@@ -28,23 +28,23 @@ def uncertain_documents(
     Parameters
     ----------
     store
-        Its folder, or opened.
+        Folder of the store, or an `EventStore`.
     countries
-        Codes or names; None: all.
+        Codes or names of countries; None: all.
     most
-        How many pairs of a document and a country.
+        Largest number of pairs of a document and a country.
     documents
-        The file that the store was made from, for the words of the mentions; None: those that are stored.
+        File of the run's documents, for the words of the mentions; None: use the stored texts.
 
     Returns
     -------
     UncertainDocuments
-        The least certain first; among equals by date and id.
+        The most uncertain document first; ties are sorted by date and id.
 
     Raises
     ------
     InputError
-        If the store is none, or the documents cannot be read.
+        If the folder is not a store, or the documents cannot be read.
 
     Examples
     --------
@@ -81,17 +81,17 @@ def uncertain_documents(
 def texts_of(
     documents: str | os.PathLike[str], names: Collection[str], *, progress: Progress | None = None
 ) -> dict[str, DatedText]:
-    """The documents of a file that a store names.
+    """Return the texts of a store's documents from a file.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or has none of them.
+        If the file cannot be read, or contains none of the documents.
     """
     found = {each.id: each for each in iter_dated(documents, progress=progress) if each.id in names}
     if names and not found:
-        hint = "name the file that the store was made from"
-        raise InputError("the store has none of its documents", hint, file=os.fspath(documents))
+        hint = "give the documents of the run that wrote the store"
+        raise InputError("the file has no document of the store", hint, file=os.fspath(documents))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What one process does with dated documents: skip, parse, find entities, count."""
+"""Work of one process on dated documents: filter, parse, find entities, count."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Places = list[list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Extraction:
-    """How documents are read; small, so that it travels to processes.
+    """Settings of an extraction, small enough to send to processes.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class Extraction:
     parser
         Path or name of a spaCy pipeline; None: the documents have trees.
     lexicon
-        Path; None: the one that ships.
+        Path of a lexicon; None for the included lexicon.
     rules, samples, seed, with_text, possessive_endings
         As in `calibrant.events.extract_events`.
     run
-        What tells runs apart: each loads its models anew, since a file may have changed.
+        Identifier of the run; each run loads its models again, since files may have changed.
     skip
-        Whether documents that cannot count are skipped before parsing; it changes nothing but the time.
+        True if documents that cannot count are not parsed; this changes only the time.
     """
 
     coref: str
@@ -75,12 +75,12 @@ class Extractor:
         self._parser: TextParser | None = None
         if settings.parser is not None:
             self._parser = text_parser(settings.parser)
-        # Threads that share a parser take turns: it is made for one.
+        # The parser is not thread-safe, so threads take turns.
         self._alone = nullcontext() if self._parser is None else Lock()
         self._trigger = re.compile("|".join(map(re.escape, settings.rules.triggers)))
 
     def stored(self, item: DatedText) -> StoredDocument:
-        """Return what the store keeps of a document; errors name the file and the line of the document."""
+        """Return the stored values of a document; errors name the document's file and line."""
         try:
             return self._stored(item)
         except InputError as error:
@@ -141,7 +141,9 @@ class Extractor:
         if document.trees is None:
             if self._parser is None:
                 message = f"document {item.id!r} has no trees"
-                raise InputError(message, "name a pipeline that parses it (`parser`)", code="missing-value")
+                raise InputError(
+                    message, "give a spaCy pipeline that parses it (`parser`)", code="missing-value"
+                )
             from calibrant.structures.models.parsing import parse
 
             document = next(parse([document], self._parser.nlp))
@@ -156,7 +158,7 @@ def text_parser(path: str | os.PathLike[str]) -> TextParser:
 
 
 def words_of(item: DatedText, parser: TextParser | None) -> Iterable[list[str]]:
-    """Return the words of each sentence of a document, those of raw text by a pipeline's tokenizer."""
+    """Return the words of each sentence of a document; a pipeline's tokenizer splits raw text."""
     if item.document is not None:
         return map(list, item.document.sentences)
     if parser is None:
@@ -165,8 +167,8 @@ def words_of(item: DatedText, parser: TextParser | None) -> Iterable[list[str]]:
 
 
 def _no_parser(item: DatedText) -> InputError:
-    message = f"document {item.id!r} is raw text, and there is no parser"
-    return InputError(message, "name a spaCy pipeline (`parser`)", code="parameter")
+    message = f"document {item.id!r} is raw text, which needs a parser"
+    return InputError(message, "give a spaCy pipeline (`parser`)", code="parameter")
 
 
 def _counts(found: DocumentEvents) -> tuple[StoredCount, ...]:

@@ -1,7 +1,7 @@
 """The explorer: a store of events as pages of a local web server.
 
-`Explorer` holds a store and makes pages; a page is a record that is served as HTML, JSON or CSV. `serve`
-serves them to a browser on the same machine, or, with a token, on another one.
+`Explorer` keeps a store in memory and makes pages; a page is a record that is served as HTML, JSON or CSV.
+`serve` serves them to a browser on the same machine, or, with a token, on another one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a request to a page, and from a page to HTML, JSON or CSV."""
+"""Answers to requests: a page as HTML, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ICON = (
 
 
 def answer(explorer: Explorer, request: Request) -> Response:
-    """Make the page that a request asks for."""
+    """Return the requested page as a response."""
     query = request.query_params
     form = query.get("format", "html")
     try:
@@ -42,15 +42,15 @@ def answer(explorer: Explorer, request: Request) -> Response:
 
 
 def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
-    """The page at a path; raise InputError where there is none."""
+    """Return the page at a path; raise `InputError` if there is no page."""
     address = Address.of(query)
     if path not in PAGES:
-        raise InputError("there is no such page", "begin at /", code="parameter")
+        raise InputError("this page does not exist", "start at /", code="parameter")
     return PAGES[path].at(explorer, address)
 
 
 def written(page: Page | ProblemPage, form: str) -> Response:
-    """The page as an answer of HTTP."""
+    """Return a page as an HTTP response."""
     from starlette.responses import Response
 
     status = page.status if isinstance(page, ProblemPage) else 200
@@ -63,7 +63,7 @@ def written(page: Page | ProblemPage, form: str) -> Response:
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
-    r"""Rows as CSV.
+    r"""Return rows as CSV.
 
     Examples
     --------
@@ -75,14 +75,14 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 
 def style_sheet(request: Request) -> Response:
-    """The style of all pages."""
+    """Return the style sheet of all pages."""
     from starlette.responses import Response
 
     return Response(style(), media_type="text/css; charset=utf-8")
 
 
 def icon(request: Request) -> Response:
-    """What stands in the browser's tab."""
+    """Return the icon of the browser's tab."""
     from starlette.responses import Response
 
     return Response(ICON, media_type="image/svg+xml")

@@ -1,4 +1,4 @@
-"""Two countries in the documents that they share, and in those that they do not."""
+"""Comparison of two countries, on shared and separate documents."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from calibrant.records import Record, name, number, part
 
 Rows = NDArray[np.int64]
 
-LEVEL = 0.95  # of all intervals
+LEVEL = 0.95  # coverage of all intervals
 
 
 class PeriodComparison(Record, frozen=True, kw_only=True):
-    """Documents of two countries in one period."""
+    """Comparison of two countries in one period."""
 
     period: Annotated[str, name("Period", "Name of the period.")]
     first_best: Annotated[
@@ -35,30 +35,35 @@ class PeriodComparison(Record, frozen=True, kw_only=True):
     ]
     second_best: Annotated[
         int,
-        number("1-best of the second", "The same for the second country.", group="1-best", headline=True),
+        number(
+            "1-best of the second",
+            "Documents that count for the second country in the 1-best structure.",
+            group="1-best",
+            headline=True,
+        ),
     ]
     counts: Annotated[
         Exceedance,
-        part("Counts", "Comparison of the two numbers of documents, from samples that documents share."),
+        part("Counts", "Comparison of the two counts, from joint samples of both countries."),
     ]
 
 
 @dataclass(frozen=True)
 class Joint:
-    """Two countries in the documents that may count for one of them.
+    """Documents that may count for at least one of two countries.
 
     Attributes
     ----------
     counts
-        Of the store.
+        Counts of the store.
     names
-        Codes of the two.
+        Codes of the two countries.
     rows
-        Of ``counts``, for each of the two.
+        Rows of ``counts`` for each of the two.
     documents
-        (D,) places of the documents in ``counts.names``.
+        (D,) indices of the documents in ``counts.names``.
     only_first, only_second
-        (D,) shares of the samples in which a document counts for one and not for the other.
+        (D,) proportions of samples in which a document counts for one country and not for the other.
     """
 
     counts: Counts
@@ -70,7 +75,7 @@ class Joint:
 
     @classmethod
     def of(cls, counts: Counts, first: str, second: str) -> Joint:
-        """Of two countries of a store."""
+        """Return the documents of two countries of a store."""
         rows = counts.rows_of(first), counts.rows_of(second)
         documents = np.union1d(*(counts.document[each] for each in rows))
         bits = [np.zeros((counts.sample_count, len(documents)), np.bool_) for _ in rows]
@@ -81,12 +86,12 @@ class Joint:
 
     @property
     def both(self) -> int:
-        """Documents that may count for both."""
+        """Return the number of documents that may count for both countries."""
         return len(self.rows[0]) + len(self.rows[1]) - len(self.documents)
 
     @cached_property
     def together(self) -> PeriodComparison:
-        """All periods as one."""
+        """Return the comparison over all periods."""
         best = [int(self.counts.best[rows].sum()) for rows in self.rows]
         return PeriodComparison(
             period="all periods",
@@ -96,7 +101,7 @@ class Joint:
         )
 
     def periods(self, calendar: Calendar) -> tuple[PeriodComparison, ...]:
-        """Periods in which a document may count for one of the two."""
+        """Return the comparison of each period in which a document may count for one of the two."""
         names = calendar.periods
         best = [
             np.bincount(calendar.place[rows], self.counts.best[rows], len(names)).astype(int)
@@ -104,7 +109,7 @@ class Joint:
         ]
         place = np.zeros(len(self.counts.names), np.int64)
         place[self.counts.document] = calendar.place
-        place = place[self.documents]  # in order: documents are sorted by day
+        place = place[self.documents]  # sorted, since documents are sorted by day
         starts = np.searchsorted(place, np.arange(len(names) + 1))
         return tuple(
             PeriodComparison(

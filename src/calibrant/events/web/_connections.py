@@ -1,4 +1,4 @@
-"""Connections that are closed when they do not ask in time."""
+"""Connections that close if no request arrives in time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SECONDS_TO_ASK = 10.0
 
 
 class PromptConnection(H11Protocol):
-    """A connection that is closed if a whole request does not arrive within some seconds.
+    """Connection that closes if a whole request does not arrive within some seconds.
 
-    The time runs from when the connection opens, and again from the first byte after each answer. More bytes
-    do not extend it, so a client that sends them one by one holds no connection open.
+    The time starts when the connection opens, and again with the first byte after each answer. More bytes do
+    not extend it, so a client that sends single bytes cannot keep a connection open.
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -34,8 +34,8 @@ class PromptConnection(H11Protocol):
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Start the time unless it runs; stop it while a request is answered."""
-        if not getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
+        """Start the timer unless it runs; stop it while a request is answered."""
+        if not getattr(self.cycle, "response_complete", True):  # no cycle exists before the first request
             self._stop()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(SECONDS_TO_ASK, self.transport.close)

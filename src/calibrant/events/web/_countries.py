@@ -1,4 +1,4 @@
-"""What people call the countries of a store, and which of them they mean."""
+"""Display names of a store's countries, and lookup by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN = 5
 
 
 def name_of(code: str) -> str:
-    """What people call a code; the code itself where the lexicon that ships does not have it.
+    """Return the display name of a code, or the code if the included lexicon lacks it.
 
     Examples
     --------
@@ -23,24 +23,24 @@ def name_of(code: str) -> str:
 
 
 def by_name(codes: Sequence[str]) -> list[str]:
-    """Codes in the order of their names."""
+    """Return codes sorted by name."""
     return sorted(codes, key=lambda code: (name_of(code).casefold(), code))
 
 
 def find(given: str, codes: Sequence[str]) -> str:
-    """The code that somebody means by a code, a name, a part of one, or what its people are called.
+    """Return the code for a code, a name, a part of a name, or the name of a people.
 
     Parameters
     ----------
     given
-        In capitals or not.
+        Text in upper or lower case.
     codes
-        Of the store.
+        Codes of the store.
 
     Raises
     ------
     InputError
-        If it is none of them, or several.
+        If the text fits no code, or several.
 
     Examples
     --------
@@ -61,5 +61,5 @@ def find(given: str, codes: Sequence[str]) -> str:
     if found:
         several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(found)[:SHOWN])
         raise InputError(f"{text!r:.40} may be {several}", "give one of the codes", code="parameter")
-    hint = "the overview names those that have some"
+    hint = "choose a country of the overview"
     raise InputError(f"the store has no document of {given!r:.20}", hint, code="parameter")

@@ -1,4 +1,4 @@
-"""Pages as HTML: templates with autoescape on, one style sheet, no script."""
+"""HTML of the pages: templates with autoescape, one style sheet, no script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def render(page: Page | ProblemPage) -> str:
 
 
 def warm(first: Page) -> None:
-    """Read all templates and make a page, so that nobody waits for that."""
+    """Load all templates and render a page, so that the first request is fast."""
     for name in (*(page.template for page in PAGES.values()), ProblemPage.template):
         _environment().get_template(name)
     render(first)
@@ -35,7 +35,7 @@ def warm(first: Page) -> None:
 
 @cache
 def style() -> str:
-    """The style sheet: that of the report, and what the explorer adds."""
+    """Return the style sheet: the report's rules, then the explorer's."""
     report = files("calibrant.pages").joinpath("templates/style.css").read_text(encoding="utf-8")
     return report + files("calibrant.events.web").joinpath("templates/explore.css").read_text(
         encoding="utf-8"
@@ -43,7 +43,7 @@ def style() -> str:
 
 
 def link(path: str, **values: Any) -> str:
-    """A relative address with its query; values that are None or False are left out."""
+    """Return a relative address with its query, without values that are None or False."""
     query = {
         name: 1 if value is True else value for name, value in values.items() if value not in (None, False)
     }
@@ -51,7 +51,7 @@ def link(path: str, **values: Any) -> str:
 
 
 def quantity(value: float | None) -> str:
-    """A count: whole, or with one decimal.
+    """Format a count as an integer, or with one decimal.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def quantity(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A probability or rate as a percentage that is neither 0 nor 100 unless it is so.
+    """Format a probability or rate as a percentage; only exact values print as 0 % or 100 %.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Documents read through DuckDB from the parts of a store, one at a time."""
+"""Reading of single documents from the parts of a store with DuckDB."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ DOCUMENT = "SELECT date, evidence, title, text FROM read_parquet(?) WHERE id = ?
 
 
 class PartReader:
-    """Finds and reads documents that count.
+    """Reader of documents that count.
 
     Parts that cannot be read are left out; `EventStore.problems` names them.
 
     Parameters
     ----------
     parts
-        Files of the store, as `EventStore.parts` gives them.
+        Files of the store, from `EventStore.parts`.
 
     Attributes
     ----------
     titles : dict
-        Of the documents that have one.
+        Titles by id, of the documents with a title.
 
     Raises
     ------
@@ -56,7 +56,7 @@ class PartReader:
                 self.titles[name] = title
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
-        return self._connection.cursor()  # a connection is of one thread at a time
+        return self._connection.cursor()  # a connection belongs to one thread at a time
 
     def _listing(self, files: list[str]) -> list[tuple[str, str | None, str]]:
         if not files:
@@ -70,7 +70,7 @@ class PartReader:
             return self._listing(files[:half]) + self._listing(files[half:])
 
     def document(self, name: str) -> StoredDocument | None:
-        """Its day, evidence, title and text; None if there is no such document."""
+        """Return a document's day, evidence, title and text, or None if it does not exist."""
         file = self._place.get(name)
         if file is None:
             return None
@@ -78,8 +78,8 @@ class PartReader:
             found = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
             return None if found is None else _record(name, found)
         except (self._failure, TypeError) as error:
-            message = "the part is not there any more, or damaged"
-            hint = "run `calibrant events run` again, then start the explorer again"
+            message = "the part of the store is missing or damaged"
+            hint = "run `calibrant events run` again, then restart the explorer"
             raise FormatError(message, hint, code="file-truncated", file=file) from error
 
 

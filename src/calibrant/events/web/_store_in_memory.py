@@ -1,4 +1,4 @@
-"""A store of events in memory: its counts, and what is computed of them once."""
+"""Store of events in memory, with its counts and the values computed from them once."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ from calibrant.records.record import columns_of
 
 Rows = NDArray[np.int64]
 
-MOST_PERIODS = 60  # of the charts that are shown first
+MOST_PERIODS = 60  # of the charts in the default view
 REMEMBERED = 400
 
 
 @dataclass(frozen=True)
 class About:
-    """What every page says of its store.
+    """Description of the store on every page.
 
     Attributes
     ----------
     store
-        The folder's name.
+        Name of the folder.
     counted
-        What is counted: "documents in which a country attacks", say.
+        Counted documents in words, such as "documents in which a country attacks".
     verbs
-        Verbs whose agents are looked for; empty if the store does not name them.
+        Verbs whose agents are found; empty if the store does not name them.
     documents
-        Documents seen, those among them that were skipped since they cannot count.
+        Documents that were read, including those skipped because they cannot count.
     matched
         Documents that count for some country in some sample or in the 1-best structure.
     first, last
         Days of the first and last document; None in an empty store.
     samples
-        A document.
+        Samples per document.
     level
-        Of all intervals.
+        Coverage of all intervals.
     recalibrated
-        Whether rows have a total interval.
+        True if rows have a total interval.
     finished
-        Whether the run that fills the store came to its end.
+        True if the run that wrote the store has finished.
     problems
-        Parts that cannot be read; their documents are on no page.
+        Parts that cannot be read; no page shows their documents.
     """
 
     store: str
@@ -76,13 +76,13 @@ class About:
 
 
 def verbs_of(rules: Any) -> tuple[str, ...]:
-    """Return the verbs whose agents the rules of a store look for; empty if the store does not name them."""
+    """Return the verbs of a store's rules; empty if the store does not name them."""
     verbs = rules.get("verbs") if isinstance(rules, dict) else None
     return tuple(str(verb) for verb in verbs) if isinstance(verbs, list) else ()
 
 
 def counted(verbs: Sequence[str]) -> str:
-    """Say in a phrase which documents are counted.
+    """Return a phrase for the counted documents.
 
     Examples
     --------
@@ -97,16 +97,16 @@ def counted(verbs: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Series:
-    """A country's counts, period by period.
+    """Counts of a country by period.
 
     Attributes
     ----------
     country, name
-        Its code, and what people call it.
+        Code and display name.
     matched, mean, best
-        Of all periods together.
+        Sums over all periods.
     rows
-        One a period, empty ones included.
+        One row per period, including empty periods.
     """
 
     country: str
@@ -117,22 +117,22 @@ class Series:
     rows: tuple[EventCount, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a period."""
+        """Return one row per period."""
         return as_rows(*columns_of(self.rows)) if self.rows else []
 
 
 class StoreInMemory:
-    """What pages are made of; its arguments are those of `calibrant.events.web.Explorer`.
+    """Data of the pages; the parameters are those of `calibrant.events.web.Explorer`.
 
     Attributes
     ----------
     counts : Counts
-        A row a document and country.
+        Counts, one row per pair of a document and a country.
     countries : tuple of str
-        Codes, by falling mean.
+        Codes, by decreasing mean.
     series, joint, comparison : callable
-        A country's `Series` by (country, by), two countries' `Joint`, and their periods by (first, second,
-        by); each is computed once.
+        Functions that return the `Series` of (country, by), the `Joint` of two countries, and the periods of
+        (first, second, by). Results are cached.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class StoreInMemory:
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
-        self._mended = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
+        self._recalibrator = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
         if progress is not None:
             progress("reading the store", 0, None)
         self.counts = self._store.counts()
@@ -160,7 +160,7 @@ class StoreInMemory:
 
     @cached_property
     def about(self) -> About:
-        """What every page says of the store."""
+        """Return the description of the store."""
         days, documents = self._store.seen()
         verbs = verbs_of(self._store.manifest.settings.get("rules"))
         return About(
@@ -173,20 +173,20 @@ class StoreInMemory:
             last=str(days[-1]) if len(days) else None,
             samples=self._store.sample_count,
             level=LEVEL,
-            recalibrated=self._mended is not None,
+            recalibrated=self._recalibrator is not None,
             finished=self._store.manifest.finished,
             problems=self._store.problems,
         )
 
     @cached_property
     def default_by(self) -> By:
-        """The finest cut of time that a chart shows well."""
+        """Return the shortest length of a period that a chart shows well."""
         fitting = [by for by, periods in self._cuts.items() if periods <= MOST_PERIODS]
         return fitting[0] if fitting else "year"
 
     @cached_property
     def _cuts(self) -> dict[By, int]:
-        """How many periods each makes, if not too many: a wrong date can span thousands of years."""
+        """Return the number of periods of each length, if small: a wrong date can span thousands of years."""
         found: dict[By, int] = {}
         for by in get_args(By):
             with suppress(InputError):
@@ -195,31 +195,31 @@ class StoreInMemory:
 
     @cached_property
     def rows_by_name(self) -> dict[str, Rows]:
-        """Rows of the counts of each document."""
+        """Return the rows of the counts of each document."""
         counts = self.counts
         starts = np.searchsorted(counts.document, np.arange(len(counts.names) + 1))
         return {name: np.arange(starts[place], starts[place + 1]) for place, name in enumerate(counts.names)}
 
     def calendar(self, by: By) -> Calendar:
-        """The periods, and those of the documents."""
+        """Return the calendar of a length of periods."""
         if by not in self._calendars:
             self._calendars[by] = Calendar.of(self._store, by)
         return self._calendars[by]
 
     def title(self, name: str) -> str | None:
-        """What a document is called, if that is known."""
+        """Return the title of a document, or None."""
         given = self._texts.get(name)
         return (given.title if given is not None else self._parts.titles.get(name)) or None
 
     def document_of(self, name: str) -> StoredDocument:
-        """A document that counts: its evidence, and the title and text that are shown."""
+        """Return a document that counts, with its evidence, title and text."""
         day = self.counts.day[self.rows_by_name[name][0]].item()
         found = self._parts.document(name) or StoredDocument(name, day)
         given = self._texts.get(name)
         return found if given is None else replace(found, title=given.title or None, text=given.text)
 
     def _count(self, country: str, by: By) -> Series:
-        rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._mended).rows(country))
+        rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))
         return Series(
             country=country,
             name=name_of(country),

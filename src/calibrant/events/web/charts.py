@@ -1,4 +1,4 @@
-"""Charts of the explorer: paths and labels for its templates, on a box of 1000 by 100."""
+"""Charts of the explorer: paths and labels for its templates, in a box of 1000 by 100."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calibrant.events.web._store_in_memory import Series
 
 WIDTH, HEIGHT = 1000.0, 100.0
 MOST_LABELS = 8
-LAST_LABEL = 88  # per cent of the width, from where a label still has room
+LAST_LABEL = 88  # percentage of the width up to which a label has room
 YEAR = 4  # characters
 DRAWN: dict[str, Callable[[EventCount], float | None]] = {
     "low": lambda row: row.count.low,
@@ -28,7 +28,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Label:
-    """A text at a percentage of the box's width or height, from the left or from the top."""
+    """Text at a percentage of the box's width or height, from the left or from the top."""
 
     place: float
     text: str
@@ -36,7 +36,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Cell:
-    """What is under the pointer: a period from ``left``, so wide."""
+    """Area of a period that reacts to the pointer, from ``left``."""
 
     left: float
     width: float
@@ -45,7 +45,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shape:
-    """A line or an area, and the class that gives it its colour."""
+    """Line or area with its CSS class."""
 
     kind: str
     path: str
@@ -53,7 +53,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Chart:
-    """All shapes and labels of a chart."""
+    """Shapes and labels of a chart."""
 
     shapes: tuple[Shape, ...]
     across: tuple[Label, ...]
@@ -64,9 +64,9 @@ class Chart:
 def series_chart(
     series: Sequence[Series], *, rates: bool, with_best: bool, with_cells: bool = False
 ) -> Chart:
-    """Mean and bands of one or two series on one scale, and the 1-best line for contrast.
+    """Return a chart of one or two series on one scale: mean, bands and 1-best counts.
 
-    With cells each period that may count can be pointed at.
+    With cells, each period that may count reacts to the pointer.
     """
     drawn = [{name: _column(each.rows, value, rates) for name, value in DRAWN.items()} for each in series]
     scale = Scale(max((_highest(values) for columns in drawn for values in columns.values()), default=0.0))
@@ -92,7 +92,7 @@ def _cells(rows: Sequence[EventCount]) -> tuple[Cell, ...]:
 
 
 def chance_chart(periods: Sequence[str], comparisons: Sequence[PeriodComparison]) -> Chart:
-    """Probability that the first country has more, that both have as many, and that the second has more."""
+    """Return a chart of the probabilities that the first country has more, the same number, or fewer."""
     place = {period: number for number, period in enumerate(periods)}
     width = WIDTH / max(len(periods), 1)
     greater: list[str] = []
@@ -112,13 +112,13 @@ def chance_chart(periods: Sequence[str], comparisons: Sequence[PeriodComparison]
 
 @dataclass(frozen=True)
 class Scale:
-    """Turns values up to ``highest`` into heights."""
+    """Scale that converts values up to ``highest`` to heights."""
 
     highest: float
 
     @cached_property
     def step(self) -> float:
-        """Between lines of the grid: 1, 2 or 5 times a power of ten, so that there are two to five."""
+        """Return the distance of grid lines: 1, 2 or 5 times a power of ten, for two to five lines."""
         if self.highest <= 0:
             return 1.0
         power = 10.0 ** math.floor(math.log10(self.highest))
@@ -126,21 +126,21 @@ class Scale:
 
     @cached_property
     def top(self) -> float:
-        """The highest value that fits."""
+        """Return the largest value that fits."""
         return max(self.step, self.highest * 1.02)
 
     def y(self, value: float) -> str:
-        """From the top."""
+        """Return the distance of a value from the top."""
         return _short(HEIGHT * (1 - min(value, self.top) / self.top))
 
     def labels(self) -> tuple[Label, ...]:
-        """Lines of the grid."""
+        """Return the labels of the grid lines."""
         count = math.floor(self.top / self.step + 1e-9)
         values = [number * self.step for number in range(count + 1)]
         return tuple(Label(round(100 * (1 - value / self.top), 2), f"{value:.6g}") for value in values)
 
     def line(self, values: Values) -> str:
-        """Steps: a level a period; gaps where there is no value."""
+        """Return a step line with one level per period and gaps where there is no value."""
         edges, heights = _edges(len(values)), self._heights(values)
         parts: list[str] = []
         before: str | None = None
@@ -158,7 +158,7 @@ class Scale:
         return "".join(parts)
 
     def area(self, low: Values, high: Values) -> str:
-        """Boxes from low to high, neighbours of one height as one; those of no height are left out."""
+        """Return boxes from low to high; adjacent equal boxes are joined, boxes of height 0 omitted."""
         edges, bottoms, tops = _edges(len(low)), self._heights(low), self._heights(high)
         parts: list[str] = []
         bounds: tuple[float, float] | None = None
@@ -181,12 +181,12 @@ class Scale:
 
 @lru_cache(16)
 def _edges(count: int) -> tuple[str, ...]:
-    """Where periods begin, and where the last one ends."""
+    """Return the left edges of periods, and the right edge of the last one."""
     return tuple(_short(place * WIDTH / max(count, 1)) for place in range(count + 1))
 
 
 def across(periods: Sequence[str]) -> tuple[Label, ...]:
-    """Names of some periods, years where there are several."""
+    """Return labels of some periods; years if there are several."""
     years = [
         place
         for place, period in enumerate(periods)

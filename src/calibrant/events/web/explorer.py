@@ -1,4 +1,4 @@
-"""A store of events, ready to be looked at: what Python is to have of its pages."""
+"""The Python interface of the explorer."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from calibrant.metrics.periods import By
 
 
 class Explorer(StoreInMemory):
-    r"""A store of events, ready to be looked at.
+    r"""Explorer of a store of events.
 
-    Counts are held in memory and read once; texts and evidence are read when a document is asked for.
+    Counts are read once and kept in memory; texts and evidence are read when a document is requested.
 
     Parameters
     ----------
     store
-        Its folder.
+        Folder of the store.
     documents
-        The file that the store was made from, for texts that the store does not hold.
+        File of the run's documents, for texts that the store does not contain.
     dev
-        Labelled documents, as in `calibrant.events.event_table`: adds the total interval.
+        Labeled documents, as in `calibrant.events.event_table`; they add the total interval.
     progress
-        Called now and then with a stage and how far it is.
+        Called with a stage, the number of documents done, and their total (None if unknown).
 
     Attributes
     ----------
     about : About
-        What every page says of the store.
+        Description of the store.
     countries : tuple of str
-        Codes, by falling mean.
+        Codes, by decreasing mean.
 
     Raises
     ------
     InputError
-        If there is no such store, or the documents cannot be read.
+        If the store does not exist, or the documents cannot be read.
     FormatError
-        If the store is damaged as a whole, or of a later release.
+        If the whole store is damaged, or a later release wrote it.
     MissingExtraError
         If DuckDB is not installed.
 
@@ -58,19 +58,19 @@ class Explorer(StoreInMemory):
     """
 
     def prepare(self) -> None:
-        """Count what overviews show, so that nobody waits for it."""
+        """Compute the counts of the overview in advance, so that the first request is fast."""
         for by in self._cuts:
             self.overview(by=by)
 
     def overview(self, *, by: By | None = None, rates: bool = False) -> OverviewPage:
-        """The countries with the most documents.
+        """Return the page of the countries with the most documents.
 
         Parameters
         ----------
         by
-            How time is cut; None: `default_by`.
+            Length of a period; None: `default_by`.
         rates
-            Whether charts show shares of all documents of a period.
+            True if charts show counts divided by the documents of the period.
 
         Raises
         ------
@@ -80,38 +80,38 @@ class Explorer(StoreInMemory):
         return OverviewPage.of(self, by=by, rates=rates)
 
     def country(self, country: str, *, by: By | None = None, rates: bool = False) -> CountryPage:
-        """One country's series.
+        """Return the page of one country.
 
         Parameters
         ----------
         country
-            Its code or its name.
+            Code or name of the country.
         by, rates
             As in `overview`.
 
         Raises
         ------
         InputError
-            If the store has no document of it, or several countries go by that name.
+            If the store has no document of the country, or several countries fit the name.
         """
         return CountryPage.of(self, country, by=by, rates=rates)
 
     def compare(
         self, first: str, second: str, *, by: By | None = None, rates: bool = False
     ) -> ComparisonPage:
-        """Two countries, and how probable it is that one has more documents than the other.
+        """Return the page that compares two countries, with the probability that one has more documents.
 
         Parameters
         ----------
         first, second
-            Their codes or names.
+            Codes or names of the countries.
         by, rates
             As in `overview`.
 
         Raises
         ------
         InputError
-            If the store has no document of one of them, or they are the same.
+            If the store has no document of one country, or the countries are the same.
         """
         return ComparisonPage.of(self, first, second, by=by, rates=rates)
 
@@ -124,18 +124,18 @@ class Explorer(StoreInMemory):
         order: str = "uncertain",
         offset: int = 0,
     ) -> DocumentsPage:
-        """Documents that may count for a country.
+        """Return the page of documents that may count for a country.
 
         Parameters
         ----------
         country
-            Its code or its name.
+            Code or name of the country.
         by, period
-            How time is cut, and which period; None: all of it.
+            Length of a period, and the period; None: all periods.
         order
             ``uncertain`` (nearest 50 % first), ``probability`` or ``date``.
         offset
-            How many to leave out at the beginning.
+            Number of documents to skip.
 
         Raises
         ------
@@ -145,18 +145,18 @@ class Explorer(StoreInMemory):
         return DocumentsPage.of(self, country, by=by, period=period, order=order, offset=offset)
 
     def document(self, name: str) -> DocumentPage:
-        """A document: for whom it counts, and why.
+        """Return the page of a document, with the countries for which it counts and the evidence.
 
         Parameters
         ----------
         name
-            Its id.
+            Id of the document.
 
         Raises
         ------
         InputError
-            If no document of this id counts.
+            If no document with this id counts.
         FormatError
-            If its part cannot be read any more.
+            If its part of the store cannot be read.
         """
         return DocumentPage.of(self, name)

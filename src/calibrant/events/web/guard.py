@@ -1,8 +1,8 @@
-"""Who may ask: the checks that every request passes before a page is made, and the headers of every answer.
+"""Checks of every request before a page is made, and headers of every answer.
 
-A page on the internet can make a browser send requests to this machine. It cannot choose their Host and
-Origin: a name that was made to point here (DNS rebinding) is not among the hosts, and a request by another
-page's script bears its origin.
+A page on the internet can make a browser send requests to this machine, but it cannot choose their Host and
+Origin. Names that were made to point here (DNS rebinding) are not accepted as hosts, and a request from
+another page's script has that page's origin.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "HEAD")
-VERSIONS = ("1.0", "1.1")  # of HTTP; the parser lets any two digits pass
-ONCE = ("host", "origin", "sec-fetch-site", "sec-fetch-mode")  # headers that decide who may ask
+VERSIONS = ("1.0", "1.1")  # versions of HTTP; the parser accepts any two digits
+ONCE = ("host", "origin", "sec-fetch-site", "sec-fetch-mode")  # headers that the checks use
 COOKIE = "calibrant-explorer"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -42,7 +42,7 @@ HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, or ``localhost``, is this machine alone."""
+    """Return True if only this machine can reach an address or ``localhost``."""
     if host.removesuffix(".") == "localhost":
         return True
     address = _address(host)
@@ -57,7 +57,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def host_of(header: str) -> str:
-    """The name in a Host header, without its port and in lower case; empty if it is none.
+    """Return the name in a Host header in lower case, without its port; empty if it is invalid.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def host_of(header: str) -> str:
     ('localhost', '::1', '::1', '')
     """
     text = header.strip().lower()
-    if "%" in text:  # of a network interface, after which an address may have any text
+    if "%" in text:  # the zone of an address may contain any text
         return ""
     if text.startswith("[") and "]" in text:
         name, _, rest = text[1:].partition("]")
@@ -80,24 +80,24 @@ def host_of(header: str) -> str:
 
 @dataclass(frozen=True)
 class Guard:
-    """Decides whether a request is answered.
+    """Checks that decide if a request is answered.
 
     Attributes
     ----------
     host
-        What the server is bound to.
+        Address that the server is bound to.
     token
-        That a request must bring, once in the address and from then on as a cookie; None: nothing.
+        Token that a request must send, first in the address and then as a cookie; None: no token.
     """
 
     host: str
     token: str | None = field(default=None, repr=False)
 
     def allows_host(self, header: str) -> bool:
-        """Whether a request for this host is meant for this server.
+        """Return True if a request for this host is meant for this server.
 
-        Names that anybody could point here are refused. Behind an address of the network any address that is
-        not a name will do, as will this machine's own name.
+        Names that others could point here are refused. A server bound to a network address accepts numeric
+        addresses and this machine's name.
         """
         name = host_of(header)
         if is_loopback(name) or name == self.host.lower():
@@ -107,27 +107,27 @@ class Guard:
         return _address(name) is not None or name.rstrip(".") == socket.gethostname().lower()
 
     def refusal(self, method: str, headers: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
-        """Status and reason, or None if the request may pass; tokens are another matter."""
+        """Return status and reason of a refusal, or None; tokens are checked separately."""
         found = {name: [value for other, value in headers if other.lower() == name] for name in ONCE}
         if method not in METHODS:
             return 405, "This server answers GET and HEAD only."
         if len(found["host"]) != 1 or any(len(values) > 1 for values in found.values()):
-            return 400, "A request names one host and one origin."
+            return 400, "A request must name one host and at most one origin."
         host = found["host"][0]
         if not self.allows_host(host):
-            return 403, "This server does not go by that name. Use the address that it printed."
+            return 403, "This server does not answer to that host name. Use the address that it printed."
         if any(
             each.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
             for each in found["origin"]
         ):
-            return 403, "This request comes from another page."
+            return 403, "Requests from other pages are refused."
         elsewhere = any(each not in ("none", "same-origin") for each in found["sec-fetch-site"])
         if elsewhere and found["sec-fetch-mode"] != ["navigate"]:
-            return 403, "This request comes from another page."
+            return 403, "Requests from other pages are refused."
         return None
 
     def is_token(self, given: str | None) -> bool:
-        """Whether the token is right, found in the same time whatever is given."""
+        """Return True if the token is correct, by a comparison in constant time."""
         return (
             given is not None
             and self.token is not None
@@ -136,10 +136,11 @@ class Guard:
 
 
 class WrongTokens:
-    """How long each address must wait after wrong tokens.
+    """Waiting times of addresses after wrong tokens.
 
-    The first five cost nothing. Each further one doubles the wait, from half a second to a minute. During
-    the wait no token from that address is checked. An address is forgotten after ten minutes without one.
+    The first five wrong tokens cause no wait. Each further one doubles the wait, from 0.5 to 60 seconds.
+    During the wait no token from that address is checked. An address is forgotten after ten minutes without a
+    wrong token.
 
     Examples
     --------
@@ -160,14 +161,14 @@ class WrongTokens:
         self._seen: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def wait(self, address: str) -> float:
-        """Seconds until a token from this address is looked at again."""
+        """Return the seconds until a token from this address is checked again."""
         count, last = self._of(address)
         if count <= self.FREE:
             return 0.0
         return max(0.0, last + min(self.LONGEST, self.FIRST * 2.0 ** (count - self.FREE - 1)) - self._clock())
 
     def add(self, address: str) -> None:
-        """Note a wrong token."""
+        """Record a wrong token."""
         count, _ = self._of(address)
         self._seen[_network(address)] = (min(count + 1, 1_000), self._clock())
         self._seen.move_to_end(_network(address))
@@ -180,20 +181,20 @@ class WrongTokens:
 
 
 def _network(address: str) -> str:
-    """The address, or the first half of one of IPv6: whoever has one has all with that half."""
+    """Return the address, or the first half of an IPv6 address, since one client controls the second half."""
     found = _address(address)
     return address if found is None or found.version == 4 else found.exploded[:19]
 
 
 class Guarded:
-    """An application behind a guard.
+    """Application behind a guard.
 
     Parameters
     ----------
     application
-        That makes the pages.
+        Application that makes the pages.
     guard
-        That decides.
+        Checks of the requests.
     """
 
     def __init__(self, application: ASGIApp, guard: Guard) -> None:
@@ -202,7 +203,7 @@ class Guarded:
         self._wrong = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, as `Guard` decides."""
+        """Answer a request if `Guard` accepts it."""
         from starlette.responses import PlainTextResponse
 
         if scope["type"] != "http":
@@ -219,7 +220,7 @@ class Guarded:
         if scope["http_version"] not in VERSIONS:
             refused = 505, "This server speaks HTTP/1.0 and HTTP/1.1."
         if refused is None and not scope["query_string"].isascii():
-            refused = 400, "An address has other characters than ASCII as %XX."
+            refused = 400, "Write characters other than ASCII as %XX in the address."
         if refused is not None:
             await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, send_with_headers)
             return
@@ -233,7 +234,7 @@ class Guarded:
     def _asking_for_token(
         self, guard: Guard, scope: Scope, headers: Sequence[tuple[str, str]]
     ) -> Response | None:
-        """Return the answer to a request that may not see a page yet, or None."""
+        """Return the answer to a request without a valid token, or None."""
         from starlette.responses import PlainTextResponse, RedirectResponse
 
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -255,12 +256,12 @@ class Guarded:
             return None
         if given is not None or brought is not None:
             self._wrong.add(address)
-        text = "A token is needed: open the address that the server printed, or send it as a bearer token.\n"
+        text = "A token is required: open the address that the server printed, or send a bearer token.\n"
         return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
 
 
 def _brought(headers: Iterable[tuple[str, str]]) -> str | None:
-    """The token in a cookie or in an Authorization header."""
+    """Return the token in a cookie or in an Authorization header."""
     from http.cookies import CookieError, SimpleCookie
 
     for name, value in headers:

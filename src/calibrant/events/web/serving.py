@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PORT = 8765
-TRIED = 20  # ports after the first, where none was asked for
+TRIED = 20  # further ports to try if no port was given
 SHORTEST_TOKEN = 16
 SECONDS_TO_END = 2
 NEEDED = "the explorer needs Starlette and Uvicorn"
 
 
 def application(explorer: Explorer, *, host: str = HOST, token: str | None = None) -> ASGIApp:
-    """The explorer as an ASGI application, with all its checks.
+    """Return the explorer as an ASGI application, with all checks of requests.
 
     Parameters
     ----------
     explorer
-        That makes the pages.
+        Explorer that makes the pages.
     host
-        What the server is bound to.
+        Address that the server is bound to.
     token
-        That each request must bring; needed unless the address is this machine alone.
+        Token that each request must send; required unless only this machine can reach the address.
 
     Raises
     ------
     InputError
-        If there is no token although others can reach the server, or it is too short.
+        If other machines can reach the server and there is no token, or the token is too short.
     MissingExtraError
         If Starlette is not installed.
 
@@ -50,13 +50,13 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     --------
     >>> application(None, host="0.0.0.0")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: others can reach 0.0.0.0: give a token of at least 16 characters
+    calibrant.exceptions.InputError: other machines can reach 0.0.0.0: give a token of at least 16 characters
     """
     hint = f"give a token of at least {SHORTEST_TOKEN} characters"
     if token is None and not is_loopback(host):
-        raise InputError(f"others can reach {host}", hint, code="parameter")
+        raise InputError(f"other machines can reach {host}", hint, code="parameter")
     if token is not None and len(token) < SHORTEST_TOKEN:
-        raise InputError("the token is short", hint, code="parameter")
+        raise InputError("the token is too short", hint, code="parameter")
     from_extra("starlette", NEEDED, "web")
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -72,7 +72,7 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     routes = [Route(path, page) for path in PAGES]
     routes += [Route("/style.css", style_sheet), Route("/icon.svg", icon)]
     app = Starlette(routes=routes, exception_handlers={404: missing})
-    app.router.redirect_slashes = False  # no answer has an address made of what was asked
+    app.router.redirect_slashes = False  # no answer contains an address made from the request
     return Guarded(app, Guard(host, token))
 
 
@@ -84,20 +84,20 @@ def serve(
     token: str | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve an explorer until the process is told to end.
+    """Serve an explorer until the process is stopped.
 
     Parameters
     ----------
     explorer
-        That makes the pages.
+        Explorer that makes the pages.
     host
         Address to bind to.
     port
-        None: 8765, or the next one that is free. 0: any that is free.
+        Port; None: 8765, or the next free port; 0: any free port.
     token
-        As in `application`; None on an address that others can reach: a random one.
+        As in `application`. If None and other machines can reach the address, a random token is used.
     ready
-        Called with the address to open once requests are taken.
+        Called with the address to open when the server accepts requests.
 
     Raises
     ------
@@ -106,13 +106,13 @@ def serve(
     MissingExtraError
         If the server's libraries are not installed.
     KeyboardInterrupt
-        When it was told to end.
+        If the process is interrupted.
 
     Examples
     --------
     >>> serve(None, token="secret")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the token is short: give a token of at least 16 characters
+    calibrant.exceptions.InputError: the token is too short: give a token of at least 16 characters
     """
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
@@ -127,7 +127,7 @@ def serve(
 
 
 def server_of(application: ASGIApp) -> Server:
-    """A server that says nothing of itself and ends soon when it is told to.
+    """Return a server that does not identify itself and stops quickly.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def server_of(application: ASGIApp) -> Server:
 
 
 def address_of(host: str, port: int, token: str | None) -> str:
-    """What to open in a browser.
+    """Return the address to open in a browser.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def address_of(host: str, port: int, token: str | None) -> str:
 
 
 def bound(host: str, port: int | None) -> socket.socket:
-    """A socket at an address; without a port at the first that is free."""
+    """Return a socket bound to an address; without a port, to the first free port."""
     ports = [port] if port is not None else range(PORT, PORT + TRIED + 1)
     try:
         family, _, _, _, place = socket.getaddrinfo(
@@ -174,10 +174,10 @@ def bound(host: str, port: int | None) -> socket.socket:
         )[0]
     except OSError as error:
         hint = "give an address of this machine, such as 127.0.0.1"
-        raise InputError(f"there is no address {host!r:.60}", hint, code="parameter") from error
+        raise InputError(f"{host!r:.60} is not an address of this machine", hint, code="parameter") from error
     reason: OSError | None = None
     for number in ports:
-        # With its protocol named, asyncio lets it send at once what is small (TCP_NODELAY).
+        # With the protocol given, asyncio sends small packets at once (TCP_NODELAY).
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -190,4 +190,4 @@ def bound(host: str, port: int | None) -> socket.socket:
     tried = f"port {port}" if port is not None else f"ports {PORT} to {PORT + TRIED}"
     why = (reason.strerror if reason is not None else None) or str(reason)
     message = f"{tried} of {host} cannot be used ({why.lower()})"
-    raise InputError(message, "give another `port`, or none", code="parameter")
+    raise InputError(message, "give another `port`, or leave it out", code="parameter")

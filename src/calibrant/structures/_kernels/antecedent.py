@@ -1,7 +1,8 @@
-"""Antecedent distributions: normalised rows, samples of entities, and exact probabilities of pairs.
+"""Antecedent distributions: normalized rows, samples of entities, and exact probabilities of pairs.
 
-Mention j of a document picks one of the mentions ``first[j]`` to j - 1 or starts an entity; its row holds
-those probabilities in this order. An entity is named by the number of its first mention in the document.
+Mention j of a document selects one of the mentions ``first[j]`` to j - 1 or starts an entity; its row
+contains these probabilities in this order. An entity is identified by the number of its first mention in the
+document.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-UNROLLED = 4  # antecedents a pass over a row of results
+UNROLLED = 4  # antecedents per pass over a row of results
 
 
 @jit
 def normalise_rows(scores: Floats, row_offsets: Integers, out: Floats) -> int:
-    """Write log-scores less the logarithm of their sum, by row; returns a row without any choice, or -1."""
+    """Write log-scores normalized by row; return the first row without a possible choice, or -1."""
     for row in range(len(row_offsets) - 1):
         low, high = row_offsets[row], row_offsets[row + 1]
         top = -np.inf
@@ -39,7 +40,7 @@ def normalise_rows(scores: Floats, row_offsets: Integers, out: Floats) -> int:
 
 @jit
 def row_entropies(log_probability: Floats, row_offsets: Integers, out: Floats) -> None:
-    """Entropy of each row; the largest probability enters through the others' sum, precise near certainty."""
+    """Write the entropy of each row, with the largest probability as 1 minus the sum of the others."""
     for row in range(len(row_offsets) - 1):
         low, high = row_offsets[row], row_offsets[row + 1]
         top = low
@@ -60,7 +61,7 @@ def row_entropies(log_probability: Floats, row_offsets: Integers, out: Floats) -
 
 @jit
 def best_antecedents(log_probability: Floats, row_offsets: Integers, first: Integers, out: Integers) -> None:
-    """The most probable antecedent of each mention, -1 for none; of equally probable ones the nearest."""
+    """Write the most probable antecedent of each mention, or -1; ties are resolved to the nearest."""
     for row in range(len(row_offsets) - 1):
         low, last = row_offsets[row], row_offsets[row + 1] - 1
         best = low
@@ -73,7 +74,7 @@ def best_antecedents(log_probability: Floats, row_offsets: Integers, first: Inte
 
 @jit
 def cumulate(probability: Floats, row_offsets: Integers, out: Floats) -> None:
-    """Write sums of each row up to each entry; from the last possible entry on they exceed every draw."""
+    """Write cumulative sums of each row; from the last possible entry on they exceed every draw."""
     for row in range(len(row_offsets) - 1):
         low, high = row_offsets[row], row_offsets[row + 1]
         total = 0.0
@@ -91,7 +92,7 @@ def cumulate(probability: Floats, row_offsets: Integers, out: Floats) -> None:
 def draw_antecedents(
     cumulated: Floats, row_offsets: Integers, first: Integers, uniform: Floats, out: Labels
 ) -> None:
-    """Write the antecedent that each uniform number picks, -1 for none: a row a sample."""
+    """Write the antecedent that each uniform number selects, or -1, with one row per sample."""
     for sample in range(len(uniform)):
         for row in range(len(row_offsets) - 1):
             start, last = row_offsets[row], row_offsets[row + 1] - 1
@@ -117,7 +118,7 @@ def entities(antecedents: Labels, out: Labels) -> None:
 
 @jit
 def entity_counts(new: Floats, linked: Floats, out: Floats) -> None:
-    """Distribution of how many mentions start an entity, from each one's probability and its complement."""
+    """Write the distribution of the number of entities, from each mention's probability to start one."""
     out[:] = 0.0
     out[0] = 1.0
     for row in range(len(new)):
@@ -128,7 +129,7 @@ def entity_counts(new: Floats, linked: Floats, out: Floats) -> None:
 
 @jit
 def singletons(probability: Floats, row_offsets: Integers, first: Integers, out: Floats) -> None:
-    """Probability of each mention of one document that it starts an entity and no later one picks it."""
+    """Write the probability that a mention starts an entity and no later mention selects it."""
     for row in range(len(row_offsets) - 1):
         low, last = row_offsets[row], row_offsets[row + 1] - 1
         for place in range(low, last):
@@ -147,13 +148,13 @@ def pair_rows(
     column_base: int,
     pair: Floats,
 ) -> None:
-    """Write the probabilities that mentions ``begin`` to ``end - 1`` share an entity with each other one.
+    """Write the probabilities that mentions ``begin`` to ``end - 1`` share an entity with each other mention.
 
-    ``pair[k - row_base, i - column_base]`` is that of mentions k and i. It must hold the rows of candidates
-    before ``begin``, from the call before.
+    ``pair[k - row_base, i - column_base]`` is the probability of mentions k and i. It must contain the rows
+    of candidates before ``begin``, from the previous call.
 
-    P(i ~ j) is the sum over k < j of P(a_j = k) P(i ~ k), since a_j is independent of all that decides
-    whether i ~ k for i, k < j.
+    P(i ~ j) is the sum over k < j of P(a_j = k) P(i ~ k), since a_j is independent of all choices that
+    determine i ~ k for i, k < j.
     """
     for j in range(begin, end):
         width = j - column_base

@@ -1,10 +1,10 @@
-"""Forward-backward and Viterbi on linear chains, sentence after sentence.
+"""Forward-backward and Viterbi on linear chains.
 
-Rows of tags are padded to a multiple of 8 with impossible tags, so that inner loops are whole vectors.
-Potentials are shifted so that the largest of each token is 0, and the largest transition too.
+Rows of tags are padded to a multiple of 8 with impossible tags, so that inner loops use whole vectors.
+Potentials are shifted so that the largest potential of each token, and the largest transition, are 0.
 
-A sentence is computed with plain probabilities, normalised at each token, where it is certain that nothing
-is lost to underflow; otherwise with logarithms. `forward` decides.
+A sentence is computed with plain probabilities, normalized at each token, if underflow is impossible;
+otherwise with logarithms. `forward` decides.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from calibrant.structures._kernels.product import LANES, best_sums, times
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Where nothing is forbidden, a tag's normalised forward weight is at least exp(-range of potentials) / K, so
-# a range of WIDEST nats is safe. Where something is, weights are looked at: none below SMALLEST, with ranges
-# below WIDE, means that no product has underflowed.
+# If nothing is forbidden, a tag's normalized forward weight is at least exp(-range of potentials) / K, so a
+# range of WIDEST nats is safe. Otherwise weights are checked: if none is below SMALLEST, and ranges are below
+# WIDE, no product has underflowed.
 WIDEST = 500.0
 WIDE = 300.0
 SMALLEST = 1e-150
@@ -42,7 +42,7 @@ def first_not_potential(values: NDArray[Any]) -> int:
 
 @jit
 def shift_rows(unary: Floats, shifted: Floats, top: Floats, low: Floats) -> None:
-    """Write each row less its largest value, padded; ``top`` and ``low`` are its largest and least value."""
+    """Write each row minus its largest value, padded; ``top`` and ``low`` get its extreme values."""
     rows, tags = unary.shape
     for t in range(rows):
         high = unary[t, 0]
@@ -57,7 +57,7 @@ def shift_rows(unary: Floats, shifted: Floats, top: Floats, low: Floats) -> None
 
 @jit
 def _shift(unary: Floats, top: Floats, shifted: Floats) -> None:
-    """Write each row less ``top``, padded with impossible tags."""
+    """Write each row minus ``top``, padded with impossible tags."""
     rows, tags = unary.shape
     for t in range(rows):
         shift = top[t] if top[t] > -np.inf else 0.0
@@ -69,7 +69,7 @@ def _shift(unary: Floats, top: Floats, shifted: Floats) -> None:
 
 @jit
 def _sum(row: Floats) -> float:
-    """Sum of a row whose width is a multiple of 4, in four strands."""
+    """Return the sum of a row whose width is a multiple of 4, with four accumulators."""
     a = b = c = d = 0.0
     for j in range(0, len(row), 4):
         a += float(row[j])
@@ -81,7 +81,7 @@ def _sum(row: Floats) -> float:
 
 @jit
 def _log_times(row: Floats, matrix: Floats, out: Floats) -> None:
-    """Row vector times matrix, of logarithms."""
+    """Write the product of a row vector and a matrix, in logarithms."""
     width = len(out)
     for j in range(width):
         high = -np.inf
@@ -107,7 +107,7 @@ def _log_sum(row: Floats) -> float:
 
 @jit
 def _loses(row: Floats) -> bool:
-    """Whether a weight is so small that a product with it could underflow."""
+    """Return True if a weight is so small that a product with it could underflow."""
     small = False
     for value in row:
         small |= 0.0 < value < SMALLEST
@@ -116,7 +116,7 @@ def _loses(row: Floats) -> bool:
 
 @jit
 def _plain_forward(emission: Floats, step: Floats, look: bool, alpha: Floats, scale: Floats) -> int:
-    """Fill normalised forward weights and their factors for one sentence."""
+    """Write normalized forward weights and their factors for one sentence."""
     width = step.shape[0]
     for t in range(len(emission)):
         row = alpha[t]
@@ -142,7 +142,7 @@ def _plain_forward(emission: Floats, step: Floats, look: bool, alpha: Floats, sc
 def _plain_backward(
     emission: Floats, back: Floats, look: bool, alpha: Floats, scale: Floats, marginal: Floats
 ) -> int:
-    """Fill marginals; ``emission`` becomes the weight of all that follows a tag, itself included."""
+    """Write marginals; ``emission`` becomes the weight of a tag and all that follows it."""
     width = back.shape[0]
     tags = marginal.shape[1]
     beta = np.ones(width)
@@ -163,7 +163,7 @@ def _plain_backward(
 def _log_forward_backward(
     log_step: Floats, log_back: Floats, alpha: Floats, future: Floats, scale: Floats, marginal: Floats
 ) -> int:
-    """The same in logarithms, ``future`` too: first the shifted potentials, then what follows a tag."""
+    """Write messages and marginals in logarithms; ``future`` is overwritten as in `forward_backward`."""
     length = len(future)
     width = log_step.shape[0]
     for t in range(length):
@@ -190,7 +190,7 @@ def _log_forward_backward(
 
 @jit
 def _range_of_possible(unary: Floats) -> float:
-    """The largest range of a row's finite values."""
+    """Return the largest range of a row's finite values."""
     widest = 0.0
     for t in range(len(unary)):
         low, high = np.inf, -np.inf
@@ -204,7 +204,7 @@ def _range_of_possible(unary: Floats) -> float:
 
 @jit
 def _way(unary: Floats, low: Floats, top: Floats, transition_range: float, forbids: bool) -> tuple[int, bool]:
-    """Whether plain probabilities may do for a sentence, and whether small ones must be looked for."""
+    """Return the state to try for a sentence, and True if small weights must be checked."""
     widest = 0.0
     for t in range(len(low)):
         widest = max(widest, top[t] - low[t])
@@ -232,18 +232,18 @@ def forward_backward(
     log_partition: Floats,
     state: NDArray[np.int8],
 ) -> None:
-    """Messages and marginals of the sentences whose tokens lie between successive ``offsets``.
+    """Write messages and marginals of the sentences whose tokens are between successive ``offsets``.
 
-    ``future`` is exp(shifted potentials) and is overwritten by what follows, so that the probability of tags
-    i, j at t, t + 1 is alpha[t, i] step[i, j] future[t + 1, j] (a sum of logarithms where ``state`` says so).
-    ``transition_range`` is that of the transitions allowed; ``forbids``: some are not. ``log_partition``
-    lacks the largest transitions.
+    ``future`` is exp(shifted potentials) and is overwritten by backward messages, so that the probability of
+    tags i, j at t, t + 1 is alpha[t, i] step[i, j] future[t + 1, j] (a sum of logarithms for the state of
+    logarithms). ``transition_range`` is the range of allowed transitions; ``forbids`` is True if some are
+    forbidden. ``log_partition`` does not include the largest transitions.
     """
     longest = 0
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     scale = np.empty(longest)
-    step = step.copy()  # a copy made here is aligned to vectors, as NumPy's arrays need not be
+    step = step.copy()  # the copy is aligned to vectors; NumPy's arrays may not be
     back = step.T.copy()
     log_back = log_step.T.copy()
     for s in range(len(offsets) - 1):
@@ -272,7 +272,7 @@ def forward_backward(
 
 @jit
 def normalise_rows(weights: Floats, top: Floats, marginal: Floats, total: Floats) -> None:
-    """Marginals where tags are independent; ``total`` becomes the logarithm of each row's sum."""
+    """Write marginals of independent tags; ``total`` gets the logarithm of each row's sum."""
     rows, tags = marginal.shape
     for t in range(rows):
         whole = _sum(weights[t])
@@ -286,7 +286,7 @@ def normalise_rows(weights: Floats, top: Floats, marginal: Floats, total: Floats
 
 @jit
 def pair_marginals(alpha: Floats, step: Floats, future: Floats, logarithms: bool, pair: Floats) -> None:
-    """Probabilities of consecutive tags (n - 1, K, K) of one sentence; ``step`` may be in logarithms."""
+    """Write the (n - 1, K, K) probabilities of consecutive tags; ``step`` may be in logarithms."""
     length, tags, _ = pair.shape
     for t in range(length):
         for i in range(tags):
@@ -299,7 +299,7 @@ def pair_marginals(alpha: Floats, step: Floats, future: Floats, logarithms: bool
 
 @jit
 def path_scores(unary: Floats, transition: Floats, offsets: Integers, codes: Integers, score: Floats) -> None:
-    """Sum of the potentials along one tag sequence a sentence."""
+    """Write the sum of potentials along one tag sequence per sentence."""
     for s in range(len(offsets) - 1):
         total = 0.0
         for t in range(offsets[s], offsets[s + 1]):
@@ -311,7 +311,7 @@ def path_scores(unary: Floats, transition: Floats, offsets: Integers, codes: Int
 
 @jit
 def viterbi(unary: Floats, transition: Floats, offsets: Integers, codes: Integers, score: Floats) -> None:
-    """The best tag sequence of each sentence; of equally good ones that with the lowest codes at the end."""
+    """Write the best tag sequence of each sentence; ties are resolved to low codes at the end."""
     tags = unary.shape[1]
     width = -(-tags // LANES) * LANES
     step = np.full((width, width), -np.inf)
@@ -319,7 +319,7 @@ def viterbi(unary: Floats, transition: Floats, offsets: Integers, codes: Integer
     longest = 0
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    best = np.full((longest, width), -np.inf)  # of the sequences that end in a tag
+    best = np.full((longest, width), -np.inf)  # score of the best sequence that ends in each tag
     for s in range(len(offsets) - 1):
         first = offsets[s]
         length = offsets[s + 1] - first
@@ -338,7 +338,7 @@ def viterbi(unary: Floats, transition: Floats, offsets: Integers, codes: Integer
 
 @jit
 def _origin(before: Floats, transition: Floats, code: int) -> int:
-    """The tag before which the best sequence to a tag went through: found again, not noted for all tags."""
+    """Return the previous tag of the best sequence to a tag, recomputed instead of stored for all tags."""
     best, origin = -np.inf, 0
     for i in range(len(before)):
         value = before[i] + transition[i, code]

@@ -1,8 +1,8 @@
 """Features of mentions and their candidate antecedents, as indices of hashed weights.
 
-A mention is a row of integers. Of each pair of a mention and a candidate (an earlier mention, or "new")
-there are features, and each feature is one number: a mixture of its template, its value, and of what it is
-conjoined with, cut to the number of bits that weights have.
+A mention is a row of integers. Each pair of a mention and a candidate (an earlier mention, or "new") has
+features. A feature is one number: a hash of its template, its value, and the forms that it is combined with,
+truncated to the number of bits of the weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from calibrant._kernels.jit import jit
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Columns of a mention's row. STRING and HEAD are compared, never looked up; HEAD_WORD is 0 for a rare one.
+# Columns of a mention's row. STRING and HEAD are only compared; HEAD_WORD is 0 for a rare word.
 (
     SENTENCE,
     START,
@@ -58,12 +58,12 @@ PRONOUN = 0  # in TYPE
     ARC,
 ) = range(17)
 PAIR_TEMPLATES = 17
-OWN_TEMPLATES = 16  # where those of single mentions begin; their codes have marks of their own
+OWN_TEMPLATES = 16  # first template of single mentions, whose codes have separate marks
 FURTHEST_QUOTATION = 4
-# What the codes of a mention's own features are told apart by: of the mention itself, before a link or as a
-# new entity, and of the candidate.
+# Marks that distinguish the codes of features of the mention, before a link or as a new entity, and of the
+# candidate.
 OF_LINK, OF_NEW, OF_CANDIDATE = 0x3C6EF372FE94F82B, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179
-VARIANTS = 3  # of each feature: alone, with the mention's form, with the forms of both
+VARIANTS = 3  # per feature: alone, with the mention's form, with the forms of both
 
 _FIRST, _SECOND = -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15  # of splitmix64
 _GOLDEN = -0x61C8864680B583EB
@@ -72,7 +72,7 @@ _PAIR = 0x243F6A8885A308D3
 
 @jit
 def mixed(value: int) -> int:
-    """Scatter 64 bits (the end of splitmix64, with shifts that keep the sign)."""
+    """Return hashed 64 bits (the end of splitmix64, with arithmetic shifts)."""
     value = (value ^ (value >> 30)) * _FIRST
     value = (value ^ (value >> 27)) * _SECOND
     return value ^ (value >> 31)
@@ -80,19 +80,19 @@ def mixed(value: int) -> int:
 
 @jit
 def mix(first: int, second: int) -> int:
-    """Return one code of two, in their order."""
+    """Return one code for an ordered pair of codes."""
     return mixed(mixed(first) * 3 + second + _GOLDEN)
 
 
 @jit
 def place(code: int, conjoined: int, bits: int) -> int:
-    """Return the weight that a feature has with what it is conjoined with."""
+    """Return the index of the weight of a feature combined with a form."""
     return (((code ^ conjoined) * _GOLDEN) >> (63 - bits)) & ((1 << bits) - 1)
 
 
 @jit
 def span_codes(tokens: Integers, start: Integers, end: Integers, code: Integers) -> None:
-    """Write to ``code`` one number for the words of each span."""
+    """Write one code for the words of each span."""
     for i in range(len(start)):
         value = end[i] - start[i]
         for t in range(start[i], end[i]):
@@ -102,7 +102,7 @@ def span_codes(tokens: Integers, start: Integers, end: Integers, code: Integers)
 
 @jit
 def own_codes(values: Integers, template: Integers, code: Integers) -> None:
-    """Write the codes of mentions' own features, (M, U); a negative value is no feature, and has code 0."""
+    """Write the (M, U) codes of features of single mentions; negative values get code 0."""
     for i in range(values.shape[0]):
         for u in range(values.shape[1]):
             code[i, u] = mix(OWN_TEMPLATES + template[u], values[i, u]) if values[i, u] >= 0 else 0
@@ -110,7 +110,7 @@ def own_codes(values: Integers, template: Integers, code: Integers) -> None:
 
 @jit
 def distance_bucket(distance: int) -> int:
-    """Return 0 to 9 as they are, then 10-14, 15-19, 20-29, 30-49, 50-99 and more as 10 to 15."""
+    """Return the bucket of a distance: 0 to 9 unchanged, then 10-14, 15-19, 20-29, 30-49, 50-99 and more."""
     if distance < 10:
         return distance
     for bucket, end in enumerate((15, 20, 30, 50, 100)):
@@ -121,7 +121,7 @@ def distance_bucket(distance: int) -> int:
 
 @jit
 def _holds(tokens: Integers, start: int, end: int, inner_start: int, inner_end: int) -> int:
-    """Tell whether some words are among others, one after another."""
+    """Return 1 if the inner words occur contiguously in the outer ones, else 0."""
     length = inner_end - inner_start
     for t in range(start, end - length + 1):
         k = 0
@@ -134,9 +134,11 @@ def _holds(tokens: Integers, start: int, end: int, inner_start: int, inner_end: 
 
 @jit
 def quotation_value(this: int, other: int) -> int:
-    """Return 0 for two mentions outside quotations, 1 in the same one, 2 or 3 for one inside, else how far.
+    """Return the relation of two mentions to quotations.
 
-    Quotations are numbered from 1 in the order of the text.
+    The value is 0 for two mentions outside quotations, 1 inside the same quotation, 2 or 3 if only one is
+    inside, and else depends on the distance of the quotations, which are numbered from 1 in the order of the
+    text.
     """
     if this == other:
         return 1 if this > 0 else 0
@@ -149,9 +151,9 @@ def quotation_value(this: int, other: int) -> int:
 
 @jit
 def arc_value(this: Integers, other: Integers) -> int:
-    """Return a number for the arc between the heads of two mentions, or for two on one governor, else 0.
+    """Return a number for the arc between the heads of two mentions, or for a shared governor, else 0.
 
-    An apposition hangs on what it renames, a subject on the noun that is said of it.
+    An apposition depends on the phrase that it renames, a subject on its predicate noun.
     """
     if this[GOVERNOR_PLACE] == other[TOP_PLACE]:
         return mix(1, this[RELATION]) & 0x7FFFFFFFFFFFFFFF
@@ -166,9 +168,9 @@ def arc_value(this: Integers, other: Integers) -> int:
 def pair_values(
     mentions: Integers, tokens: Integers, i: int, j: int, active: NDArray[np.bool_], values: Integers
 ) -> None:
-    """Write the value of each template for mention ``i`` and candidate ``j``; -1 where there is no feature.
+    """Write the value of each template for mention ``i`` and candidate ``j``, or -1 for no feature.
 
-    As Durrett and Klein have it, strings are compared only where the mention is no pronoun.
+    As in Durrett and Klein, strings are compared only if the mention is not a pronoun.
     """
     this, other = mentions[i], mentions[j]
     values[:] = -1
@@ -220,7 +222,7 @@ def row_features(
 ) -> None:
     """Write the features of mention ``i`` with each candidate ``first .. i - 1``, then as a new entity.
 
-    ``feature`` has a row a candidate, of which the first ``count`` are filled.
+    ``feature`` has one row per candidate, of which the first ``count`` entries are written.
     """
     form = mix(_PAIR, mentions[i, FORM])
     values = np.empty(PAIR_TEMPLATES, np.int64)

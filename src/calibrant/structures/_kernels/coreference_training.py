@@ -1,4 +1,4 @@
-"""The loss of antecedents, its gradient, and AdaGrad."""
+"""Loss of antecedents, its gradient, and AdaGrad."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels.jit import jit
+from calibrant.structures._kernels.adagrad import stepped
 from calibrant.structures._kernels.coreference_features import PAIR_TEMPLATES, VARIANTS, row_features
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-NEGLIGIBLE = 1e-7  # a candidate of so little weight moves nothing
-BLOCK_BITS = 6  # weights are stepped over in blocks of 64, those that no text has touched as a whole
+NEGLIGIBLE = 1e-7  # candidates with a smaller weight are skipped
+BLOCK_BITS = 6  # weights are updated in blocks of 64; untouched blocks are skipped
 
 
 @jit
 def gold_rows(
     entity: Integers, i: int, first: int, costs: Floats, gold: NDArray[np.bool_], cost: Floats
 ) -> None:
-    """Write which candidates of mention ``i`` are right, and what each wrong one costs.
+    """Write a mask of the correct candidates of mention ``i``, and the costs of wrong ones.
 
-    ``costs`` are of linking what is new, of calling new what is not, and of linking to a wrong antecedent.
-    A mention whose antecedents all lie before the window is new.
+    ``costs`` are the costs of linking a mention that is new, of starting an entity wrongly, and of a wrong
+    antecedent. A mention whose antecedents are all before the window is new.
     """
     width = i - first
     anaphoric = False
@@ -38,7 +39,7 @@ def gold_rows(
 
 @jit
 def log_sum(score: Floats, width: int, only: NDArray[np.bool_], everything: bool) -> float:
-    """Log of the sum of exponentials of the scores, of all or of some."""
+    """Return the logarithm of the sum of exponentials of all or some scores."""
     largest = -np.inf
     for c in range(width):
         if everything or only[c]:
@@ -68,8 +69,9 @@ def add_gradient(
 ) -> float:
     """Return the loss of mentions ``start .. stop - 1``, add its gradient, and mark the blocks it touches.
 
-    The loss of a mention is the log of the sum over all candidates of exp(score + cost), less that over the
-    right ones: the negative log-likelihood of the right ones together, when costs are 0.
+    The loss of a mention is the logarithm of the sum over all candidates of exp(score + cost), minus that
+    over the correct ones. With zero costs, this is the negative log-likelihood of the set of correct
+    candidates.
     """
     most = min(window, stop) + 1
     feature = np.empty((most, VARIANTS * (2 * own.shape[1] + PAIR_TEMPLATES)), np.int32)
@@ -113,7 +115,7 @@ def adagrad(
     l1: float,
     l2: float,
 ) -> None:
-    """Take a step of AdaGrad with penalties (composite mirror descent), and set the gradient to 0."""
+    """Apply a step of AdaGrad with penalties (composite mirror descent), and set the gradient to 0."""
     for block in range(len(touched)):
         if not touched[block]:
             continue
@@ -122,8 +124,5 @@ def adagrad(
             if slope == 0.0 and weight[k] == 0.0:
                 continue
             squares[k] += np.float32(slope * slope)
-            step = rate / (np.sqrt(squares[k]) + 1e-8)
-            value = weight[k] - step * slope
-            shrunk = max(abs(value) - step * l1, 0.0) / (1.0 + step * l2)
-            weight[k] = np.float32(shrunk if value > 0 else -shrunk)
+            weight[k] = np.float32(stepped(weight[k], slope, squares[k], rate, l1, l2))
             gradient[k] = 0.0

@@ -1,7 +1,7 @@
-"""Pairwise F of entities against samples of entities, and moves that raise it.
+"""Pairwise F of entities against samples of entities, and moves that increase it.
 
-Entities are labels: of one document (n,), of samples (S, n). The label of an entity in a sample is the number
-of its first mention.
+Entities are labels with shape (n,) for one document and (S, n) for samples. The label of an entity in a
+sample is the number of its first mention.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-NO_GAIN = 1e-12  # of a mean F: less is rounding
+NO_GAIN = 1e-12  # smaller gains of a mean F are rounding errors
 MOST_ROUNDS = 100
 
 
 @jit
 def f_score(both: float, predicted: float, true: float) -> float:
-    """F from the pairs that both join and that each joins; 1 where neither joins any."""
+    """Return F from the numbers of pairs joined by both and by each; 1 if neither joins a pair."""
     return 2.0 * both / (predicted + true) if predicted + true > 0.0 else 1.0
 
 
 @jit
 def _joined(labels: Labels, size: Integers) -> int:
-    """How many pairs of mentions are of one entity; ``size`` gets that of each entity."""
+    """Return the number of coreferent pairs of mentions; ``size`` gets the mentions of each entity."""
     size[:] = 0
     joined = 0
     for mention in range(len(labels)):
@@ -40,7 +40,7 @@ def _joined(labels: Labels, size: Integers) -> int:
 
 @jit
 def _members(labels: Labels, size: Integers, start: Integers, order: Integers) -> None:
-    """Write the mentions of each entity one after another; ``start`` gets where each entity's begin."""
+    """Write the mentions sorted by entity; ``start`` gets the index of each entity's first."""
     total = 0
     for label in range(len(labels)):
         start[label] = total
@@ -56,7 +56,7 @@ def _members(labels: Labels, size: Integers, start: Integers, order: Integers) -
 def _joined_by_both(
     labels: Labels, other: Labels, start: Integers, size: Integers, order: Integers, count: Integers
 ) -> int:
-    """How many pairs two clusterings both join; ``count`` is zero before and after."""
+    """Return the number of pairs that two clusterings both join; ``count`` is zero before and after."""
     both = 0
     for label in range(len(labels)):
         for place in range(start[label], start[label] + size[label]):
@@ -69,7 +69,7 @@ def _joined_by_both(
 
 @jit
 def mean_f(candidates: Labels, samples: Labels) -> Floats:
-    """Mean pairwise F of each candidate against the samples."""
+    """Return the mean pairwise F of each candidate against the samples."""
     n = samples.shape[1]
     size, start, order = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     count = np.zeros(n, np.int64)
@@ -90,7 +90,7 @@ def mean_f(candidates: Labels, samples: Labels) -> Floats:
 
 @jit
 def _next_of_entity(samples: Labels) -> Labels:
-    """The next mention of the entity of each mention of each sample; -1 after the last."""
+    """Return the next mention of each mention's entity in each sample; -1 after the last."""
     after = np.full(samples.shape, -1, np.int32)
     last = np.empty(samples.shape[1], np.int32)
     for s in range(len(samples)):
@@ -103,21 +103,21 @@ def _next_of_entity(samples: Labels) -> Labels:
 
 
 class Search(NamedTuple):
-    """Entities, samples, and what both join; n mentions, S samples.
+    """State of the search, with n mentions and S samples.
 
     Attributes
     ----------
     labels, size
-        (n,) the entity of each mention; mentions of each entity.
+        (n,) entity of each mention, and number of mentions of each entity.
     samples, after
-        (S, n) the same of the samples; the next mention of a mention's entity, -1 after the last.
+        (S, n) entities of the samples, and next mention of a mention's entity, -1 after the last.
     both, joined, true
-        (S,), (1,), (S,) pairs that a sample and the labels both join; that the labels do; that a sample does.
+        (S,), (1,), (S,) numbers of pairs joined by a sample and the labels, by the labels, and by a sample.
     moving
-        (n,) which mentions are about to move.
+        (n,) mask of the mentions that may move.
     together, touched, place
-        (n, S) pairs of those and another entity that a sample joins, a row an entity of ``touched``, in this
-        order; ``place`` is the row of each entity, -1 for none.
+        (n, S) pairs of moving mentions and another entity that a sample joins, with one row per entity of
+        ``touched``; ``place`` is the row of each entity, or -1.
     """
 
     labels: Labels
@@ -135,7 +135,7 @@ class Search(NamedTuple):
 
 @jit
 def _count_together(search: Search, group: Integers) -> int:
-    """Count the pairs of the group and other mentions by entity and sample; returns how many entities."""
+    """Count the pairs of the group and other mentions by entity and sample; return the number of entities."""
     found = 0
     for mention in group:
         for s in range(len(search.samples)):
@@ -155,7 +155,7 @@ def _count_together(search: Search, group: Integers) -> int:
 
 @jit
 def _mean_after(search: Search, own: int, target: int, joined: int) -> float:
-    """Mean F once the moving mentions are with entity ``target`` and not ``own``: rows of counts, or -1."""
+    """Return the mean F after a move from entity ``own`` to ``target``, given as rows of counts or -1."""
     total = 0.0
     for s in range(len(search.samples)):
         both = search.both[s]
@@ -169,7 +169,7 @@ def _mean_after(search: Search, own: int, target: int, joined: int) -> float:
 
 @jit
 def _move(search: Search, group: Integers) -> bool:
-    """Move a group of one entity to where mean F is highest; says whether it moved."""
+    """Move a group of one entity to the entity with the highest mean F; return True if it moved."""
     entity = search.labels[group[0]]
     for mention in group:
         search.moving[mention] = True
@@ -236,7 +236,7 @@ def _search_from(labels: Labels, samples: Labels) -> Search:
 
 @jit
 def improve(labels: Labels, samples: Labels) -> None:
-    """Move single mentions and whole entities while mean F rises; labels are first mentions in the end."""
+    """Move single mentions and whole entities while mean F increases; final labels are first mentions."""
     n = len(labels)
     search = _search_from(labels, samples)
     for _ in range(MOST_ROUNDS):

@@ -22,9 +22,9 @@ def sum_weights(
 ) -> None:
     """Write to ``total[i]`` the sum of the rows of weights of item ``i``'s attributes.
 
-    ``first`` (items + 1,) delimits each item's part of ``attribute``, in which negative numbers stand for
-    nothing; ``row_first`` (rows + 1,) delimits each row's part of ``tag`` and ``weight``; ``total`` has
-    shape (items, tags).
+    ``first`` (items + 1,) delimits each item's part of ``attribute``, in which negative numbers are ignored;
+    ``row_first`` (rows + 1,) delimits each row's part of ``tag`` and ``weight``; ``total`` has shape (items,
+    tags).
     """
     for i in range(len(first) - 1):
         here = total[i]
@@ -40,7 +40,7 @@ def sum_weights(
 def gather(word: Integers, lengths: Integers, offsets: Integers, table: Floats, unary: Floats) -> None:
     """Write to ``unary[t]`` the sum over offsets of ``table[offset's index, word[t + offset]]``.
 
-    ``table`` has shape (offsets, words, tags); word 0 stands for every place outside the sentence.
+    ``table`` has shape (offsets, words, tags); word 0 represents every position outside the sentence.
     """
     tags = table.shape[2]
     start = 0

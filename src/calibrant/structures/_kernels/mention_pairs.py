@@ -1,4 +1,4 @@
-"""Pairs of mentions by blocks of rows: how many samples join each, and lists of them."""
+"""Pairs of mentions by blocks of rows: counts over samples, and lists."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Labels = NDArray[np.int32]
 
 @jit
 def mention_before(entities: Labels, out: Labels) -> None:
-    """Write the nearest earlier mention of each mention's entity in each sample; -1 for none.
+    """Write the nearest earlier mention of each mention's entity in each sample, or -1.
 
-    Entities are named by their first mention.
+    Entities are identified by their first mention.
     """
     last = np.empty(entities.shape[1], np.int32)
     for sample in range(len(entities)):
@@ -28,7 +28,7 @@ def mention_before(entities: Labels, out: Labels) -> None:
 
 @jit
 def count_pairs(before: Labels, begin: int, end: int, furthest: int, count: Integers) -> None:
-    """Add to ``count[j - begin, i]`` how many samples join mentions i < j, for ``begin <= j < end``."""
+    """Add to ``count[j - begin, i]`` the samples that join mentions i < j, for ``begin <= j < end``."""
     for sample in range(len(before)):
         for j in range(begin, end):
             i = before[sample, j]
@@ -49,7 +49,7 @@ def list_pairs(
     second: Integers,
     score: Floats,
 ) -> int:
-    """List the pairs i < j of ``begin <= j < end`` that lie at most ``furthest`` apart; returns how many."""
+    """Write the pairs i < j with ``begin <= j < end`` at most ``furthest`` apart; return their number."""
     found = 0
     for j in range(begin, end):
         for i in range(max(0, j - furthest), j):

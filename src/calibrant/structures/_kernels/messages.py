@@ -1,4 +1,4 @@
-"""Messages of a block of sentences as kernels take them, and the probability of two consecutive tags."""
+"""Messages of a block of sentences for the kernels, and the probability of two consecutive tags."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Integers = NDArray[np.int64]
 
 
 class BlockMessages(NamedTuple):
-    """Messages of the sentences whose tokens lie between successive ``offsets``, and the transitions.
+    """Messages of the sentences whose tokens are between successive ``offsets``, and the transitions.
 
-    Where ``state`` says so, ``alpha`` and ``future`` of a sentence are in logarithms, as is ``log_step``.
+    Depending on ``state``, ``alpha`` and ``future`` of a sentence are in logarithms, as is ``log_step``.
     """
 
     alpha: Floats
@@ -41,7 +41,7 @@ class SentenceMessages(NamedTuple):
 
 @jit
 def sentence_messages(block: BlockMessages, s: int) -> SentenceMessages:
-    """Those of sentence s of a block."""
+    """Return the messages of sentence s of a block."""
     first, last = block.offsets[s], block.offsets[s + 1]
     logarithms = block.state[s] == LOGARITHMS
     return SentenceMessages(
@@ -55,7 +55,25 @@ def sentence_messages(block: BlockMessages, s: int) -> SentenceMessages:
 
 @jit
 def pair_probability(sentence: SentenceMessages, t: int, i: int, j: int) -> float:
-    """Probability of tags i and j at t and t + 1."""
+    """Return the probability of tags i and j at t and t + 1."""
     if sentence.logarithms:
         return float(np.exp(sentence.alpha[t, i] + sentence.step[i, j] + sentence.future[t + 1, j]))
     return float(sentence.alpha[t, i] * sentence.step[i, j] * sentence.future[t + 1, j])
+
+
+@jit
+def add_expected_pairs(block: BlockMessages, total: Floats) -> None:
+    """Add to ``total`` (W, W) how many of each two consecutive tags are expected in a block."""
+    width = len(block.step)
+    plain = np.zeros((width, width))
+    for s in range(len(block.offsets) - 1):
+        for t in range(block.offsets[s] + 1, block.offsets[s + 1]):
+            for i in range(width):
+                weight = block.alpha[t - 1, i]
+                if block.state[s] == LOGARITHMS:
+                    for j in range(width):
+                        total[i, j] += np.exp(weight + block.log_step[i, j] + block.future[t, j])
+                elif weight > 0.0:
+                    for j in range(width):
+                        plain[i, j] += weight * block.future[t, j]
+    total += plain * block.step

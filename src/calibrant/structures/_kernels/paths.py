@@ -19,14 +19,14 @@ from calibrant.structures._kernels.product import times
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-CANCELS = 1e-5  # an entropy this small against what it is the difference of has lost a third of its digits
+CANCELS = 1e-5  # an entropy this small relative to its terms has lost a third of its digits
 
 
 @jit
 def _entropy(weight: Floats, log_weight: Floats, shift: float) -> float:
-    """Entropy of the distribution proportional to ``weight``, with logarithms ``log_weight - shift``.
+    """Return the entropy of weights, whose logarithms are ``log_weight - shift``.
 
-    The largest probability enters through the others' sum: near 1 it has lost what it lacks to 1.
+    The largest probability is computed as 1 minus the sum of the others, which is precise near 1.
     """
     top = 0
     total = 0.0
@@ -56,7 +56,7 @@ def _conditional(
     log_weight: Floats,
     weight: Floats,
 ) -> float:
-    """Weights of the tags at t + 1, given tag i at t; returns what their logarithms have too much."""
+    """Write weights of the tags at t + 1, given tag i at t; return the shift of their logarithms."""
     tags = len(weight)
     high = -np.inf if sentence.logarithms else 0.0
     for j in range(tags):
@@ -73,7 +73,7 @@ def _conditional(
 
 @jit
 def _expected_score(sentence: SentenceMessages, unary: Floats, steps: Floats) -> tuple[float, float]:
-    """Expectation of a tag sequence's score, and the sum of its parts' absolute values.
+    """Return the expectation of a tag sequence's score, and the sum of its terms' absolute values.
 
     ``steps`` are exponentiated transitions times transitions.
     """
@@ -99,10 +99,10 @@ def _expected_score(sentence: SentenceMessages, unary: Floats, steps: Floats) ->
 def entropies(
     block: BlockMessages, unary: Floats, steps: Floats, top: float, log_partition: Floats, entropy: Floats
 ) -> None:
-    """Entropy of each sentence's tag sequences.
+    """Write the entropy of each sentence's tag sequences.
 
-    It is the log-partition less the expected score, unless that cancels, or there are logarithms. ``top``: by
-    what transitions are too small. ``steps``: as in `_expected_score`.
+    The entropy is the log-partition minus the expected score, unless the difference cancels or messages are
+    in logarithms. ``top`` is the shift of the transitions; ``steps`` is as in `_expected_score`.
     """
     for s in range(len(block.offsets) - 1):
         first, last = block.offsets[s], block.offsets[s + 1]
@@ -120,7 +120,7 @@ def entropies(
 
 @jit
 def _exact_entropy(block: BlockMessages, s: int) -> float:
-    """Entropy of one sentence's tag sequences: of the first tag, and of each tag given the one before."""
+    """Return the entropy of one sentence: of the first tag, and of each tag given the previous tag."""
     tags = block.marginal.shape[1]
     weight, log_weight, log_future = np.empty(tags), np.empty(tags), np.empty(tags)
     sentence = sentence_messages(block, s)
@@ -145,7 +145,7 @@ def window_probabilities(
     windows: Integers,
     probability: Floats,
 ) -> None:
-    """Probability of tags at consecutive tokens; ``first`` counts from the block's first token."""
+    """Write the probability of tags at consecutive tokens; ``first`` counts from the block's first token."""
     for query in range(len(first)):
         s = sentences[query]
         sentence = sentence_messages(block, s)
@@ -163,9 +163,9 @@ def window_probabilities(
 
 
 class Ranking(NamedTuple):
-    """Sequences from the best down: each is another one's from a token on, but for that token's tag.
+    """Sequences in decreasing order of score.
 
-    Before that token it is the best that leads there.
+    Each sequence equals its parent after a token, differs in that token's tag, and is the best one before it.
     """
 
     score: Floats
@@ -176,7 +176,7 @@ class Ranking(NamedTuple):
 
 @jit
 def _insert(ranking: Ranking, count: int, score: float, parent: int, token: int, tag: int) -> int:
-    """Insert a sequence after those that are as good; the last of a full ranking gives way."""
+    """Insert a sequence after those with the same score; a full ranking drops its last."""
     place = count if count < len(ranking.score) else count - 1
     while ranking.score[place - 1] < score:
         ranking.score[place] = ranking.score[place - 1]
@@ -191,7 +191,7 @@ def _insert(ranking: Ranking, count: int, score: float, parent: int, token: int,
 
 @jit
 def _lattice(unary: Floats, transition: Floats, best: Floats, origin: Integers) -> None:
-    """Score of the best sequence up to each tag, and the tag before it there."""
+    """Write the score of the best sequence up to each tag, and its previous tag."""
     length, tags = unary.shape
     best[0] = unary[0]
     for t in range(1, length):
@@ -217,7 +217,7 @@ def _deviate(
     ranking: Ranking,
     count: int,
 ) -> int:
-    """Rank the best of the sequences that leave one, going back, at each token and with each tag."""
+    """Rank the best sequences that deviate from one, going backward, at each token and with each tag."""
     length, tags = unary.shape
     path = codes[rank]
     follow = np.zeros(tags)
@@ -239,10 +239,11 @@ def _deviate(
 def k_best(
     unary: Floats, transition: Floats, offsets: Integers, codes: NDArray[np.int32], score: Floats
 ) -> None:
-    """The k best tag sequences of each sentence (k, N), and their scores (k, S); best first.
+    """Write (k, N) codes and (k, S) scores of the k best tag sequences of each sentence, best first.
 
-    Where fewer exist, codes are -1 and scores -inf. Each sequence but the best leaves a better one at
-    one token, going back (Lawler's partition), so that one pass of Viterbi's algorithm is enough.
+    If fewer sequences exist, codes are -1 and scores -inf. Each sequence except the best deviates from a
+    better one at one token, going backward (Lawler's partition), so one pass of Viterbi's algorithm is
+    sufficient.
     """
     tags = unary.shape[1]
     most = len(codes)
@@ -267,7 +268,7 @@ def k_best(
                 here[t] = code
                 code = origin[t, code]
             if rank == 0:
-                ranking.token[0] = length  # it may be left at its last token too
+                ranking.token[0] = length  # other sequences may deviate at the last token, too
             count = _deviate(unary[first:last], transition, best, codes[:, first:last], rank, ranking, count)
             rank += 1
         score[:count, s] = ranking.score[:count]
@@ -277,7 +278,7 @@ def k_best(
 
 @jit
 def _draw(weight: Floats, uniform: float) -> int:
-    """The tag that a uniform number picks; weights become their running sums."""
+    """Return the tag that a uniform number selects; weights become cumulative sums."""
     total = 0.0
     for k in range(len(weight)):
         total += weight[k]
@@ -286,7 +287,7 @@ def _draw(weight: Floats, uniform: float) -> int:
     for k in range(len(weight)):
         if weight[k] > mark:
             return k
-    k = len(weight) - 1  # rounding has taken the mark to the end: the last tag with a weight
+    k = len(weight) - 1  # after rounding at the end: the last tag with a positive weight
     while k > 0 and weight[k - 1] == weight[k]:
         k -= 1
     return k
@@ -294,7 +295,7 @@ def _draw(weight: Floats, uniform: float) -> int:
 
 @jit
 def sample(alpha: Floats, back: Floats, logarithms: bool, uniform: Floats, codes: NDArray[np.int32]) -> None:
-    """Tag sequences (size, n) of a sentence, from the last token to the first; a uniform number a tag.
+    """Write (size, n) sampled tag sequences of a sentence, from the last token; one uniform number per tag.
 
     ``back[j, i]`` is the weight of tags i, j at consecutive tokens.
     """

@@ -1,4 +1,4 @@
-"""Entities of high probability, mention by mention."""
+"""Greedy search for entities with high probability."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def assign(
     stop: int,
     label: NDArray[np.int32],
 ) -> None:
-    """Put each mention of one document into the entity of which its antecedent most probably is.
+    """Assign each mention of one document to the entity that most probably contains its antecedent.
 
-    Mentions are ``start .. stop - 1`` of the batch. Of equally probable ones the entity that began first
-    wins, and starting an entity loses.
+    Mentions are ``start .. stop - 1`` of the batch. Ties are resolved to the entity that began first, and
+    starting an entity is last.
     """
     total = np.zeros(stop - start)
     for i in range(stop - start):

@@ -1,7 +1,7 @@
-"""Row vector times matrix, of probabilities and (largest sums instead of sums of products) of scores.
+"""Product of a row vector and a matrix, of probabilities (sums of products) and of scores (largest sums).
 
-This is where the algorithms of chains spend their time. Results are held in vector registers: compiled from
-a loop, each would be read from memory and written back for each few rows of the matrix, at half the speed.
+The algorithms of chains spend most of their time here. Results stay in vector registers; a compiled loop
+would read and write them for every few rows of the matrix, at half the speed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Floats = NDArray[np.float64]
 Columns = Callable[[Floats, Floats, Floats, int, int], None]
 Merge = Callable[[Any, Any, Any], Any]
 
-LANES = 8  # numbers a vector; the compiler splits it where the processor's vectors are shorter
-STRANDS = 2  # results of even and odd rows, so that an operation need not wait for the one before
+LANES = 8  # numbers per vector; the compiler splits it if the processor's vectors are shorter
+STRANDS = 2  # results of even and odd rows, so that operations do not wait for each other
 VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 INDICES = ir.VectorType(ir.IntType(32), LANES)
 build: Any = cgutils  # has no types
 
 
 def _columns(vectors: int, empty: float, merge: Merge, join: Merge) -> Columns:
-    """Make the operation (row, matrix, out, first, width) that fills some columns of ``out``.
+    """Return the operation (row, matrix, out, first, width) that writes some columns of ``out``.
 
-    Column j gets ``merge`` over i of ``join(row[i], matrix[i, j])``, from ``empty`` on, for the
-    ``vectors * LANES`` columns that begin at ``first``.
+    Column j gets ``merge`` over i of ``join(row[i], matrix[i, j])``, starting with ``empty``, for the
+    ``vectors * LANES`` columns from ``first``.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -95,7 +95,7 @@ _two_best, _one_best = (_columns(vectors, -np.inf, _larger, _add) for vectors in
 
 @jit
 def times(row: Floats, matrix: Floats, out: Floats) -> None:
-    """Row vector times square matrix, all contiguous; the width is a multiple of 8."""
+    """Write the product of a row vector and a square matrix, all contiguous; the width is a multiple of 8."""
     width = len(out)
     for first in range(0, width - LANES, 2 * LANES):
         _two_sums(row, matrix, out, first, width)
@@ -105,7 +105,7 @@ def times(row: Floats, matrix: Floats, out: Floats) -> None:
 
 @jit
 def best_sums(row: Floats, matrix: Floats, out: Floats) -> None:
-    """The largest sum of an entry of the row and one of each column; as `times` else."""
+    """Write the largest sum of an entry of the row and one of each column, with arguments as in `times`."""
     width = len(out)
     for first in range(0, width - LANES, 2 * LANES):
         _two_best(row, matrix, out, first, width)

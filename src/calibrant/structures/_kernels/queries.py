@@ -47,16 +47,16 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _BLOCK = 2048
 
-# Scores from 2^-64 to 2^-5, nearly all of those of pairs, are summed without the detours that others need:
-# above lie the rows that the grid cuts, below there are scores that share the row 0.
+# Scores from 2^-64 to 2^-5, nearly all scores of pairs, are summed by a fast path. Larger scores are in rows
+# that the grid divides, and smaller ones share row 0.
 _COMMON = HALF_BITS + ((LOWEST_ROW + 1) << GRID_SHIFT)  # bits of 2^-64
 _LARGE_SCORE = 2.0**-5
 _LARGE = HALF_BITS - (4 << 52)  # its bits
 _COMMON_ROWS = (_LARGE - _COMMON) >> GRID_SHIFT
 _ROW_OF_BITS = _COMMON >> GRID_SHIFT
-_ANCHOR = ~((1 << GRID_SHIFT) - 1)  # the bits of a score that its row's anchor has
-_LEAST_MARGINAL = 0.99 * _LARGE_SCORE  # of tags in pairs with large scores, whatever rounding does
-_WAITING = 4096  # large scores at a time
+_ANCHOR = ~((1 << GRID_SHIFT) - 1)  # mask of the bits that a score shares with its row's anchor
+_LEAST_MARGINAL = 0.99 * _LARGE_SCORE  # lower bound, with rounding, for tags in pairs with large scores
+_WAITING = 4096  # large scores per batch
 
 
 @jit
@@ -73,10 +73,10 @@ def pair_scores(
     score: Floats,
     label: NDArray[np.bool_],
 ) -> None:
-    """Probabilities of some pairs of tags at consecutive tokens of sentences, and whether gold has them.
+    """Write probabilities and labels of some pairs of tags at consecutive tokens of sentences.
 
-    ``score`` and ``label`` have one row for each two consecutive tokens and one column for each pair of
-    ``first[m], second[m]``. ``logarithms`` says which sentences' messages are in logarithms.
+    ``score`` and ``label`` have one row per two consecutive tokens and one column per pair ``first[m],
+    second[m]``. ``logarithms`` is True for sentences with messages in logarithms.
     """
     row = 0
     for s in range(len(offsets) - 1):
@@ -106,9 +106,9 @@ def tally_all_pairs(
     cut: Floats,
     sums: Floats,
 ) -> None:
-    """Add the scores of all pairs of tags to ``sums``, as `tally` would, without writing them anywhere."""
+    """Add the scores of all pairs of tags to ``sums``, as `tally` does, without storing them."""
     tags, width = marginal.shape[1], step.shape[1]
-    padded = step.copy()  # columns beyond the tags repeat the first: nothing unusual is found there
+    padded = step.copy()  # columns beyond the tags repeat the first, which is harmless
     padded[:, tags:] = padded[:, :1]
     after, offset, place = np.empty(width), np.empty(width), np.empty(width, np.int64)
     common = np.zeros(4 * (_COMMON_ROWS + 2 * width))
@@ -165,10 +165,10 @@ def _add_common(
     offset: Floats,
     sums: Floats,
 ) -> int:
-    """Add the scores of one place below 2^-5 but that of the gold pair; return how many of them are 0.
+    """Add the scores of one place below 2^-5, except the gold pair; return the number of zeros.
 
-    ``sums`` holds records [n, sum d, sum d^2, unused]: one for each row of the common scores, one for each
-    second tag's scores below 2^-64 (to a single one they would queue), and as many for what is not wanted.
+    ``sums`` contains records [n, sum d, sum d^2, unused]: one per row of common scores, one per second tag
+    for scores below 2^-64 (a single record would serialize the additions), and as many for discarded values.
     """
     width = len(after)
     zeros = 0
@@ -209,9 +209,9 @@ def _add_large(
     label: NDArray[np.bool_],
     used: int,
 ) -> int:
-    """Append what `_add_common` leaves out at one place; return the new length.
+    """Append the scores that `_add_common` leaves out at one place; return the new length.
 
-    ``marginal`` holds those of both tokens, and bounds the scores of their pairs.
+    ``marginal`` contains the marginals of both tokens, which bound the scores of their pairs.
     """
     if true >= 0:
         score[used] = min(before[true] * step[true, true_next] * after[true_next], 1.0)
@@ -243,7 +243,7 @@ def _write_from_logarithms(
     score: Floats,
     label: NDArray[np.bool_],
 ) -> None:
-    """Write the scores of one place, in order of the first tag, from messages in logarithms."""
+    """Write the scores of one place, sorted by the first tag, from messages in logarithms."""
     tags = int(np.sqrt(len(score)))
     for i in range(tags):
         for j in range(tags):
@@ -265,11 +265,11 @@ def sums_by_sentence(
     group: Integers,
     columns: Floats,
 ) -> int:
-    """Sum pairs by sentence and by group of the grid's rows; return how many of those have any.
+    """Sum pairs by sentence and group of grid rows; return the number of nonempty groups.
 
-    Sentence s has the pairs ``start[s]:start[s + 1]``. ``shift`` is how far a grid row's anchor lies from the
-    anchor of its group, from which d counts. ``sums`` (2 group + label, [n, sum d, sum d^2, unused]) is zero
-    before and after. ``columns`` gets n, positives and the sums of d, d^2 and d y.
+    Sentence s has the pairs ``start[s]:start[s + 1]``. ``shift`` is the distance of a grid row's anchor from
+    the anchor of its group, from which d is measured. ``sums`` (2 group + label, [n, sum d, sum d^2, unused])
+    is zero before and after. ``columns`` gets n, positives and the sums of d, d^2 and d y.
     """
     row = np.empty(_BLOCK, np.int64)
     offset = np.empty(_BLOCK, np.float64)

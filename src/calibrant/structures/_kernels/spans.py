@@ -1,8 +1,8 @@
-"""Probabilities of labelled spans, from the messages of a chain.
+"""Probabilities of labeled spans, from the messages of a chain.
 
-Entities are runs of tags of one type in which each tag joins the next; which tags join, and which may be an
-entity's first and last, are tables. A span's probability is followed from its first token to its last as the
-joint probability of the entity's beginning there, of its tags so far joining, and of the last of them.
+Entities are runs of tags of one type in which each tag joins the next. Tables define which tags join, and
+which tags may begin and end an entity. The probability of a span is computed from its first token to its
+last, as the joint probability that an entity begins there, that its tags join, and of the current tag.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Booleans = NDArray[np.bool_]
 
 
 class Reading(NamedTuple):
-    """How tags make entities: which joins which next one, which begin and end one, and each type's tags.
+    """Tables of tags that join, begin and end entities, and the tags of each type.
 
     The tags of type x are ``members[bounds[x] : bounds[x + 1]]``.
     """
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
 
 @jit
 def _borders(sentence: SentenceMessages, reading: Reading, begin: Floats, stop: Floats) -> None:
-    """Joint probability of a tag and an entity's beginning with it; probability of its end, given the tag."""
+    """Write joint probabilities of a tag and an entity that begins with it, and of its end given the tag."""
     length, tags = begin.shape
     begin[:] = 0.0
     stop[:] = 0.0
@@ -64,7 +64,7 @@ def _borders(sentence: SentenceMessages, reading: Reading, begin: Floats, stop: 
 
 @jit
 def _begin(begin: Floats, group: Integers, weight: Floats) -> float:
-    """Weights of the tags of an entity that begins at a token; their sum."""
+    """Write weights of the tags of an entity that begins at a token; return their sum."""
     total = 0.0
     for q in group:
         weight[q] = begin[q]
@@ -76,7 +76,7 @@ def _begin(begin: Floats, group: Integers, weight: Floats) -> float:
 def _extend(
     sentence: SentenceMessages, joins: Booleans, t: int, group: Integers, weight: Floats, new: Floats
 ) -> float:
-    """Take the weights of an entity's tags at t on to t + 1; return their sum."""
+    """Propagate the weights of an entity's tags from t to t + 1; return their sum."""
     total = 0.0
     for q in group:
         new[q] = 0.0
@@ -92,7 +92,7 @@ def _extend(
 
 @jit
 def _end(stop: Floats, group: Integers, weight: Floats) -> float:
-    """Probability of an entity's ending at a token."""
+    """Return the probability that an entity ends at a token."""
     total = 0.0
     for q in group:
         total += weight[q] * stop[q]
@@ -105,10 +105,10 @@ def likely_spans(
     reading: Reading,
     threshold: float,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Spans whose probability is at least ``threshold``: (sentence, first, last, type), and probability.
+    """Return spans with probability at least ``threshold``: (sentence, first, last, type), and probability.
 
-    A span is not taken further once its beginning is less probable than the threshold. Beginnings that go on
-    at one token exclude each other, so at most 1 / threshold are alive there.
+    A span is not extended if its beginning is less probable than the threshold. Beginnings that continue at
+    one token exclude each other, so at most 1 / threshold of them are active.
     """
     tags = block.marginal.shape[1]
     place, probability = np.empty((256, 4), np.int64), np.empty(256)
@@ -147,7 +147,7 @@ def span_probabilities(
     places: Integers,
     probability: Floats,
 ) -> None:
-    """Probability of each span (sentence, first, last, type); they are sorted by sentence."""
+    """Return the probability of each span (sentence, first, last, type); spans are sorted by sentence."""
     tags = block.marginal.shape[1]
     weight, new = np.empty(tags), np.empty(tags)
     begin, stop = np.empty(block.marginal.shape), np.empty(block.marginal.shape)

@@ -1,4 +1,4 @@
-"""What the commands on taggers share: options, and their results as text."""
+"""Options and printed results that the commands on taggers share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
 
 
 def column(default: str) -> Callable[[Function], Function]:
-    """The option that says where tags are."""
+    """Return the option for the column of the tags."""
     return click.option(
         "--column",
         metavar="COLUMN",
-        help="Where the tags are: upos, xpos or upos+feats of CoNLL-U, or a column's number in other texts, "
-        f"the token's being 1.  [default: {default}]",
+        help="Column of the tags: upos, xpos or upos+feats in CoNLL-U; the column's number in other files, "
+        f"where the token is column 1.  [default: {default}]",
     )
 
 
@@ -34,22 +34,22 @@ _TAGGING = (
     click.option(
         "--spacy",
         metavar="PIPELINE",
-        help="A folder or name of a spaCy pipeline, instead of MODEL. --column says what to ask it for: upos "
-        "(the default) and upos+feats of its morphologizer, xpos or a number of its tagger.",
+        help="Name or folder of a spaCy pipeline, instead of MODEL. --column chooses its component: upos "
+        "(the default) and upos+feats use the morphologizer; xpos and column numbers use the tagger.",
     ),
-    column("that of training; else upos, or 2"),
+    column("the column of training; else upos, or 2"),
     click.option(
         "--cluster",
         type=click.Choice(["sentence", "document"]),
         default="sentence",
         show_default=True,
-        help="What is dependent: intervals take it as one unit.",
+        help="Unit whose tokens may be dependent; intervals treat units as independent.",
     ),
 )
 
 
 def tagging(function: Function) -> Function:
-    """Add the model, the text, and how they are read."""
+    """Add the arguments and options of the model and the text."""
     return added(function, _TAGGING)
 
 
@@ -70,7 +70,7 @@ def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | Non
 
 
 def training_lines(found: TrainedTagger) -> list[str]:
-    """Word how a tagger was trained."""
+    """Return the printed lines of a training."""
     model = shlex.quote(found.output or "MODEL")
     return text.printed(
         found, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
@@ -78,11 +78,11 @@ def training_lines(found: TrainedTagger) -> list[str]:
 
 
 def writing_lines(found: WrittenPredictions) -> list[str]:
-    """Word what was written."""
+    """Return the printed lines of written predictions."""
     table = shlex.quote(found.output)
     steps = [
         f"calibrant measure {table} --view pooled    calibration of all tags together",
-        f"calibrant report {table} --view pooled -o report.html    the same to look at",
+        f"calibrant report {table} --view pooled -o report.html    the same as a page with figures",
     ]
     return text.printed(found, steps=() if found.output == STDOUT else steps)
 
@@ -90,7 +90,7 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
 def evaluation_lines(
     found: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]
 ) -> list[str]:
-    """Word an evaluation: accuracy, then the measurement."""
+    """Return the printed lines of an evaluation: accuracy, then calibration."""
     recipe = found.measured.recipe
     model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
     file = "FILE" if recipe.file == "stdin" else shlex.quote(recipe.file)
@@ -101,6 +101,6 @@ def evaluation_lines(
         found,
         steps=[
             f"calibrant tag predict {model} {file}{chosen} -o pred.parquet",
-            f"calibrant report pred.parquet{asked} -o report.html    the same to look at",
+            f"calibrant report pred.parquet{asked} -o report.html    the same as a page with figures",
         ],
     )

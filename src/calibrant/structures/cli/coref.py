@@ -1,4 +1,4 @@
-"""`calibrant coref`: coreference models whose probabilities can be checked."""
+"""`calibrant coref`: train and evaluate coreference models."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from calibrant.cli.group import CommandGroup
 
 command = CommandGroup(
     name="coref",
-    short_help="Coreference: train, predict, and check the probabilities of pairs.",
-    help="Train a model of which mentions are of one entity, write its posteriors, and check how far the "
-    "probabilities of pairs of mentions can be trusted.\n\n"
-    "Texts are CoNLL-2012 (LitBank) or CoNLL-U with Entity= (GUM, CorefUD). Posteriors of any other system "
-    "come in as JSON lines. Each command takes --json.",
+    short_help="Train coreference models, write their posteriors, and measure their calibration.",
+    help="Train coreference models, write their posteriors, and measure how well their probabilities that "
+    "two mentions corefer are calibrated.\n\n"
+    "Texts are CoNLL-2012 (LitBank) or CoNLL-U with Entity= (GUM, CorefUD). Posteriors of other systems are "
+    "read from JSON lines. Each command takes --json.",
     epilog="Example: calibrant coref predict litbank FILE -o posteriors.jsonl",
     commands={
         "train": "calibrant.structures.cli.coref_train",

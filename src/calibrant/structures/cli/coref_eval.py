@@ -1,4 +1,4 @@
-"""`calibrant coref eval`: coreference scores, and calibration of the probabilities of pairs."""
+"""`calibrant coref eval`: compute coreference scores and the calibration of pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from calibrant.structures.cli.coreference_options import coreference
 
 @click.command(
     "eval",
-    short_help="Coreference scores, and calibration errors of the probabilities of pairs.",
+    short_help="Compute coreference scores, and the calibration errors of pairs of mentions.",
     epilog="Example: calibrant coref eval litbank test.conll --json",
 )
 @click.argument("model", metavar="MODEL")
@@ -31,26 +31,29 @@ from calibrant.structures.cli.coreference_options import coreference
 @click.option(
     "--singletons/--no-singletons",
     default=True,
-    help="Without: entities of one mention are left out of the scores, on both sides.",
+    help="Include entities of one mention in the scores, or leave them out of prediction and gold.  "
+    "[default: include]",
 )
 @click.option(
     "--threshold",
     type=float,
     default=0.01,
     show_default=True,
-    help="Pairs with a score of at least this are also measured apart: most others are trivial.",
+    help="Also measure the pairs with at least this score separately, since most others are trivial.",
 )
 @click.option(
-    "--window", type=click.IntRange(min=1), help="Measure only pairs at most so many mentions apart."
+    "--window",
+    type=click.IntRange(min=1),
+    help="Measure only pairs at most this many mentions apart.  [default: all]",
 )
 @lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
 @printing
 def command(model: str, text: str | None, printing: Printing, **options: Any) -> None:
-    """Score the entities that a model finds in FILE, and measure its probabilities of pairs of mentions.
+    """Score the entities that a model finds in FILE, and measure its probabilities that two mentions corefer.
 
-    MODEL is a file by `calibrant coref train`, the name of a model that ships (litbank), or a file of
-    posteriors, as `calibrant coref predict` or another system writes them. Posteriors with gold entities need
-    no FILE; then gold has only the mentions that are there.
+    MODEL is a file written by `calibrant coref train`, the included model litbank, or a file of posteriors
+    written by `calibrant coref predict` or another system. If the posteriors have gold entities, FILE may be
+    omitted; gold then contains only the mentions of the posteriors.
     """
     from calibrant.structures.verbs.coreference import evaluate_coreference
 

@@ -12,7 +12,7 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "pairs",
-    short_help="Write the probability that two mentions are of one entity, for all pairs.",
+    short_help="Write the probability that two mentions corefer, for all pairs.",
     epilog="Example: calibrant coref pairs posteriors.jsonl -o pairs.parquet",
 )
 @click.argument("posteriors", metavar="POSTERIORS")
@@ -26,7 +26,8 @@ from calibrant.cli.progress import ProgressLine
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
-    help="Shares of so many sampled clusterings, as in the paper.  [default: exact probabilities]",
+    help="Estimate probabilities from this many sampled clusterings, as in the paper.  [default: exact "
+    "probabilities]",
 )
 @click.option(
     "--seed",
@@ -36,27 +37,30 @@ from calibrant.cli.progress import ProgressLine
     help="Seed of the samples.",
 )
 @click.option(
-    "--window", type=click.IntRange(min=1), help="Only pairs at most so many mentions apart.  [default: all]"
+    "--window",
+    type=click.IntRange(min=1),
+    help="Write only pairs at most this many mentions apart.  [default: all]",
 )
 @click.option(
     "--threshold",
     type=float,
     default=0.0,
     show_default=True,
-    help="Leave out scores below it; the table says so. In [0, 1).",
+    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
 )
 @click.option(
     "--labels/--no-labels",
     default=True,
-    help="Without labels all pairs are written, also of mentions without a gold entity.",
+    help="Write labels, and only pairs of mentions with gold entities; or all pairs without labels.  "
+    "[default: labels]",
 )
 @printing
 def command(posteriors: str, output: str, printing: Printing, **options: Any) -> None:
-    """Write the probability that two mentions are of one entity, for all pairs of each document.
+    """Write the probability that two mentions corefer, for all pairs of each document.
 
-    POSTERIORS is a file of JSON lines, by `calibrant coref predict` or of another system; - is standard
-    input. The table's columns are score, label (has gold the two in one entity?; only where there is gold),
-    cluster (the document), first and second (the mentions' numbers in it, from 0).
+    POSTERIORS is a file of JSON lines written by `calibrant coref predict` or another system; - reads
+    standard input. The table's columns are score, label (1 if the two are in one gold entity; only if there
+    is gold), cluster (the document), first and second (the mentions' numbers in the document, from 0).
     """
     from calibrant.structures.cli._tagging import STDOUT
     from calibrant.structures.cli.coreference_options import pairs_lines

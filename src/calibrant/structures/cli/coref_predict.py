@@ -24,13 +24,13 @@ from calibrant.structures.cli.coreference_options import coreference
     "--output",
     metavar="POSTERIORS",
     required=True,
-    help="The JSON lines to write, one document a line; .gz compresses. -: standard output; what else is "
-    "said goes to standard error.",
+    help="JSON lines to write, one document per line; .gz compresses. With -, the lines go to standard "
+    "output and messages to standard error.",
 )
 @click.option(
     "--clusters",
     metavar="CONLL",
-    help="Also write the entities found, in the columns of CoNLL-2012.",
+    help="Also write the predicted entities, as CoNLL-2012.",
 )
 @WORKERS
 @EXECUTOR
@@ -38,8 +38,8 @@ from calibrant.structures.cli.coreference_options import coreference
 def command(model: str, text: str, output: str, printing: Printing, **options: Any) -> None:
     """Write, for each mention of FILE, the probability of each antecedent and of starting a new entity.
 
-    MODEL is a file by `calibrant coref train`, or the name of a model that ships: litbank. Mentions are those
-    of FILE, or are detected in its trees.
+    MODEL is a file written by `calibrant coref train`, or the included model litbank. Mentions are those
+    annotated in FILE; --detect finds mentions in its trees instead.
     """
     from calibrant.structures.cli._tagging import STDOUT
     from calibrant.structures.cli.coreference_options import writing_lines

@@ -13,73 +13,79 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 
 @click.command(
     "train",
-    short_help="Train a coreference model; choose its settings on other texts.",
+    short_help="Train a coreference model.",
     epilog="Example: calibrant coref train train.conll --dev dev.conll -o coref.model",
 )
 @click.argument("train", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Choose settings by CoNLL F1 on this text, and fit the temperature there.  [default: none; fixed "
-    "settings, temperature 1]",
+    help="Choose penalties by CoNLL F1 on this text, and fit the temperature on it.  [default: none; fixed "
+    "penalties, temperature 1]",
 )
-@click.option("-o", "--output", metavar="MODEL", required=True, help="The model to write.")
+@click.option("-o", "--output", metavar="MODEL", required=True, help="Model to write.")
 @click.option(
     "--features",
     type=click.Choice(["surface", "syntax"]),
     default="surface",
     show_default=True,
-    help="surface: of words. syntax: also of dependency trees.",
+    help="surface: features of words. syntax: also features of dependency trees.",
 )
 @click.option(
     "--mentions",
     type=click.Choice(["gold", "detected"]),
     default="gold",
     show_default=True,
-    help="Which mentions to learn from: those of the files, or those detected in their trees.",
+    help="Mentions to learn from: those annotated in the files (gold), or those detected in their trees.",
 )
 @POSSESSIVE_ENDINGS
-@click.option("--parser", metavar="PIPELINE", help="A spaCy pipeline that makes the trees.")
+@click.option("--parser", metavar="PIPELINE", help="spaCy pipeline that parses the texts.")
 @click.option(
     "--l1",
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty on absolute weights; may be repeated to choose from.",
+    help="L1 penalty on the weights; repeat to choose among several values.  [default: 0.00001, 0.00003 and "
+    "0.0001; 0.00003 without --dev]",
 )
 @click.option(
     "--l2",
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty on squared weights; may be repeated to choose from.",
+    help="L2 penalty on the weights; repeat to choose among several values.  [default: 0]",
 )
-@click.option("--epochs", type=click.IntRange(min=1), help="Passes through the texts.")
+@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the training texts.  [default: 8]")
 @click.option(
     "--window",
     type=click.IntRange(min=1),
-    help="Candidates of a mention: so many mentions before it.  [default: all]",
+    help="Number of preceding mentions that are candidate antecedents.  [default: all]",
 )
 @click.option(
     "--temperature/--no-temperature",
     default=True,
-    help="Divide log-scores by a temperature, fitted on --dev by likelihood.  [default: with --dev]",
+    help="Divide log-scores by a temperature that maximizes the likelihood of --dev.  [default: fitted if "
+    "--dev is given]",
 )
 @click.option(
     "--about",
     metavar="TEXT",
-    help="What the training texts are (genre, years), saved with the model and shown where it is used.  "
-    "[default: their names]",
+    help="Description of the training texts (genre, years), saved with the model and shown when it is used.  "
+    "[default: names of the files]",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of documents."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the random order of documents.",
 )
 @printing
 def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
-    """Train a model of which mentions are of one entity on FILE..., texts with gold entities.
+    """Train a coreference model on FILE..., texts with gold entities, and write it to MODEL.
 
-    With --dev, a model is trained with each combination of penalties, and the one with the best CoNLL F1
-    there is kept.
+    With --dev, one model is trained per combination of penalties, and the model with the best CoNLL F1 on the
+    dev text is kept.
     """
     from calibrant.structures.verbs.coreference_training import train_coreference
 

@@ -1,4 +1,4 @@
-"""What the commands on coreference share: options, and their results as text."""
+"""Options and printed results that the commands on coreference share."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ STDOUT = "-"
 POSSESSIVE_ENDINGS = click.option(
     "--possessive-endings/--no-possessive-endings",
     default=True,
-    help="Whether 's belongs to a detected mention, as in GUM; in LitBank it does not.  [default: it does]",
+    help="Include 's in detected mentions, as in GUM, or leave it out, as in LitBank.  [default: include]",
 )
 _COREFERENCE = (
     click.option(
         "--detect",
         is_flag=True,
-        help="Detect mentions in the trees of FILE, instead of taking those that are marked.",
+        help="Detect mentions in the trees of FILE instead of using the annotated mentions.",
     ),
     POSSESSIVE_ENDINGS,
     click.option(
         "--parser",
         metavar="PIPELINE",
-        help="A spaCy pipeline that makes the trees, where FILE has none.",
+        help="spaCy pipeline that parses FILE if it has no trees.",
     ),
     click.option(
         "--clustering",
         type=click.Choice(["probable", "expected", "antecedents"]),
         default="probable",
         show_default=True,
-        help="Entities of high probability, of high expected pairwise F, or those of each mention's best "
-        "antecedent.",
+        help="Choose the entities with high probability, with high expected pairwise F, or from each "
+        "mention's most probable antecedent.",
     ),
 )
 
 
 def coreference(function: Function) -> Function:
-    """Add how mentions are found, and entities made."""
+    """Add the options of mentions and clustering."""
     return added(function, _COREFERENCE)
 
 
 def training_lines(found: TrainedCoreference) -> list[str]:
-    """Word how a model was trained."""
+    """Return the printed lines of a training."""
     model = shlex.quote(found.output or "MODEL")
     return text.printed(
         found, steps=[f"calibrant coref eval {model} FILE    scores and calibration on another text"]
@@ -59,7 +59,7 @@ def training_lines(found: TrainedCoreference) -> list[str]:
 
 
 def writing_lines(found: WrittenPosteriors) -> list[str]:
-    """Word what was written of a model's posteriors."""
+    """Return the printed lines of written posteriors."""
     posteriors = shlex.quote(found.output)
     steps = [
         f"calibrant coref pairs {posteriors} -o pairs.parquet    the probability of each pair",
@@ -69,10 +69,10 @@ def writing_lines(found: WrittenPosteriors) -> list[str]:
 
 
 def pairs_lines(found: WrittenPairs) -> list[str]:
-    """Word what was written of pairs."""
+    """Return the printed lines of written pairs."""
     table = shlex.quote(found.output)
     steps = [
         f"calibrant measure {table}    calibration of the pairs, documents as units",
-        f"calibrant report {table} -o report.html    the same to look at",
+        f"calibrant report {table} -o report.html    the same as a page with figures",
     ]
     return text.printed(found, steps=() if found.output == STDOUT or not found.labelled else steps)

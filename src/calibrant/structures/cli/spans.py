@@ -13,10 +13,10 @@ from calibrant.cli.progress import ProgressLine
 NAMES = (
     ("--document", "document", "document", "Column of the document."),
     ("--start", "start", "start", "Column of the first position of a span."),
-    ("--end", "end", "end", "Column of the first position after it."),
-    ("--type", "type_column", "type", "Column of its type."),
-    ("--score", "score", "score", "Column of its probability."),
-    ("--gold", "gold", "gold", "Column that is 1 for gold spans, where there is no second table."),
+    ("--end", "end", "end", "Column of the first position after a span."),
+    ("--type", "type_column", "type", "Column of the type of a span."),
+    ("--score", "score", "score", "Column of the probability of a span."),
+    ("--gold", "gold", "gold", "Column that is 1 for gold spans, if there is no second table."),
 )
 COLUMNS = tuple(
     click.option(option, name, metavar="NAME", help=f"{help_text}  [default: {usual}]")
@@ -37,31 +37,31 @@ COLUMNS = tuple(
     type=click.Choice(["exact", "boundary", "type"]),
     default="exact",
     show_default=True,
-    help="exact: boundary and type. boundary: the boundary, with any type. type: the type, of spans whose "
-    "boundary is gold.",
+    help="Parts of a span that must match. exact: boundary and type. boundary: boundary only. type: type, of "
+    "spans whose boundary is gold.",
 )
 @click.option(
     "--type-scores",
     type=click.Choice(["exclusive", "independent"]),
     default="exclusive",
     show_default=True,
-    help="How the scores of several types of one boundary combine, for boundary and type: exclusive ones "
-    "(softmax) add up, independent ones (sigmoid) to 1 - (1 - p)(1 - q).",
+    help="How to combine the scores of several types at one boundary, for the matches boundary and type. "
+    "exclusive: p + q, for softmax scores. independent: 1 - (1 - p)(1 - q), for sigmoid scores.",
 )
 @click.option(
     "--repeats",
     type=click.Choice(["refuse", "largest", "mean"]),
     default="refuse",
     show_default=True,
-    help="A span with two different scores, as overlapping windows give it: an error, the largest score, or "
-    "their mean.",
+    help="How to treat a span with different scores, for example from overlapping windows: report an error, "
+    "use the largest score, or use their mean.",
 )
 @click.option(
     "--threshold",
     type=float,
     default=0.0,
     show_default=True,
-    help="Leave out spans with lower scores; the table says so. In [0, 1).",
+    help="Leave out spans with scores below this threshold in [0, 1); the table records the threshold.",
 )
 @(lambda function: added(function, COLUMNS))
 @printing
@@ -69,9 +69,9 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
     """Match the spans in PREDICTED with gold spans, and write a long prediction table.
 
     PREDICTED and GOLD have the columns document, start, end and type; PREDICTED also has score. Without GOLD,
-    PREDICTED has a column gold, and gold spans that the model does not output have no score. The output has a
-    row per predicted span: score, label (is it gold?), class (the type), cluster (the document), start and
-    end. Missed gold spans are counted and make no row.
+    PREDICTED needs a column gold, and gold spans that the model does not output have an empty score. The
+    output has one row per predicted span: score, label (1 if the span is gold), class (the type), cluster
+    (the document), start and end. Missed gold spans are counted; they are not written.
     """
     from calibrant.cli.text import printed
     from calibrant.structures.files.span_tables import SpanColumns
@@ -84,7 +84,7 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
     view = " --view pooled" if found.match != "boundary" else ""
     steps = [
         f"calibrant measure {table}{view}    calibration of the spans that the model outputs",
-        f"calibrant report {table}{view} -o report.html    the same to look at",
+        f"calibrant report {table}{view} -o report.html    the same as a page with figures",
     ]
     stdout = output == "-"
     printing.show(found, lambda: printed(found, steps=() if stdout else steps), err=stdout)

@@ -1,4 +1,4 @@
-"""`calibrant tag`: taggers whose probabilities can be checked."""
+"""`calibrant tag`: train and evaluate taggers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from calibrant.cli.group import CommandGroup
 
 command = CommandGroup(
     name="tag",
-    short_help="Taggers: train, predict, and check their probabilities.",
-    help="Train a tagger, write its probability of every tag of every word, and check how far these can be "
-    "trusted.\n\n"
-    "Texts are CoNLL-U, or one token and its tags a line with a blank line after each sentence. Each command "
-    "takes --json.",
+    short_help="Train taggers, write their probabilities, and measure their calibration.",
+    help="Train taggers, write the probability of every tag of every word, and measure how well these "
+    "probabilities are calibrated.\n\n"
+    "Texts are CoNLL-U, or text with one token and its tags per line and a blank line after each sentence. "
+    "Each command takes --json.",
     epilog="Example: calibrant tag train train.conllu --dev dev.conllu -o pos.model",
     commands={
         "train": "calibrant.structures.cli.tag_train",

@@ -1,4 +1,4 @@
-"""`calibrant tag eval`: accuracy of a tagger, and how far its probabilities can be trusted."""
+"""`calibrant tag eval`: measure the accuracy and calibration of a tagger."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ VIEW = click.option(
     "views",
     multiple=True,
     metavar="VIEW",
-    help="pooled (all tags together), top (is the most probable tag right?), class:TAG or classwise (each "
-    "tag, then their mean); may be repeated.  [default: pooled]",
+    help="View to measure: pooled (all tags together), top (the most probable tag), class:TAG or classwise "
+    "(each tag, then their mean); may be repeated.  [default: pooled]",
 )
 
 
 @click.command(
     "eval",
-    short_help="Accuracy of a tagger, and calibration errors of its probabilities.",
+    short_help="Measure the accuracy of a tagger, and the calibration errors of its probabilities.",
     epilog="Example: calibrant tag eval pos.model test.conllu --cluster document",
 )
 @tagging
@@ -45,9 +45,10 @@ def command(
     printing: Printing,
     **options: Any,
 ) -> None:
-    """Measure a tagger on FILE, a text with gold tags: accuracy, then what `calibrant measure` gives.
+    """Measure the accuracy and calibration of a tagger on FILE, a text with gold tags.
 
-    The numbers are those of the table that `calibrant tag predict` writes.
+    The calibration errors equal those of `calibrant measure` on the table that `calibrant tag predict`
+    writes.
     """
     from calibrant.structures.cli._tagging import evaluation_lines, tagger_and_file
     from calibrant.structures.verbs.tagging import evaluate_tagger

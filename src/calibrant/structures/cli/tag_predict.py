@@ -29,7 +29,7 @@ from calibrant.structures.cli._tagging import tagging
     type=float,
     default=0.0,
     show_default=True,
-    help="Leave out scores below it; the table says so. In [0, 1).",
+    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
 )
 @WORKERS
 @EXECUTOR
@@ -44,8 +44,8 @@ def command(
 ) -> None:
     """Write the probability of every tag of every word of FILE to a long prediction table.
 
-    Its columns are score, label (is it the gold tag?), class (the tag), cluster (the sentence), token (its
-    place there) and item (its place in FILE). FILE has gold tags: labels come from them.
+    Its columns are score, label (1 for the gold tag), class (the tag), cluster (the sentence), token (the
+    token's place in the sentence) and item (its place in FILE). FILE needs gold tags for the labels.
     """
     from calibrant.structures.cli._tagging import STDOUT, tagger_and_file, writing_lines
     from calibrant.structures.verbs.tagging import predict_tags

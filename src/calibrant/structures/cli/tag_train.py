@@ -17,7 +17,7 @@ from calibrant.structures.cli._tagging import column
 
 @click.command(
     "train",
-    short_help="Train a tagger; choose its hyperparameters by accuracy.",
+    short_help="Train a tagger.",
     epilog="Example: calibrant tag train train.conllu --dev dev.conllu --column xpos -o pos.model",
 )
 @click.argument("train", metavar="TRAIN")
@@ -26,18 +26,18 @@ from calibrant.structures.cli._tagging import column
     metavar="FILE",
     help="Choose hyperparameters by accuracy on this text.  [default: none; fixed hyperparameters]",
 )
-@click.option("-o", "--output", metavar="MODEL", required=True, help="The model to write.")
+@click.option("-o", "--output", metavar="MODEL", required=True, help="Model to write.")
 @click.option(
     "--model",
     type=click.Choice(["crf", "hmm"]),
     default="crf",
     show_default=True,
-    help="Conditional random field, or hidden Markov model.",
+    help="crf: conditional random field. hmm: hidden Markov model.",
 )
 @click.option(
     "--features",
     type=click.Choice(["basic", "advanced"]),
-    help="Of a CRF. basic: the word. advanced: also the words around it, shape, length, prefixes and "
+    help="Features of a CRF. basic: the word. advanced: also its neighbors, shape, length, prefixes and "
     "suffixes.  [default: advanced]",
 )
 @column("upos, or 2")
@@ -46,38 +46,51 @@ from calibrant.structures.cli._tagging import column
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty of a CRF; may be repeated to choose from.  [default: 7 from 10 to 0.01; 0.1 without --dev]",
+    help="L2 penalty of a CRF; repeat to choose among several values.  [default: 7 values from 10 to 0.01; "
+    "0.1 without --dev]",
 )
 @click.option(
     "--max-iterations",
     type=click.IntRange(min=1),
-    help="Training of a CRF ends here if it has not converged.  [default: 200]",
+    help="Largest number of iterations of a CRF's training.  [default: 200]",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]),
+    help="Trainer of a CRF; lbfgs, l2sgd and adagrad maximize the same penalized likelihood.  "
+    "[default: lbfgs]",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Seed of the order of sentences in the training of a CRF; lbfgs does not use it.  [default: 0]",
 )
 @click.option(
     "--pseudocount",
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Of an HMM; may be repeated, to choose from.  [default: 15 from 10 to 0.000001; 0.01 without --dev]",
+    help="Pseudocount of an HMM; repeat to choose among several values.  [default: 15 values from 10 to "
+    "0.000001; 0.01 without --dev]",
 )
 @click.option(
     "--unseen",
     type=click.Choice(["classes", "uniform"]),
-    help="Words that an HMM has not seen. classes: like rare words of the same suffix and shape. uniform: "
-    "all alike, as in the papers.  [default: classes]",
+    help="Model of words that an HMM has not seen. classes: rare words of the same suffix and shape. "
+    "uniform: one probability for all, as in the papers.  [default: classes]",
 )
 @click.option(
     "--processes",
     type=click.IntRange(min=1, max=64),
     default=1,
     show_default=True,
-    help="Hyperparameters are tried in so many processes at a time; each holds the texts and a model.",
+    help="Number of processes that try hyperparameters; each keeps the texts and a model in memory.",
 )
 @printing
 def command(train: str, dev: str | None, processes: int, printing: Printing, **options: Any) -> None:
     """Train a tagger on TRAIN, a text with tags, and write it to MODEL.
 
-    With --dev, a tagger is trained with each hyperparameter, and the one that is most accurate there is
+    With --dev, one tagger is trained per hyperparameter, and the most accurate tagger on the dev text is
     kept.
     """
     from calibrant.structures.verbs.tagger_training import train_tagger
@@ -92,7 +105,7 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
 
 
 def _pool(processes: int) -> AbstractContextManager[Executor | None]:
-    """Processes that an interrupt ends at once, or none."""
+    """Return a pool of processes that an interrupt ends at once, or no pool for one process."""
     if processes == 1:
         return nullcontext()
     ends = SIGINT, SIG_DFL

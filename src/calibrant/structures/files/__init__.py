@@ -1,1 +1,1 @@
-"""Tagged text, documents with entities, posteriors and models in files."""
+"""Files of tagged text, documents with entities, posteriors and models."""

@@ -1,4 +1,4 @@
-"""Mentions from the brackets that coreference formats put at words: what opens at one closes at another."""
+"""Mentions from the brackets at words in coreference formats."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Broken = Callable[[int, str, str], FormatError]
 
 
 class Place(NamedTuple):
-    """Where a bracket stands.
+    """Position of a bracket.
 
     Attributes
     ----------
     line
-        Of the file.
+        Line of the file.
     start
-        The number of words before it in its sentence: where a mention starts that opens here.
+        Number of words before it in its sentence: the start of a mention that opens here.
     end
-        The number of words up to it: where a mention ends that closes here. Of what is no word the same.
+        Number of words up to it: the end of a mention that closes here. Equal to ``start`` at an empty node.
     node
-        The number of words and empty nodes before it, by which heads are counted.
+        Number of words and empty nodes before it, by which heads are counted.
     """
 
     line: int
@@ -41,9 +41,9 @@ class Place(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """An opening bracket, and which it is in its document.
+    """Opening bracket, with its number in the document.
 
-    ``part`` is "1/2" in a mention of two parts; ``head`` counts from 1, 0 is unknown.
+    ``part`` is "1/2" in a mention of two parts; ``head`` counts from 1, and 0 is unknown.
     """
 
     number: int
@@ -54,7 +54,7 @@ class Opening(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A stretch of words of a mention in parts, and the number of its nodes, empty ones too."""
+    """Contiguous words of a mention in parts, and the number of its nodes, including empty ones."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Pieces:
-    """A mention in parts of which some have been read."""
+    """Mention in parts, of which some have been read."""
 
     opening: Opening
     entity: str
@@ -71,7 +71,7 @@ class Pieces:
     parts: list[Part]
 
     def chosen(self) -> Part:
-        """Return the part with the head; the longest where the head is unknown or no word."""
+        """Return the part with the head; the longest part if the head is unknown or not a word."""
         rest = self.opening.head
         for part in self.parts:
             if 0 < rest <= part.nodes and part.end > part.start:
@@ -81,16 +81,16 @@ class Pieces:
 
 
 class Brackets:
-    """The mentions of a document, bracket by bracket.
+    """Mentions of a document, collected from its brackets.
 
-    Brackets of one entity nest: a closing bracket ends what opened last.
+    Brackets of one entity nest: a closing bracket ends the mention that opened last.
 
     Parameters
     ----------
     broken
-        Makes an error of a line, a message and a hint.
+        Function that returns an error for a line, a message and a hint.
     changed
-        A counter for what is left out or changed; see `read_documents`.
+        Counter of mentions that were left out or changed; see `read_documents`.
     """
 
     def __init__(self, broken: Broken, changed: Counter[str]) -> None:
@@ -101,23 +101,23 @@ class Brackets:
         self._openings = 0
 
     def open(self, sentence: int, place: Place, entity: str, part: str = "", head: int = 0) -> None:
-        """Take an opening bracket."""
+        """Process an opening bracket."""
         opening = Opening(self._openings, sentence, place, part, head)
         self._openings += 1
         self._open.setdefault(entity, []).append(opening)
 
     def close(self, sentence: int, place: Place, entity: str, part: str = "") -> None:
-        """Take a closing bracket."""
+        """Process a closing bracket."""
         waiting = self._open.get(entity, [])
         last = next((at for at in reversed(range(len(waiting))) if waiting[at].part == part), None)
         if last is None:
-            raise self._broken(place.line, f"entity {entity!r} is closed and was not opened", BALANCE)
+            raise self._broken(place.line, f"entity {entity!r} is closed but was not opened", BALANCE)
         opening = waiting.pop(last)
         if opening.sentence != sentence:
             message = (
                 f"a mention of entity {entity!r}, opened in line {opening.place.line}, crosses a sentence"
             )
-            raise self._broken(place.line, message, "close it in the sentence where it opens")
+            raise self._broken(place.line, message, "close the mention in the sentence in which it opens")
         if part:
             nodes = place.node + 1 - opening.place.node
             self._join(opening, entity, Part(opening.place.start, place.end, nodes), place.line)
@@ -128,7 +128,7 @@ class Brackets:
         """Return the mentions in the order of the text, and the entity of each."""
         left = [(each[0].place.line, entity) for entity, each in self._open.items() if each]
         for line, entity in sorted(left):
-            raise self._broken(line, f"entity {entity!r} is opened and never closed", BALANCE)
+            raise self._broken(line, f"entity {entity!r} is opened but not closed", BALANCE)
         for pieces in self._pieces:
             message = f"a mention of entity {pieces.entity!r} has {len(pieces.parts)} of {pieces.count} parts"
             raise self._broken(pieces.opening.place.line, message, "write all parts in one sentence")
@@ -160,7 +160,7 @@ class Brackets:
             self._add(pieces.opening, chosen.start, chosen.end, entity)
 
     def _add(self, opening: Opening, start: int, end: int, entity: str) -> None:
-        """Add a mention; of several with the same words the one whose bracket opens first stays."""
+        """Add a mention; of several with the same words, the one that opens first is kept."""
         if start == end:
             self._changed[ZERO] += 1
             return

@@ -1,4 +1,4 @@
-"""Documents that are being read: what readers of both formats collect, and the names they have used."""
+"""Documents under construction, for the readers of both formats."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from calibrant.structures.files._brackets import Brackets
 
 @dataclass
 class Parts:
-    """A document that is being read; the fields are those of `Document`.
+    """Document under construction; the fields are those of `Document`.
 
     Attributes
     ----------
     broken
-        Makes an error of a line, a message and a hint.
+        Function that returns an error for a line, a message and a hint.
     annotated
-        Whether mentions are known, be there any or not.
+        True if mentions are annotated, even if there are no mentions.
     bare
-        The line of the first sentence without a tree.
+        Line of the first sentence without a tree.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Parts:
         if not has_tree:
             self.bare = self.bare or line
         if self.bare is not None and (self.trees or has_tree):
-            message = "the sentence has no tree, and others of its document have one"
-            raise self.broken(self.bare, message, "parse it, or leave out the trees of the whole document")
+            message = "the sentence has no tree, but other sentences of its document have one"
+            raise self.broken(self.bare, message, "parse it, or remove all trees of the document")
         return has_tree
 
     def document(self) -> Document:
-        """Put it together."""
+        """Return the finished document."""
         mentions, entities = self.brackets.finish()
         return Document(
             self.name,
@@ -61,14 +61,14 @@ class Parts:
 
 
 class Shelf:
-    """The documents that are whole, until they are taken away, and the names of all.
+    """Finished documents, until they are taken, and the names of all documents.
 
     Parameters
     ----------
     broken
-        Makes an error of a line, a message and a hint.
+        Function that returns an error for a line, a message and a hint.
     changed
-        A counter for what is left out or changed.
+        Counter of mentions that were left out or changed.
     """
 
     def __init__(self, broken: Callable[[int, str, str], FormatError], changed: Counter[str]) -> None:
@@ -77,18 +77,18 @@ class Shelf:
         self.documents: list[Document] = []
 
     def begin(self, name: str, line: int) -> Parts:
-        """Begin a document, whose name stands in a line."""
+        """Begin a document, whose name is in a line."""
         other = self._lines.setdefault(name, line)
         if other != line:
-            message = f"document {name!r} is also in line {other}"
-            raise self._broken(line, message, "give every document another name")
+            message = f"document {name!r} also begins in line {other}"
+            raise self._broken(line, message, "give every document a unique name")
         return Parts(name, self._broken, Brackets(self._broken, self._changed))
 
     def put(self, parts: Parts) -> None:
-        """Put a whole document away."""
+        """Add a finished document."""
         self.documents.append(parts.document())
 
     def take(self) -> list[Document]:
-        """Take away the documents that are whole."""
+        """Return and remove the finished documents."""
         taken, self.documents = self.documents, []
         return taken

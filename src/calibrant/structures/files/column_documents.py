@@ -1,4 +1,4 @@
-"""The columns of CoNLL-2011 and CoNLL-2012: documents with trees and entities, or tagged sentences."""
+"""Reader of CoNLL-2011 and CoNLL-2012: documents with trees and entities, or tagged sentences."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ TITLE = re.compile(r"\s*\((.*)\)(?:; part ([0-9]{1,6}))?\s*")
 BRACKET = re.compile(r"(\()?([^()|]+)(\))?")
 NO_ENTITY = ("", "-", "_", "*")
 EMPTY = ("", "-", "_")
-FEWEST, FULL = 5, 12  # document, part, number, word, entities; and all columns but those of predicates
+FEWEST, FULL = 5, 12  # document, part, number, word, entities; all columns except those of predicates
 NUMBER, WORD, TAG, PARSE, LEMMA, SPEAKER, NAME = 3, 4, 5, 6, 7, 10, 11  # columns, from 1
 NAMED = {"pos": TAG, "names": NAME}
 NAME_BIT = re.compile(r"(?:\(([^()*\s]+))?\*?(\))?")
-GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # of OntoNotes, with which its names begin
+GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # prefixes of document names in OntoNotes
 
 
 def part_name(name: str, part: int) -> str:
-    """Name a part of a document: part 0 like the document, the others by their number too.
+    """Return the name of a part: part 0 has the document's name, other parts add their number.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def part_name(name: str, part: int) -> str:
 
 
 class ColumnDocuments:
-    """Documents in columns.
+    """Reader of documents in columns.
 
     Parameters
     ----------
     name
-        The file.
+        Name of the file.
     changed
-        A counter for what is left out or changed; see `read_documents`.
+        Counter of mentions that were left out or changed; see `read_documents`.
     each_sentence
         Called with the document's name, and the line and the fields of each word, instead of reading trees.
     """
@@ -66,13 +66,13 @@ class ColumnDocuments:
         self._last_line = 0
 
     def add(self, number: int, line: str) -> None:
-        """Take a line."""
+        """Process a line."""
         self._last_line = number
         if line.startswith(START):
             self._begin(number, line.removeprefix(START))
         elif line.startswith(END):
             if self._parts is None:
-                message = "the document ends and has not begun"
+                message = "a document ends that has not begun"
                 raise self._broken(number, message, f"put '{START} (NAME); part 000' before it")
             self._end_sentence()
             self.shelf.put(self._parts)
@@ -83,7 +83,7 @@ class ColumnDocuments:
             self._take(number, line)
 
     def finish(self) -> None:
-        """Take the end of the file."""
+        """Process the end of the file."""
         if self._parts is not None:
             message = f"the document {self._parts.name!r} of line {self._begun} has no '{END}'"
             raise self._broken(self._last_line, message, "copy or write the file again", "file-truncated")
@@ -93,7 +93,7 @@ class ColumnDocuments:
 
     def _begin(self, number: int, title: str) -> None:
         if self._parts is not None:
-            message = f"a document begins, and that of line {self._begun} has not ended"
+            message = f"a document begins before the document of line {self._begun} has ended"
             raise self._broken(number, message, f"put '{END}' before it")
         match = TITLE.fullmatch(title)
         name = part_name(match[1], int(match[2] or 0)) if match else title.strip()
@@ -104,20 +104,22 @@ class ColumnDocuments:
         self._parts.genre = genre if "/" in name and genre in GENRES else None
 
     def _take(self, number: int, line: str) -> None:
-        """Take a word."""
+        """Process a word."""
         if self._parts is None:
-            message = "a word stands outside a document"
+            message = "there is a word outside a document"
             raise self._broken(number, message, f"put '{START} (NAME); part 000' before it")
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) < FEWEST:
             hint = f"CoNLL-2012 has {FULL} or more: document, part, number, word, ..., entities"
             raise self._broken(number, f"there are only {len(fields)} columns", hint)
         if self._rows and len(fields) != len(self._rows[0]):
-            message = f"{len(fields)} columns where the sentence began with {len(self._rows[0])}"
+            message = f"the line has {len(fields)} columns, and the sentence began with {len(self._rows[0])}"
             raise self._broken(number, message, "give every word of a sentence the same columns")
         self._check_number(number, fields[NUMBER - 1])
         if not fields[WORD - 1].strip():
-            raise self._broken(number, "the word is empty", "fill it in or drop the line", "missing-value")
+            raise self._broken(
+                number, "the word is empty", "add the word, or remove the line", "missing-value"
+            )
         before = len(self._rows)
         self._lines.append(number)
         self._rows.append(fields)
@@ -125,13 +127,13 @@ class ColumnDocuments:
             self._take_brackets(self._parts, Place(number, before, before + 1, before), fields[-1])
 
     def _check_number(self, line: int, text: str) -> None:
-        """Check that words of a sentence follow each other, which finds blank lines that are missing."""
+        """Check that the numbers of words are consecutive, which detects missing blank lines."""
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
             message = f"the number of the word is {text!r}"
             raise self._broken(line, message, "number the words of a sentence 0, 1, 2, ...")
         if self._rows and int(text) != self._number + 1:
             message = f"word {text} follows word {self._number}"
-            raise self._broken(line, message, "put a blank line after each sentence, and leave no word out")
+            raise self._broken(line, message, "put a blank line after each sentence, and omit no word")
         self._number = int(text)
 
     def _take_brackets(self, parts: Parts, place: Place, text: str) -> None:
@@ -162,7 +164,7 @@ class ColumnDocuments:
         self._parts.speakers.append("" if speaker in EMPTY else speaker)
 
     def _take_tree(self, parts: Parts, lines: list[int], rows: list[list[str]]) -> None:
-        """Take the tree that the constituents of a sentence make, if it has any."""
+        """Add the tree of a sentence's constituents, if it has any."""
         words, tags, bits, lemmas = (
             [fields[column - 1] for fields in rows] for column in (WORD, TAG, PARSE, LEMMA)
         )
@@ -175,16 +177,16 @@ class ColumnDocuments:
 
 
 class ColumnSentences(Reader):
-    """Tagged sentences of the same files: parts of speech, names in BIO tags, or any other column.
+    """Reader of tagged sentences in columns: parts of speech, names as BIO tags, or any other column.
 
     Parameters
     ----------
     name
-        The file.
+        Name of the file.
     column
         ``"pos"`` (the default), ``"names"``, or the number of a column, from 5.
     require_tags
-        Whether a file without tags is an error.
+        True if a file without tags is an error.
     """
 
     def __init__(self, name: str, column: Column | None, require_tags: bool) -> None:
@@ -198,17 +200,17 @@ class ColumnSentences(Reader):
         self._documents = ColumnDocuments(name, Counter(), self._take_sentence)
 
     def add(self, number: int, line: str) -> None:
-        """Take a line."""
+        """Process a line."""
         self._documents.add(number, line)
         self._documents.shelf.take()
 
     def finish(self) -> None:
-        """Take the end of the file."""
+        """Process the end of the file."""
         self._documents.finish()
         super().finish()
 
     def _take_sentence(self, document: str, lines: list[int], rows: list[list[str]]) -> None:
-        # The last column has the entities, and others stand between the names and it.
+        # The last column has the entities; other columns are between names and entities.
         if len(rows[0]) <= self._place or (self.column in NAMED and len(rows[0]) < FULL):
             message = (
                 f"there is no column {shown(self.column)} with tags: the line has {len(rows[0])} columns"
@@ -224,7 +226,7 @@ class ColumnSentences(Reader):
         self.end_sentence()
 
     def _names(self, lines: list[int], bits: Sequence[str]) -> list[str]:
-        """BIO tags of the brackets around names."""
+        """Return BIO tags for the brackets around names."""
         tags, inside = [], ""
         for line, bit in zip(lines, bits, strict=True):
             match = NAME_BIT.fullmatch("" if bit in EMPTY else bit)

@@ -1,4 +1,4 @@
-"""Documents of CoNLL-U, line by line: trees, speakers, dates, and entities in the last column."""
+"""Reader of CoNLL-U documents: trees, speakers, dates, and entities in the last column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calibrant.structures.files._document_parts import Parts, Shelf
 from calibrant.structures.files.sentences import FEATS, UPOS, ConlluReader
 
 LEMMA, HEAD, RELATION, MISC = 3, 7, 8, 10  # columns, from 1
-ENTITY_IDS = ("GRP", "eid")  # what `global.Entity` calls the field with the name of the entity
+ENTITY_IDS = ("GRP", "eid")  # names, in `global.Entity`, of the field with the name of the entity
 DATES = ("date", "meta::date", "meta::dateCreated")
 GENRES = ("genre", "meta::genre")
 BRACKET = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
@@ -23,18 +23,18 @@ NUMBER = re.compile("[0-9]{1,6}")
 
 
 class ConlluDocuments(ConlluReader):
-    """Documents of CoNLL-U.
+    """Reader of CoNLL-U documents.
 
     Parameters
     ----------
     name
-        The file.
+        Name of the file.
     lines
-        Its first lines, up to the first word.
+        First lines of the file, up to the first word.
     title
-        The name of a document that has none.
+        Name of documents without a name.
     changed
-        A counter for what is left out or changed; see `read_documents`.
+        Counter of mentions that were left out or changed; see `read_documents`.
     """
 
     def __init__(self, name: str, lines: Sequence[str], title: str, changed: Counter[str]) -> None:
@@ -49,14 +49,14 @@ class ConlluDocuments(ConlluReader):
         self._nodes = 0
 
     def resume(self, documents: int, entity: str, *, annotated: bool) -> None:
-        """Go on inside a file: after so many documents, a comment on entities, and perhaps entities."""
+        """Continue inside a file, after some documents, a comment on entities, and possibly entities."""
         self.document_count, self._any_words = documents, True
         if entity:
             self.comment(0, entity)
         self._annotated = self._annotated or annotated
 
     def remark(self, number: int, key: str, value: str | None) -> None:
-        """Take what a comment says, ``# key = value``."""
+        """Process a comment ``# key = value``."""
         self.last_line = number
         if key == "global.Entity":
             self._order_fields(number, (value or "").split("-"))
@@ -70,14 +70,14 @@ class ConlluDocuments(ConlluReader):
             super().remark(number, key, value)
 
     def start_document(self, identity: str | None) -> None:
-        """Put away the document that ends here, and begin another."""
+        """End the current document, and begin another."""
         super().start_document(identity)
         self._put_away()
         self._parts = self.shelf.begin(self.document, self.last_line)
         self._parts.annotated = self._annotated
 
     def node(self, number: int, fields: list[str], *, is_word: bool) -> None:
-        """Take a word, or the brackets at an empty node."""
+        """Process a word, or the brackets at an empty node."""
         super().node(number, fields, is_word=is_word)
         if "-" in fields[0]:
             return
@@ -93,7 +93,7 @@ class ConlluDocuments(ConlluReader):
                 self._take_brackets(place, entry.removeprefix("Entity="))
 
     def end_sentence(self) -> None:
-        """Put the sentence away, if there is one."""
+        """End the current sentence, if there is one."""
         if self.tokens:
             parts = self._current()
             self._take_tree(parts)
@@ -101,18 +101,20 @@ class ConlluDocuments(ConlluReader):
             parts.speakers.append(self._speaker)
             self._any_words = True
         elif self._nodes:
-            raise self.broken(self.last_line, "the sentence has no words", "take it out, or give it words")
+            raise self.broken(
+                self.last_line, "the sentence has no words", "remove the sentence, or add its words"
+            )
         self.tokens, self.token_tags, self._words = [], [], []
         self.sentence_id, self._speaker, self._nodes = None, "", 0
 
     def finish(self) -> None:
-        """Take the end of the file."""
+        """Process the end of the file."""
         if self.cut:
-            message, hint = "the file ends in a comment", "copy or write it again"
+            message, hint = "the file ends in a comment", "copy or write the file again"
             raise self.broken(self.last_line, message, hint, "file-truncated")
         self.end_sentence_at(self.last_line)
         if not self._any_words:
-            raise InputError("the file has no sentence", "write it again", code="empty", file=self.name)
+            raise InputError("the file has no sentence", "write the file again", code="empty", file=self.name)
         self._put_away()
 
     def _current(self) -> Parts:
@@ -122,16 +124,16 @@ class ConlluDocuments(ConlluReader):
         return self._parts
 
     def _put_away(self) -> None:
-        # What stands before the first document, such as a date, is no document.
+        # Comments before the first document, such as a date, are not a document.
         if self._parts is not None and (self._parts.sentences or self.document_count > 1):
             self.shelf.put(self._parts)
         self._parts = None
 
     def _order_fields(self, number: int, names: list[str]) -> None:
-        """Take the names of an entity's fields."""
+        """Process the names of an entity's fields."""
         found = [names.index(name) for name in ENTITY_IDS if name in names]
         if not found:
-            message = f"global.Entity names no field {' or '.join(ENTITY_IDS)}"
+            message = f"global.Entity has no field {' or '.join(ENTITY_IDS)}"
             raise self.broken(number, message, "name the fields, GRP-etype-head-other")
         self._id_field = found[0]
         self._head_field = names.index("head") if "head" in names else -1
@@ -140,7 +142,7 @@ class ConlluDocuments(ConlluReader):
             self._parts.annotated = True
 
     def _take_brackets(self, place: Place, text: str) -> None:
-        """Take the brackets at a word or an empty node."""
+        """Process the brackets at a word or an empty node."""
         parts, end = self._current(), 0
         sentence = len(parts.sentences)
         for match in BRACKET.finditer(text):
@@ -149,12 +151,12 @@ class ConlluDocuments(ConlluReader):
             end = match.end()
             opened = match["opened"]
             fields = (opened or match["closed"]).split("-")
-            # An older order has the type first, and at the end `person-1)` or `1)`.
+            # In an older order, the type is first, and the end is `person-1)` or `1)`.
             at = min(self._id_field, len(fields) - 1)
             named = NAME.fullmatch(fields[at])
             if named is None or (opened and at < self._id_field):
                 message = f"the entity {fields[at]!r} has no name"
-                raise self.broken(place.line, message, "write the fields that global.Entity names")
+                raise self.broken(place.line, message, "write the fields that global.Entity lists")
             entity, part = named[1], named[2] or ""
             if opened:
                 head = fields[self._head_field] if 0 <= self._head_field < len(fields) else ""
@@ -167,7 +169,7 @@ class ConlluDocuments(ConlluReader):
             raise self.broken(place.line, message, hint)
 
     def _take_tree(self, parts: Parts) -> None:
-        """Take the tree of the sentence that ends; all sentences of a document have one, or none has."""
+        """Add the tree of the current sentence; all sentences of a document must have one, or none."""
         first = self._words[0][0]
         has_tree = any(fields[HEAD - 1] != "_" for _, fields in self._words)
         if not parts.takes_tree(first, has_tree):
@@ -186,7 +188,7 @@ class ConlluDocuments(ConlluReader):
 
     def _head(self, number: int, text: str) -> int:
         if not NUMBER.fullmatch(text):
-            message = f"the head {text!r} is no number of a word"
+            message = f"the head {text!r} is not the number of a word"
             raise self.broken(number, message, "give the id of a word of the sentence, or 0 for the root")
         return int(text)
 
@@ -196,7 +198,7 @@ def _given(text: str) -> str:
 
 
 def _day(text: str | None) -> str | None:
-    """Return a whole date; None for one without a month or a day, which names no day."""
+    """Return a date, or None if month or day are missing."""
     try:
         return date.fromisoformat(text or "").isoformat()
     except ValueError:

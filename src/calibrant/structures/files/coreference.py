@@ -26,55 +26,57 @@ def read_documents(
     progress: Progress | None = None,
     changed: Counter[str] | None = None,
 ) -> list[Document]:
-    r"""Read documents with their mentions and gold entities, and their trees where the file has them.
+    r"""Read documents with mentions, gold entities and, if the file has them, trees.
 
-    *CoNLL-U* is known by its name (``.conllu``) or by its first word, as in `read_tagged`. Multiword tokens
-    and empty nodes are no words. ``# newdoc id`` begins a document; a file without it is one document,
-    called like the file. Trees come from the columns LEMMA, UPOS, FEATS, HEAD and DEPREL; where every HEAD
-    of a document is ``_``, it has none. Comments give ``date`` (also ``meta::dateCreated``; only whole days
-    count), ``genre`` (also ``meta::genre``) and the sentence's ``speaker``. Entities are those of
-    ``Entity=`` in MISC, with the order of fields that ``# global.Entity`` states, ``GRP`` (or ``eid``) first
-    without it. A document has mentions, if only an empty list, where either stands in it or before it; else
-    they are not known.
+    *CoNLL-U* is detected by its name (``.conllu``) or by its first word, as in `read_tagged`. Multiword
+    tokens and empty nodes are not words. ``# newdoc id`` begins a document; a file without it is one document
+    with the file's name. Trees come from the columns LEMMA, UPOS, FEATS, HEAD and DEPREL; if every HEAD of a
+    document is ``_``, it has no trees. Comments give ``date`` (also ``meta::dateCreated``; only whole days),
+    ``genre`` (also ``meta::genre``) and the sentence's ``speaker``. Entities come from ``Entity=`` in MISC,
+    with fields in the order of ``# global.Entity``; without this comment, ``GRP`` (or ``eid``) is first. If
+    an entity or this comment occurs in or before a document, its mentions are known (possibly an empty list);
+    otherwise they are unknown.
 
-    *Columns*, as in CoNLL-2012 and LitBank, are known by a first line ``#begin document (NAME); part 000``,
-    and each document ends with ``#end document``. A line is a word: document, part, number, word, further
-    columns, and brackets in the last one, ``(1|(2)`` or ``1)``; nothing, ``-``, ``_`` or ``*`` is none.
-    Columns are separated by tabs or blanks; a line has 5 or more, as many throughout a sentence. Of 12 or
-    more, the fifth to seventh are part of speech, parse bit and lemma, and the tenth is the speaker. Parse
-    bits become dependency trees by head rules (`calibrant.structures.constituents`). Each part is a
-    document of its own: part 0 has the name of the whole, others ``NAME; part 1``. The names of OntoNotes
-    say the genre (``nw/...``).
+    *Columns*, as in CoNLL-2012 and LitBank, are detected by a first line ``#begin document (NAME); part
+    000``, and each document ends with ``#end document``. A line contains one word: document, part, number,
+    word, further columns, and brackets in the last one, ``(1|(2)`` or ``1)``; nothing, ``-``, ``_`` or ``*``
+    means no bracket.
+    Columns are separated by tabs or blanks; a line has 5 or more, the same number throughout a sentence. With
+    12 or more, the fifth to seventh are part of speech, parse bit and lemma, and the tenth is the speaker.
+    Head rules convert parse bits to dependency trees (`calibrant.structures.constituents`). Each part is a
+    separate document: part 0 has the name of the whole, others ``NAME; part 1``. Names of OntoNotes contain
+    the genre (``nw/...``).
 
-    In both, a closing bracket ends the mention of its entity that opened last.
+    In both formats, a closing bracket ends the mention of its entity that opened last.
 
     Parameters
     ----------
     path
-        The file, packed by gzip or not; ``-`` for standard input.
+        Path of the file, with or without gzip; ``-`` for standard input.
     progress
-        Called now and then with a stage, the lines read, and None.
+        Called with a stage, the number of lines read, and None.
     changed
-        A counter, to which is added how many mentions could not be kept as they are:
+        Counter to which the numbers of changed mentions are added:
 
-        - ``"discontinuous"``: of a mention in parts (``(e1[1/2]``) the part with its head was kept; the
-          longest part, the first of equals, where the head is not stated or is no word;
-        - ``"zero"``: a mention without words, of empty nodes only, was left out;
-        - ``"repeated"``: of several mentions with the same words, the one whose bracket opens first was kept.
+        - ``"discontinuous"``: mentions in parts (``(e1[1/2]``), of which the part with the head was kept; the
+          first of the longest parts if the head is unknown or not a word;
+        - ``"zero"``: mentions of empty nodes only, which were left out;
+        - ``"repeated"``: mentions with the same words as one that opens earlier, which were left out.
 
     Returns
     -------
     list of Document
-        In the order of the file; mentions in the order of the text.
+        Documents in the order of the file, with mentions in the order of the text.
 
     Raises
     ------
     InputError
-        The file is missing or empty.
+        If the file is missing or empty.
     FormatError
-        The file is neither format, cut short or no UTF-8, or a line breaks the rules: brackets do not
-        balance, a mention crosses the end of a sentence, heads are out of range or form a circle, a sentence
-        has no tree where others have, two documents have one name. The error names file and line.
+        If the file has neither format, is truncated or not UTF-8, or a line is invalid: brackets do not
+        balance, a mention crosses the end of a sentence, heads are out of range or form a cycle, only some
+        sentences of a document have a tree, or two documents have the same name. The message names file and
+        line.
 
     References
     ----------
@@ -109,9 +111,9 @@ def iter_documents(
     progress: Progress | None = None,
     changed: Counter[str] | None = None,
 ) -> Iterator[Document]:
-    r"""As `read_documents`, one document after another, for files that need not fit into memory.
+    r"""Yield the documents of `read_documents`, for files that may not fit into memory.
 
-    Errors are raised where they are come to, so those of the last document after all others.
+    An error in a document is raised after the preceding documents were returned.
 
     Examples
     --------
@@ -141,17 +143,17 @@ def iter_documents(
 
 
 def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
-    r"""Read the test fold of each document: a line ``document<tab>test_fold``, then a line a document.
+    r"""Read the test fold of each document: a line ``document<tab>test_fold``, then one line per document.
 
     Returns
     -------
     dict
-        From the document's name to its fold.
+        Fold by name of the document.
 
     Raises
     ------
     FormatError
-        A line has no document and number, or names a document again; the error names the line.
+        If a line has no document and number, or repeats a document; the message names the line.
 
     Examples
     --------
@@ -171,11 +173,14 @@ def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
         if number == 1 or not line:
             continue
         if not document or not (fold.isascii() and fold.isdecimal() and len(fold) < 10):
-            message, hint = "this is no document and its fold", "write the name, a tab and a number from 0"
+            message, hint = (
+                "the line is not a document and its fold",
+                "write the name, a tab and a number from 0",
+            )
             raise FormatError(message, hint, code="file-row", file=name, line=number)
         if document in folds:
-            message = f"document {document!r} is there twice"
-            raise FormatError(message, "name it once", code="file-row", file=name, line=number)
+            message = f"document {document!r} is repeated"
+            raise FormatError(message, "give each document once", code="file-row", file=name, line=number)
         folds[document] = int(fold)
     return folds
 
@@ -185,14 +190,14 @@ def reader_of(name: str, head: list[str], changed: Counter[str]) -> ConlluDocume
     if head[-1].startswith(START):
         return ColumnDocuments(name, changed)
     if head[-1].startswith("#") or not head[-1].strip():
-        raise InputError("the file has no sentence", "write it again", code="empty", file=name)
+        raise InputError("the file has no sentence", "write the file again", code="empty", file=name)
     if not is_conllu(name, head):
-        message = "this is neither CoNLL-U nor columns of CoNLL-2012"
-        hint = f"begin each document by '{START} (NAME); part 000', or give CoNLL-U"
+        message = "the file is neither CoNLL-U nor CoNLL-2012"
+        hint = f"begin each document with '{START} (NAME); part 000', or give CoNLL-U"
         raise FormatError(message, hint, code="file-mislabelled", file=name, line=len(head))
     return ConlluDocuments(name, head, titled(name), changed)
 
 
 def titled(name: str) -> str:
-    """What the document of a CoNLL-U file without names is called."""
+    """Return the name of the document of a CoNLL-U file without names."""
     return Path(name).name.removesuffix(".gz").removesuffix(".conllu")

@@ -1,4 +1,4 @@
-"""Antecedent distributions in files: a document a line, as JSON, from any coreference system."""
+"""Files of antecedent distributions from any coreference system: JSON with one document per line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOO_LARGE = 1 << 31
 
 
 class Line(NamedTuple):
-    """What a line holds; rows have an entry for each candidate in the window and one for a new entity."""
+    """Content of a line; rows have one entry per candidate in the window and one for a new entity."""
 
     name: str
     mentions: list[Mention]
@@ -42,22 +42,22 @@ class Line(NamedTuple):
 
 
 def parse_line(text: str, window: int | None) -> Line:
-    """Read a line; errors do not know its file and number."""
+    """Return the content of a line; errors lack its file and number."""
     record = _record(text)
     name = record["doc"]
     if isinstance(name, bool) or not isinstance(name, str | int) or name == "":
-        raise _broken(f"doc is {_short(name)}", "give the name of the document, a text")
+        raise _broken(f"doc is {_short(name)}", "give the name of the document as a string")
     name = str(name)
     if any("\ud800" <= letter <= "\udfff" for letter in name):
-        raise _broken(f"doc is {_short(name)}, half a character", "give the name of the document, a text")
+        raise _broken(f"doc is {_short(name)}, half a character", "give the name of the document as a string")
     keys = KEYS[1:] if record.get("clusters") is not None else NEEDED[1:]
     for key in keys:
         if not isinstance(record[key], list):
             message = f"document {name!r}: {key} is {_short(record[key])}"
-            raise _broken(message, "give a list, an entry a mention")
+            raise _broken(message, "give a list with one entry per mention")
         if len(record[key]) != len(record["mentions"]):
             message = f"document {name!r} has {len(record['mentions'])} mentions and {len(record[key])} {key}"
-            raise _broken(message, "give one a mention", "length")
+            raise _broken(message, "give one per mention", "length")
     places = [f"document {name!r}, mention {number}" for number in range(len(record["mentions"]))]
     mentions = [_mention(value, place) for value, place in zip(record["mentions"], places, strict=True)]
     rows = [
@@ -71,7 +71,7 @@ def parse_line(text: str, window: int | None) -> Line:
 
 
 def format_line(name: str, mentions: Iterable[Mention], rows: Iterable[Floats], clusters: object) -> str:
-    """Write a line: a row with zeros as pairs of index and probability, others as they are."""
+    """Return a line, with rows that contain zeros as pairs of index and probability."""
     record: dict[str, Any] = {"doc": name, "mentions": [[int(at) for at in mention] for mention in mentions]}
     record["antecedents"] = [_formatted(number, np.asarray(row)) for number, row in enumerate(rows)]
     if clusters is not None:
@@ -80,7 +80,7 @@ def format_line(name: str, mentions: Iterable[Mention], rows: Iterable[Floats], 
 
 
 def _formatted(number: int, row: Floats) -> list[Any]:
-    first = number + 1 - len(row)  # what lies before the window has no entry
+    first = number + 1 - len(row)  # mentions before the window have no entry
     if not first and row.all():
         return list(row.tolist())
     pairs = [[first + at, row[at].item()] for at in np.flatnonzero(row[:-1]).tolist()]
@@ -92,7 +92,7 @@ def _broken(message: str, hint: str, code: str = "file-row") -> FormatError:
 
 
 def _short(value: object) -> str:
-    """A value as JSON, cut where it is long."""
+    """Return a value as JSON, truncated if it is long."""
     text = json.dumps(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
 
@@ -101,18 +101,20 @@ def _record(text: str) -> dict[str, Any]:
     try:
         record = json.loads(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        message = f"this is no JSON ({error.msg.lower()} at character {error.colno})"
-        raise _broken(message, "write one whole object a line") from None
+        message = f"the line is not valid JSON ({error.msg.lower()} at character {error.colno})"
+        raise _broken(message, "write one complete object per line") from None
     except (RecursionError, ValueError) as error:
         reason = (
-            str(error) if isinstance(error, _RepeatedKeyError) else "nested too deep or a number too long"
+            str(error)
+            if isinstance(error, _RepeatedKeyError)
+            else "it is nested too deeply, or a number is too long"
         )
-        raise _broken(f"this cannot be read: {reason}", "write one object a line") from None
+        raise _broken(f"the line cannot be read: {reason}", "write one object per line") from None
     if not isinstance(record, dict):
-        raise _broken(f"this is no object but {_short(record)}", "write one object a line")
+        raise _broken(f"the line is {_short(record)} instead of an object", "write one object per line")
     missing = [key for key in NEEDED if key not in record]
     for key in record:
-        # A key that is not known is left alone, unless it is one that is missing, spelled wrongly.
+        # Unknown keys are ignored, unless one looks like a misspelled required key.
         near = None if key in KEYS else closest(key, [each for each in KEYS if each not in record])
         if near is not None:
             raise _broken(f"there is no key {key!r}", f"did you mean {near!r}?", "column")
@@ -123,20 +125,20 @@ def _record(text: str) -> dict[str, Any]:
 
 
 class _RepeatedKeyError(ValueError):
-    """A key is twice in an object."""
+    """Error for a repeated key of an object."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         names = [key for key, _ in pairs]
-        raise _RepeatedKeyError(f"the key {repeated(names)!r} is there twice")
+        raise _RepeatedKeyError(f"the key {repeated(names)!r} is repeated")
     return record
 
 
 def _mention(value: Any, place: str) -> Mention:
     if not isinstance(value, list) or len(value) != 3 or not all(type(at) is int for at in value):
-        hint = "give [sentence, start, end], from 0, end exclusive; a mention lies in one sentence"
+        hint = "give [sentence, start, end], from 0, end exclusive; a mention must be within one sentence"
         raise _broken(f"{place} is {_short(value)}", hint)
     if max(value) >= TOO_LARGE:
         raise _broken(f"{place} is {_short(value)}", "count sentences and words from 0")
@@ -145,12 +147,12 @@ def _mention(value: Any, place: str) -> Mention:
 
 def _entity(value: Any, place: str) -> str | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
-        raise _broken(f"{place} has the cluster {_short(value)}", "give a text, a number or null")
+        raise _broken(f"{place} has the cluster {_short(value)}", "give a string, a number or null")
     return None if value is None else str(value)
 
 
 def _row(value: Any, number: int, window: int | None, place: str) -> Floats:
-    """Antecedent probabilities of a mention: of those in the window, in order, then of a new entity."""
+    """Return antecedent probabilities of a mention: of mentions in the window, then of a new entity."""
     if not isinstance(value, list) or not value:
         hint = "give probabilities, or pairs of index and probability"
         raise _broken(f"{place} has the antecedents {_short(value)}", hint)
@@ -160,14 +162,14 @@ def _row(value: Any, number: int, window: int | None, place: str) -> Floats:
         indices, scores = list(range(number + 1)), value
     else:
         message = f"{place} has {len(value)} probabilities"
-        hint = f"give {number + 1}: of each mention before it, in order, then of a new entity"
+        hint = f"give {number + 1}: one per preceding mention, in order, then one for a new entity"
         raise _broken(message, hint, "length")
     first = 0 if window is None else max(0, number - window)
     given, at = _numbers(scores, place), np.array(indices)
     outside = np.flatnonzero((at < first) & (given != 0))
     if len(outside):
-        message = f"{place}: antecedent {at[outside[0]]} lies outside the window of {window} mentions"
-        raise _broken(message, "widen the window, or leave it out")
+        message = f"{place}: antecedent {at[outside[0]]} is outside the window of {window} mentions"
+        raise _broken(message, "use a larger window, or no window")
     row = np.zeros(number + 1)
     row[at] = given
     return row[first:]
@@ -184,7 +186,7 @@ def _numbers(scores: list[Any], place: str) -> Floats:
 
 
 def _pairs(entries: Sequence[Any], number: int, place: str) -> tuple[list[int], list[Any]]:
-    """Indices and probabilities of a sparse row; a new entity has the mention's own number as index."""
+    """Return indices and probabilities of a sparse row; a new entity has the mention's number as index."""
     indices: list[int] = []
     for entry in entries:
         if not isinstance(entry, list) or len(entry) != 2:
@@ -193,7 +195,7 @@ def _pairs(entries: Sequence[Any], number: int, place: str) -> tuple[list[int], 
         index = number if entry[0] == NEW else entry[0]
         if type(index) is not int or (entry[0] != NEW and not 0 <= index < number):
             message = f"{place} has the antecedent {_short(entry[0])}"
-            earlier = f"a mention before it, 0 to {number - 1}, or {NEW!r}" if number else f"{NEW!r}"
+            earlier = f"a preceding mention, 0 to {number - 1}, or {NEW!r}" if number else f"{NEW!r}"
             raise _broken(message, f"give {earlier}")
         indices.append(index)
     if len(set(indices)) < len(indices):
@@ -205,35 +207,35 @@ def _pairs(entries: Sequence[Any], number: int, place: str) -> tuple[list[int], 
 
 REPORT_EVERY = 16
 STDOUT = "-"
-TABLES = (".parquet", ".csv", ".tsv", ".arrow", ".npz")  # names that promise what the lines are not
+TABLES = (".parquet", ".csv", ".tsv", ".arrow", ".npz")  # endings of other formats
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class PosteriorDocument:
-    """The mentions of a document, and each one's distribution over antecedents.
+    """Mentions of a document, with the distribution over antecedents of each.
 
     Attributes
     ----------
     name
-        What the document is called.
+        Name of the document.
     mentions
-        In any order. It is the order of the antecedents: each mention picks one that stands before it here.
+        Mentions in any order; the antecedent of a mention precedes it in this order.
     rows
-        For mention i ``min(i, window) + 1`` probabilities: of its candidates, the mentions right before it,
-        in order, then of starting an entity.
+        ``min(i, window) + 1`` probabilities for mention i: of its candidates, the directly preceding
+        mentions, in order, then of starting an entity.
     clusters
-        The gold entity of each mention, None for a mention without one. None: not known.
+        Gold entity of each mention, None for a mention without one. None: unknown.
     window
-        How many mentions back an antecedent may be; None: all.
+        Largest distance of an antecedent, in mentions; None: unlimited.
     tolerance
-        How much the sum of a row may differ from 1.
+        Largest deviation of the sum of a row from 1.
 
     Raises
     ------
     InputError
-        With the document and the mention: a mention is empty or repeated, a row has a wrong length or does
-        not add up to 1, a probability is outside [0, 1] or missing; or numbers of mentions differ.
+        If a mention is empty or repeated, a row has a wrong length or does not sum to 1, a probability is
+        missing or outside [0, 1], or numbers of mentions differ. The message names document and mention.
 
     Examples
     --------
@@ -255,7 +257,7 @@ class PosteriorDocument:
         for what, values in (("rows", self.rows), ("clusters", self.clusters)):
             if values is not None and len(values) != len(self.mentions):
                 message = f"document {self.name!r} has {len(self.mentions)} mentions and {len(values)} {what}"
-                raise InputError(message, "give one a mention", code="length")
+                raise InputError(message, "give one per mention", code="length")
         from calibrant.structures.posterior import AntecedentPosterior
 
         posterior = AntecedentPosterior.from_probabilities(
@@ -264,7 +266,7 @@ class PosteriorDocument:
         object.__setattr__(self, "_posterior", posterior)
 
     def posterior(self) -> AntecedentPosterior:
-        """The distribution over the document's entities; each row is divided by its sum."""
+        """Return the distribution over the document's entities; each row is divided by its sum."""
         return self._posterior
 
 
@@ -275,29 +277,30 @@ def read_posteriors(
     tolerance: float = TOLERANCE,
     progress: Progress | None = None,
 ) -> Iterator[PosteriorDocument]:
-    r"""Read antecedent distributions, one document after another: JSON lines, an object a document.
+    r"""Yield antecedent distributions from JSON lines, one object per document.
 
-    - ``doc``: the document's name, each once.
-    - ``mentions``: a list of ``[sentence, start, end]``, from 0, the end exclusive. In any order; none twice.
-    - ``antecedents``: a list with a row a mention. Mention i has i + 1 probabilities, of each mention before
-      it in the list, then of starting an entity; or, without zeros, pairs of the mention's index and its
-      probability, with ``"new"`` as an index: ``[[3, 0.25], ["new", 0.75]]``. Both may be in one document.
-    - ``clusters``, if known: the gold entity of each mention, a text or a number, or null.
+    - ``doc``: the document's name, unique in the file.
+    - ``mentions``: a list of ``[sentence, start, end]``, from 0, the end exclusive, in any order without
+    repeats.
+    - ``antecedents``: a list with one row per mention. Mention i has i + 1 probabilities, of each preceding
+      mention in the list, then of starting an entity; or, without zeros, pairs of a mention's index and its
+      probability, with ``"new"`` as an index: ``[[3, 0.25], ["new", 0.75]]``. A document may contain both
+      forms.
+    - ``clusters``, if known: the gold entity of each mention, a string, a number or null.
 
-    Other keys are left alone, unless one looks like a misspelt name of a key that is not there. Blank lines
-    are skipped.
+    Other keys are ignored, unless one looks like a misspelled name of a missing key. Blank lines are skipped.
 
     Parameters
     ----------
     path
-        The file, packed by gzip or not; ``-`` for standard input.
+        Path of the file, with or without gzip; ``-`` for standard input.
     window
-        How many mentions back an antecedent may be; None: all. It saves memory where documents are long; a
-        candidate further back that has a probability is an error.
+        Largest distance of an antecedent, in mentions; None: unlimited. A window saves memory for long
+        documents; a probability of a candidate outside the window is an error.
     tolerance
-        How much the sum of a row may differ from 1.
+        Largest deviation of the sum of a row from 1.
     progress
-        Called now and then with a stage, the documents read, and None.
+        Called with a stage, the number of documents read, and None.
 
     Yields
     ------
@@ -306,11 +309,11 @@ def read_posteriors(
     Raises
     ------
     InputError
-        The file is missing or empty; or, with file, line, document and mention: probabilities do not add up
-        to 1, are negative or missing, antecedents point forward or outside the window, mentions are empty or
-        repeated, a row has a wrong length, two documents have one name.
+        If the file is missing or empty, probabilities do not sum to 1, are negative or missing, antecedents
+        point forward or outside the window, mentions are empty or repeated, a row has a wrong length, or two
+        documents have the same name. The message names file, line, document and mention.
     FormatError
-        A line is no JSON object of this kind, or the file is cut short or no UTF-8.
+        If a line is not a JSON object of this kind, or the file is truncated or not UTF-8.
 
     Examples
     --------
@@ -330,21 +333,22 @@ def read_posteriors(
 
 
 class PosteriorWriter:
-    """Writes antecedent distributions as JSON lines, whole or not at all, document by document.
+    """Writer of antecedent distributions as JSON lines, written atomically.
 
-    Used as a context manager: the file appears under its name when the block ends well. Probabilities are
-    written so that exactly the same numbers are read back. Of a row with zeros only the others are written,
-    as pairs. A name that ends in ``.gz`` is compressed; ``-`` is standard output.
+    It is used as a context manager: the file appears when the block ends without an error. Probabilities are
+    written so that exactly the same numbers are read back. A row with zeros is written as pairs without the
+    zeros. A name in ``.gz`` is compressed; ``-`` is standard output.
 
     Parameters
     ----------
     path
-        The file.
+        File to write.
 
     Raises
     ------
     InputError
-        If the place cannot be written or has the name of a table, a document is written twice, or none is.
+        If the file cannot be written or has the ending of a table, a document is written twice, or no
+        document is written.
 
     Examples
     --------
@@ -362,8 +366,10 @@ class PosteriorWriter:
         self._name = os.fspath(path)
         self._documents: set[str] = set()
         if self._name.lower().endswith(TABLES):
-            hint = "name it .jsonl or .jsonl.gz; `calibrant coref pairs` makes a table of it"
-            raise InputError("posteriors are written as JSON lines", hint, code="output", file=self._name)
+            hint = "use a name in .jsonl or .jsonl.gz; `calibrant coref pairs` converts posteriors to a table"
+            raise InputError(
+                "posteriors can only be written as JSON lines", hint, code="output", file=self._name
+            )
 
     def __enter__(self) -> PosteriorWriter:
         with ExitStack() as stack:
@@ -390,16 +396,16 @@ class PosteriorWriter:
         self.write_line(document.name, line_of(document))
 
     def write_line(self, name: str, line: str) -> None:
-        """Write a document that `line_of` has put into words, perhaps elsewhere."""
+        """Write a line from `line_of`, which another process may have computed."""
         if name in self._documents:
             message = f"document {name!r} is written twice"
-            raise InputError(message, "give every document another name", file=self._name)
+            raise InputError(message, "give every document a unique name", file=self._name)
         self._documents.add(name)
         self._file.write(f"{line}\n".encode())
 
 
 def line_of(document: PosteriorDocument) -> str:
-    """The line of a document, which takes longer than to find its probabilities."""
+    """Return the line of a document; formatting takes longer than computing the probabilities."""
     rows = [np.asarray(row) for row in document.rows]
     return format_line(document.name, document.mentions, rows, document.clusters)
 
@@ -407,14 +413,14 @@ def line_of(document: PosteriorDocument) -> str:
 def posterior_documents(
     posterior: AntecedentPosterior, documents: Sequence[Document]
 ) -> Iterator[PosteriorDocument]:
-    """Take a batch apart: each document of a posterior, with its mentions and gold entities.
+    """Yield each document of a batch, with its mentions, posterior and gold entities.
 
     Parameters
     ----------
     posterior
         Distributions over the antecedents of the documents' mentions.
     documents
-        The documents of the batch, in its order.
+        Documents of the batch, in its order.
 
     Raises
     ------
@@ -431,7 +437,7 @@ def posterior_documents(
     """
     names = tuple(document.name for document in documents)
     if names != posterior.names:
-        message = f"the posterior has the documents {_list(posterior.names)}, and given are {_list(names)}"
+        message = f"the posterior has the documents {_list(posterior.names)}, but {_list(names)} are given"
         raise InputError(message, "give the documents of the posterior, in its order", code="length")
     for number, document in enumerate(documents):
         probabilities, offsets, _ = posterior.rows_of(number)
@@ -447,19 +453,19 @@ def posterior_documents(
 def write_posteriors(
     path: str | os.PathLike[str], posterior: AntecedentPosterior, documents: Sequence[Document]
 ) -> None:
-    """Write a batch of documents as `read_posteriors` reads them; see `PosteriorWriter`.
+    """Write a batch of documents in the format of `read_posteriors`; see `PosteriorWriter`.
 
     Parameters
     ----------
     path
-        The file; its name may end in ``.gz``. ``-`` is standard output.
+        File to write; a name in ``.gz`` is compressed; ``-`` is standard output.
     posterior, documents
         As in `posterior_documents`.
 
     Raises
     ------
     InputError
-        If posterior and documents do not fit, or the place cannot be written.
+        If posterior and documents do not fit, or the file cannot be written.
 
     Examples
     --------
@@ -492,7 +498,7 @@ def _documents(
         other = first_lines.setdefault(document.name, number)
         if other != number:
             message, hint = (
-                f"document {document.name!r} is also in line {other}",
+                f"document {document.name!r} also occurs in line {other}",
                 "give every document one line",
             )
             raise InputError(message, hint, file=name, line=number)

@@ -1,8 +1,8 @@
-"""Trained models in files: an .npz archive with a versioned header, without pickle.
+"""Files of trained models: .npz archives with a versioned header, without pickle.
 
-The archive holds ``state.json``, which is the model's state (`to_state`) with a name in the place of each
-array, and each array under its name; so `numpy.load` can look into it. Every member carries a checksum, the
-table of members comes last, and times are left out: a damaged or cut file is noticed, and equal models
+The archive contains ``state.json``, the model's state (`to_state`) with the name of each array in its place,
+and each array under its name, so that `numpy.load` can open it. Every member has a checksum and the table of
+members comes last, so that damaged or truncated files are detected. Times are left out, so that equal models
 give equal bytes.
 """
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 FORMAT = "calibrant model"
 HEADER = "state.json"
-ARRAY = "array in"  # the only key of an object that stands for an array
+ARRAY = "array in"  # the only key of an object that represents an array
 COREFERENCE = "coreference"
 KINDS = ("hmm", "crf", COREFERENCE)
 EPOCH = (1980, 1, 1, 0, 0, 0)
 ZIP = b"PK\x03\x04"
 PLAIN = (str, int, float, bool, type(None))
 AGAIN = "save the model again"
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError)  # of a damaged archive
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError)  # errors of damaged archives
 
 
 class _Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag=FORMAT):
-    """The content of ``state.json``."""
+    """Content of ``state.json``."""
 
     version: Version
     state: dict[str, Any]
@@ -54,26 +54,31 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format
 
 
 ENVELOPE = Envelope(
-    _Header, 1, "model", "make one with calibrant tag train or calibrant coref train", AGAIN, key="version"
+    _Header,
+    1,
+    "model",
+    "train a model with calibrant tag train or calibrant coref train",
+    AGAIN,
+    key="version",
 )
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int | None = None) -> None:
-    """Write a trained model to a file, whole or not at all.
+    """Write a trained model to a file, atomically.
 
     Parameters
     ----------
     model
-        A trained `HMMTagger`, `CRFTagger` or `CoreferenceModel`.
+        Trained `HMMTagger`, `CRFTagger` or `CoreferenceModel`.
     path
-        Any name but one that ends in ``.gz``: the file is compressed as it is.
+        File to write, without ``.gz``, since the content is compressed.
     column
-        Which column of a text a tagger's tags are, to be noted for those who tag others with it.
+        Column of a tagger's tags, saved with the model as the default for other texts.
 
     Raises
     ------
     InputError
-        If the model has not been trained, is of another kind, or the place cannot be written.
+        If the model has not been trained or is of another kind, or the file cannot be written.
 
     Examples
     --------
@@ -91,8 +96,8 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     state = to_state() if callable(to_state) else {}
     kind = state.get("kind")
     if kind not in KINDS:
-        found = f"what is to be saved is no model but of type {type(model).__name__}"
-        message = found if kind is None else f"models of kind {kind!r} are not saved"
+        found = f"an object of type {type(model).__name__} is not a model"
+        message = found if kind is None else f"models of kind {kind!r} cannot be saved"
         raise InputError(
             message, "save an HMMTagger, a CRFTagger or a CoreferenceModel", code="parameter", file=name
         )
@@ -112,28 +117,28 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
 
 
 def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Model:
-    """Read a model that `save_model` wrote, in this version of calibrant or an older one.
+    """Load a model written by `save_model` of this or an older version.
 
-    Nothing in the file is executed, whoever wrote it.
+    Loading executes no code from the file, so files from untrusted sources are safe.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     features
-        The function that a CRF was trained with, if it was one: functions are code and are not saved.
+        Feature function of a CRF that was trained with one; functions are not saved.
 
     Returns
     -------
     HMMTagger, CRFTagger or CoreferenceModel
-        As the file says; `load_tagger` and `load_coreference_model` read only what their names say.
+        Model of the file; `load_tagger` and `load_coreference_model` accept only one kind.
 
     Raises
     ------
     InputError
-        There is no such file, or a function is given for a model that was trained without one.
+        If the file does not exist, or a function is given for a model that was trained without one.
     FormatError
-        The file is no model, is damaged or cut short, or was written by a newer calibrant.
+        If the file is not a model, is damaged or truncated, or was written by a newer version.
 
     Examples
     --------
@@ -153,7 +158,7 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
         hint = "install a newer calibrant"
         raise FormatError(f"models of kind {kind!r} are unknown", hint, code="file-newer", file=name)
     if features is not None and (kind != "crf" or state.get("features") is not None):
-        message = "the model was not trained with a function of features"
+        message = "the model was not trained with a feature function"
         raise InputError(message, "leave the function out", code="parameter", file=name)
     from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger
 
@@ -168,12 +173,12 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
 
 
 def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
-    """As `load_model`, for taggers alone.
+    """Load a tagger written by `save_model`.
 
     Raises
     ------
     InputError
-        As `load_model`, or the model is no tagger.
+        As for `load_model`, or if the model is not a tagger.
 
     Examples
     --------
@@ -188,17 +193,17 @@ def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | Non
 
     model = load_model(path, features=features)
     if isinstance(model, CoreferenceModel):
-        raise _other(path, "a model of coreference", "a tagger", "calibrant tag train")
+        raise _other(path, "a coreference model", "a tagger", "calibrant tag train")
     return model
 
 
 def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
-    """As `load_model`, for models of coreference alone.
+    """Load a coreference model written by `save_model`.
 
     Raises
     ------
     InputError
-        As `load_model`, or the model is a tagger.
+        As for `load_model`, or if the model is a tagger.
 
     Examples
     --------
@@ -208,30 +213,30 @@ def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
     ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model")
     ...     load_coreference_model(f"{folder}/small.model")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: ...small.model: this is a tagger, not a model of coreference: ...
+    calibrant.exceptions.InputError: ...small.model: this is a tagger, not a coreference model: ...
     """
     from calibrant.structures.models import CoreferenceModel
 
     model = load_model(path)
     if not isinstance(model, CoreferenceModel):
-        raise _other(path, "a tagger", "a model of coreference", "calibrant coref train")
+        raise _other(path, "a tagger", "a coreference model", "calibrant coref train")
     return model
 
 
 def check_model_place(path: str | os.PathLike[str]) -> None:
-    """Raise at once if `save_model` could not write there: before training that takes minutes."""
+    """Raise `InputError` before a long training if `save_model` cannot write the file."""
     _check_name(os.fspath(path))
     check_place(path)
 
 
 def _check_name(name: str) -> None:
     if name.endswith(".gz"):
-        hint = "leave .gz out of the name"
-        raise InputError("a model is compressed as it is", hint, code="file-kind", file=name)
+        hint = "remove .gz from the name"
+        raise InputError("models are already compressed", hint, code="file-kind", file=name)
 
 
 def model_column(path: str | os.PathLike[str]) -> str | int | None:
-    """Return the column that was noted with a sound model, or None.
+    """Return the column that was saved with a model, or None.
 
     Examples
     --------
@@ -247,7 +252,7 @@ def model_column(path: str | os.PathLike[str]) -> str | int | None:
 
 
 def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Copy a state with each array put into ``arrays`` and named in its place."""
+    """Return a copy of a state in which names replace the arrays, which are added to ``arrays``."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biuf":
             raise InputError(f"{place} has dtype {value.dtype}", "keep numbers in arrays", code="dtype")
@@ -255,7 +260,7 @@ def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> 
         return {ARRAY: f"{place}.npy"}
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise InputError(f"{place} has keys that are no text", "keep pairs in lists", code="dtype")
+            raise InputError(f"{place} has keys that are not strings", "keep pairs in lists", code="dtype")
         inner = f"{place}." if place else ""
         return {key: _without_arrays(part, f"{inner}{key}", arrays) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -268,12 +273,12 @@ def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
     member = zipfile.ZipInfo(name, EPOCH)
     member.compress_type = zipfile.ZIP_DEFLATED
-    member.create_system = 3  # else the bytes depend on the system
+    member.create_system = 3  # otherwise the bytes depend on the system
     archive.writestr(member, data, compresslevel=1)
 
 
 def _header(name: str) -> _Header:
-    """Read the header, with the arrays of the state in place."""
+    """Return the header, with the arrays of the state."""
     data = file_bytes(name)
     if not data:
         raise InputError("the file is empty", AGAIN, code="empty", file=name)
@@ -286,7 +291,7 @@ def _header(name: str) -> _Header:
             return _content(archive, len(data), name)
     except InputError:
         raise
-    # RuntimeError: what no model has and a made-up archive may, such as a password.
+    # RuntimeError: for example from a password, which archives of models do not have.
     except (ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
         raise ENVELOPE.damaged(name) from error
 
@@ -297,7 +302,7 @@ def _content(archive: zipfile.ZipFile, size: int, name: str) -> _Header:
         raise ENVELOPE.foreign(name)
     try:
         unpacked = members(archive, names, size, name)
-        # Python's JSON reads what else may be in a vocabulary: half of a character, or infinity.
+        # Python's JSON also reads lone surrogates and infinity, which a vocabulary may contain.
         header = ENVELOPE.checked(json.loads(next(unpacked)[1]), name)
         arrays = {member: array_of(content) for member, content in unpacked}
         return replace(header, state=dict(_with_arrays(header.state, arrays)))
@@ -306,7 +311,7 @@ def _content(archive: zipfile.ZipFile, size: int, name: str) -> _Header:
 
 
 def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Copy a state with each array in its place again."""
+    """Return a copy of a state with the arrays instead of their names."""
     if isinstance(value, dict):
         if value.keys() == {ARRAY}:
             return arrays[value[ARRAY]]
@@ -317,5 +322,5 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
-    message, hint = f"this is {found}, not {wanted}", f"make one with {command}"
+    message, hint = f"this is {found}, not {wanted}", f"train a model with {command}"
     return InputError(message, hint, code="parameter", file=os.fspath(path))

@@ -1,4 +1,4 @@
-"""Readers of sentences, line by line: CoNLL-U, and a token and its tags a line."""
+"""Readers of sentences: CoNLL-U, and files with one token and its tags per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDARD = 10
 STANDARD_NAMES = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 CONLLU = (".conllu", ".conllulex", ".conllup")
 LONGEST = 300  # characters of a message
-DOCUMENT_START = "-DOCSTART-"  # in the files of CoNLL-2003 and what follows them
+DOCUMENT_START = "-DOCSTART-"  # in the format of CoNLL-2003
 
 
 def reader_of(name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> Reader:
@@ -29,7 +29,7 @@ def reader_of(name: str, lines: Sequence[str], column: Column | None, require_ta
 
 
 def is_conllu(name: str, lines: Sequence[str]) -> bool:
-    """Tell CoNLL-U by its name, or by the first line with a token among ``lines``."""
+    """Return True for CoNLL-U, by the file's name or the first line with a token among ``lines``."""
     if _stem(name).endswith(CONLLU):
         return True
     comments = (line.startswith("# ") or (line.startswith("#") and "\t" not in line) for line in lines)
@@ -48,7 +48,7 @@ def _columns(fields: Sequence[str]) -> str:
 
 @dataclass
 class Reader(ABC):
-    """What both kinds of files share: the sentence being read, and those read."""
+    """Base of the readers, with the current sentence and the finished ones."""
 
     name: str
     column: Column | None
@@ -57,47 +57,51 @@ class Reader(ABC):
     tags: list[list[str]] = field(default_factory=list)
     sentence_ids: list[str] = field(default_factory=list)
     documents: list[str] = field(default_factory=list)
-    document: str = "0"  # of sentences before the first start of a document
+    document: str = "0"  # document of sentences before the first mark
     document_count: int = 0
     tokens: list[str] = field(default_factory=list)
     token_tags: list[str] = field(default_factory=list)
     sentence_id: str | None = None
     missing_line: int | None = None
     tagged: bool = False
-    known: dict[str, str] = field(default_factory=dict, repr=False)  # each text once: most come again
+    known: dict[str, str] = field(
+        default_factory=dict, repr=False
+    )  # interned strings, since most are repeated
 
     @abstractmethod
     def add(self, number: int, line: str) -> None:
-        """Take a line."""
+        """Process a line."""
 
     def broken(self, line: int, message: str, hint: str, code: str = "file-row") -> FormatError:
-        """Make an error about a line; of a long message only the beginning is kept."""
+        """Return an error for a line; long messages are truncated."""
         message = message if len(message) <= LONGEST else f"{message[:LONGEST]}..."
         return FormatError(message, hint, code=code, file=self.name, line=line)
 
     def start_document(self, identity: str | None) -> None:
-        """What follows belongs to another document, which has a name or is counted."""
+        """Begin another document, with a name or else a number."""
         self.document_count += 1
         self.document = identity or str(self.document_count)
 
     def take(self, line: int, token: str, tag: str | None) -> None:
-        """Add a token; its tag is None where the file has none."""
+        """Add a token; its tag is None if the file has no tag."""
         if not token.strip(" "):
-            raise self.broken(line, "the token is empty", "fill it in or drop the line", "missing-value")
+            raise self.broken(
+                line, "the token is empty", "add the token, or remove the line", "missing-value"
+            )
         if tag is None:
             self.missing_line = self.missing_line or line
         elif not tag.strip(" "):
-            raise self.broken(line, "the tag is empty", "fill it in or drop the line", "missing-value")
+            raise self.broken(line, "the tag is empty", "add the tag, or remove the line", "missing-value")
         elif tag != tag.strip(" "):
-            message = f"a space stands beside the tag {tag.strip(' ')!r}"
-            raise self.broken(line, message, "take it away: it would make another tag")
+            message = f"there is a space next to the tag {tag.strip(' ')!r}"
+            raise self.broken(line, message, "remove the space, which would make another tag")
         else:
             self.tagged = self.tagged or tag != "_"
         self.tokens.append(self.known.setdefault(token, token))
         self.token_tags.append(self.known.setdefault(tag or "", tag or ""))
 
     def end_sentence(self) -> None:
-        """Put the sentence away, if there is one."""
+        """End the current sentence, if there is one."""
         if self.tokens:
             self.sentences.append(self.tokens)
             self.tags.append(self.token_tags)
@@ -107,30 +111,30 @@ class Reader(ABC):
         self.sentence_id = None
 
     def finish(self) -> None:
-        """Take the end of the file."""
+        """Process the end of the file."""
         self.end_sentence()
         if not self.sentences:
-            raise InputError("the file has no sentence", "write it again", code="empty", file=self.name)
+            raise InputError("the file has no sentence", "write the file again", code="empty", file=self.name)
 
     def has_tags(self) -> bool:
-        """Whether every token has a tag; raise where some have one, or tags are required."""
+        """Return True if every token has a tag; raise if only some have one, or tags are required."""
         if self.tagged and self.missing_line is not None:
-            message, hint = f"the token has no {self.column}", "fill it in, or choose another column"
+            message, hint = f"the token has no {self.column}", "add it, or choose another column"
             raise self.broken(self.missing_line, message, hint, "missing-value")
         if not self.tagged and self.require_tags:
             what = self.column if isinstance(self.column, str) else f"tags in column {self.column}"
-            message, hint = f"the file has no {what}: it is _ throughout", "choose another column"
+            message, hint = f"the file has no {what}: every value is _", "choose another column"
             raise InputError(message, hint, code="missing-value", file=self.name)
         return self.tagged
 
 
 class ColumnReader(Reader):
-    """A token and its tags a line."""
+    """Reader of files with one token and its tags per line."""
 
     def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
         if isinstance(column, str):
-            hint = "choose a column by its number; only CoNLL-U has columns with names"
-            message = f"the file is no CoNLL-U, so it has no column {column!r}"
+            hint = "give the number of a column; only CoNLL-U has names of columns"
+            message = f"the file is not CoNLL-U, so it has no column {column!r}"
             raise InputError(message, hint, code="column-missing", file=name)
         first = next(line for line in lines if line.strip(" "))
         self.tabbed = "\t" in first
@@ -145,29 +149,29 @@ class ColumnReader(Reader):
             hint += "; column 1 is the token"
             message = f"there is no column {chosen} with tags"
             if self.width == 1:
-                message = "the file has one column, the token, and no tags"
+                message = "the file has only one column, the token, and no tags"
                 hint = "separate token and tag by a tab or a space"
             raise InputError(message, hint, code="column-missing", file=name)
         self.place = chosen - 1
 
     def fields(self, line: str) -> list[str]:
-        """Split a line; spaces may be several, and no other blanks count."""
+        """Split a line at a tab or at one or several spaces; other blanks do not separate."""
         return line.split("\t") if self.tabbed else [part for part in line.split(" ") if part]
 
     def add(self, number: int, line: str) -> None:
-        """Take a line."""
+        """Process a line."""
         if not line.strip(" "):
             self.end_sentence()
             return
         fields = self.fields(line)
         if len(fields) != self.width:
             by = "tabs" if self.tabbed else "spaces"
-            message = f"{_columns(fields)} where the first line has {self.width}, between {by}"
+            message = f"the line has {_columns(fields)}, and the first line {self.width}, separated by {by}"
             raise self.broken(number, message, "give every token the same columns")
         self.take(number, fields[0], None if self.place is None else fields[self.place])
 
     def end_sentence(self) -> None:
-        """Put the sentence away, unless it is the mark of a document's start."""
+        """End the current sentence, or begin a document if the sentence is its mark."""
         if self.tokens == [DOCUMENT_START]:
             self.start_document(None)
             self.tokens, self.token_tags = [], []
@@ -175,10 +179,10 @@ class ColumnReader(Reader):
 
 
 class ConlluReader(Reader):
-    """CoNLL-U, and formats that add columns to it.
+    """Reader of CoNLL-U, and of formats that add columns to it.
 
-    The library conllu reads ids and comments. Its reader of whole sentences also splits at two spaces,
-    takes lines with too few columns, and does not know the line, so lines are split here.
+    The library conllu reads ids and comments. Lines are split here, since its reader of whole sentences also
+    splits at two spaces, accepts lines with too few columns, and does not report the line of an error.
     """
 
     def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
@@ -196,14 +200,14 @@ class ConlluReader(Reader):
             raise InputError(message, hint, code="column-missing", file=name)
         super().__init__(name, chosen, require_tags)
         self.place = place - 1
-        self.last_id = self.covered = 0  # the last word, and the last that a multiword token holds
+        self.last_id = self.covered = 0  # the last word, and the last word of a multiword token
         self.last_line = 0
         self.first_line: dict[str, int] = {}
         self.known_features: dict[str, str] = {}
         self.cut = False
 
     def add(self, number: int, line: str) -> None:
-        """Take a line."""
+        """Process a line."""
         self.last_line, self.cut = number, line.startswith("#")
         if line.startswith("#"):
             self.comment(number, line)
@@ -214,26 +218,26 @@ class ConlluReader(Reader):
         fields = line.split("\t")
         if len(fields) != self.width:
             expected = "CoNLL-U has" if self.width == STANDARD else "the first line has"
-            message = f"{_columns(fields)} where {expected} {self.width}"
+            message = f"the line has {_columns(fields)}, and {expected} {self.width}"
             raise self.broken(number, message, "separate the columns by single tabs")
         self.node(number, fields, is_word=self.is_word(number, fields[0]))
 
     def node(self, number: int, fields: list[str], *, is_word: bool) -> None:
-        """Take a word; multiword tokens and empty nodes are no words."""
+        """Process a word; multiword tokens and empty nodes are not words."""
         if is_word:
             self.take(number, fields[FORM - 1], self.tag(number, fields))
 
     def is_word(self, number: int, text: str) -> bool:
         """Check the order of ids; return whether the line is a word."""
         following = self.last_id + 1
-        if text == str(following):  # nearly always
+        if text == str(following):  # the usual case
             self.last_id = following
             return True
         from conllu.exceptions import ParseException
 
         try:
             identity = self._parse_id(text)
-        except (ParseException, ValueError):  # Python reads no integer of more than 4,300 digits
+        except (ParseException, ValueError):  # Python refuses integers of more than 4,300 digits
             identity = None
         if isinstance(identity, tuple) and identity[1] == "-":
             if identity[0] == following > self.covered and identity[2] > identity[0]:
@@ -242,21 +246,21 @@ class ConlluReader(Reader):
         elif isinstance(identity, tuple) and identity[0] == self.last_id:
             return False
         hint = "number the words of a sentence 1, 2, 3, ... and put a blank line after it"
-        raise self.broken(number, f"the id {shown(text, 20)} stands where word {following} is expected", hint)
+        raise self.broken(number, f"the id is {shown(text, 20)} instead of {following}", hint)
 
     def tag(self, number: int, fields: list[str]) -> str | None:
-        """Tag of a word, or None where UPOS or XPOS is not given."""
+        """Return the tag of a word, or None if UPOS or XPOS is missing."""
         tag = fields[self.place]
         if tag == "_" and self.place < FEATS - 1:
             return None
         if self.column != "upos+feats" or fields[FEATS - 1] == "_":
             return tag
         if not fields[FEATS - 1]:
-            raise self.broken(number, "FEATS is empty", "write _ for none", "missing-value")
+            raise self.broken(number, "FEATS is empty", "write _ for no features", "missing-value")
         return f"{tag}|{self.features(number, fields[FEATS - 1])}"
 
     def features(self, number: int, text: str) -> str:
-        """Check features and put them in the order that CoNLL-U has them in."""
+        """Return checked features in the order of CoNLL-U."""
         if text not in self.known_features:
             parts = text.split("|")
             wrong = [part for part in parts if not all(part.partition("="))]
@@ -267,43 +271,43 @@ class ConlluReader(Reader):
         return self.known_features[text]
 
     def comment(self, number: int, line: str) -> None:
-        """Take what a comment says about sentence and document."""
+        """Process a comment on sentence or document."""
         if self.tokens or self.covered:
-            hint = "put it before the first word, and a blank line after each sentence"
-            raise self.broken(number, "a comment stands inside a sentence", hint)
+            hint = "put comments before the first word, and a blank line after each sentence"
+            raise self.broken(number, "there is a comment inside a sentence", hint)
         for key, value in self._parse_comment(line):
             self.remark(number, key, value)
 
     def remark(self, number: int, key: str, value: str | None) -> None:
-        """Take what a comment says, ``# key = value``."""
+        """Process a comment ``# key = value``."""
         if key == "sent_id" and value is not None:
             other = self.first_line.setdefault(value, number)
             if other != number:
-                message = f"sent_id {value!r} is also in line {other}"
-                raise self.broken(number, message, "give every sentence another")
+                message = f"sent_id {value!r} also occurs in line {other}"
+                raise self.broken(number, message, "give every sentence a unique sent_id")
             self.sentence_id = value
         elif key in ("newdoc", "newdoc id"):
             self.start_document(value)
         elif key == "global.columns" and (value or "").split()[:STANDARD] != STANDARD_NAMES.split():
             hint = f"begin each line with {STANDARD_NAMES}"
-            raise self.broken(number, "the columns are not those of CoNLL-U", hint)
+            raise self.broken(number, "the columns are not the columns of CoNLL-U", hint)
 
     def end_sentence_at(self, number: int) -> None:
-        """Put the sentence away, if a multiword token does not still lack words."""
+        """End the sentence; raise an error if a multiword token lacks words."""
         if self.covered > self.last_id:
-            message = f"the sentence ends before word {self.covered}, which a multiword token holds"
-            raise self.broken(number, message, "complete it")
+            message = f"the sentence ends before word {self.covered}, which a multiword token contains"
+            raise self.broken(number, message, "complete the sentence")
         self.last_id = self.covered = 0
         self.end_sentence()
 
     def finish(self) -> None:
-        """Take the end of the file."""
+        """Process the end of the file."""
         if self.cut:
-            message, hint = "the file ends in a comment", "copy or write it again"
+            message, hint = "the file ends in a comment", "copy or write the file again"
             raise self.broken(self.last_line, message, hint, "file-truncated")
         self.end_sentence_at(self.last_line)
         super().finish()
-        # A sentence without a name is called by its number, which may be another's name.
+        # A sentence without a sent_id is named by its number, which may be the sent_id of another sentence.
         counts = Counter(self.sentence_ids)
         for identity, line in self.first_line.items():
             if counts[identity] > 1:

@@ -1,4 +1,4 @@
-"""Tables of spans: those that a model outputs, with scores, and gold spans, in one table or two."""
+"""Tables of predicted spans with scores, and of gold spans, in one table or two."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calibrant.structures.posterior.span_pairs import Match, Repeats, SpanPairs,
 
 Integers = NDArray[np.int64]
 
-LARGEST_PLACE = 2**53  # above, floats skip whole numbers
+LARGEST_PLACE = 2**53  # floats represent whole numbers exactly up to here
 COLUMNS = {
     "score": "float64",
     "label": "int8",
@@ -33,12 +33,12 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class SpanColumns:
-    """How a table of spans is read: names of columns that are called otherwise.
+    """Names of the columns of a table of spans.
 
     Attributes
     ----------
     document, start, end, type_column, score, gold
-        Names of columns; None for the usual ones: ``document``, ``start``, ``end``, ``type``, ``score`` and
+        Names of columns; None for the defaults ``document``, ``start``, ``end``, ``type``, ``score`` and
         ``gold``.
 
     Examples
@@ -55,8 +55,8 @@ class SpanColumns:
     gold: str | None = None
 
     def roles(self, *, typed: bool) -> list[Role]:
-        """Return the roles of the columns of all spans; ``typed`` tells whether they need a type."""
-        how = "name it with `type_column`, or match boundaries alone (`match='boundary'`)"
+        """Return the roles of the columns; with ``typed``, spans need a type."""
+        how = "name it with `type_column`, or match boundaries only (`match='boundary'`)"
         return [
             Role("document", column=self.document),
             Role("start", "finite", self.start),
@@ -75,36 +75,36 @@ def read_spans(
     threshold: float = 0.0,
     columns: SpanColumns | None = None,
 ) -> SpanPairs:
-    """Read predicted spans and gold spans, and pair each score with whether its span is gold.
+    """Read predicted spans and gold spans, and match them as pairs of a score and a label.
 
-    The columns are ``document``, ``start``, ``end`` (the first position after the span), ``type`` and, of
-    predicted spans, ``score``. Positions are characters or tokens, in both tables the same.
+    The columns are ``document``, ``start``, ``end`` (the first position after the span), ``type`` and, for
+    predicted spans, ``score``. Positions are characters or tokens, the same in both tables.
 
     Parameters
     ----------
     predicted
-        A table of spans: a file, ``-`` for standard input, a folder of Parquet files, or a dataframe.
+        Table of spans: a file, ``-`` for standard input, a folder of Parquet files, or a dataframe.
     gold
-        The table of gold spans. None: ``predicted`` has a column ``gold``, 1 in rows whose span is gold, and
-        a score in the rows of spans that the model outputs; a gold span that it does not output has none.
+        Table of gold spans. None: ``predicted`` has a column ``gold``, 1 in rows whose span is gold, and the
+        score is empty for gold spans that the model does not output.
     match, type_scores, repeats
         As in `calibrant.structures.posterior.span_pairs.pair_spans`.
     threshold
-        Spans with a lower score are left out; in [0, 1). A threshold that the table notes counts as well.
+        Smallest score of a predicted span, in [0, 1). A threshold recorded in the table also applies.
     columns
-        Names of columns that are called otherwise.
+        Names of the columns.
 
     Returns
     -------
     SpanPairs
-        Its ``query`` is what `calibrant.measure` and others take.
+        Pairs; `calibrant.measure` and other functions accept its ``query``.
 
     Raises
     ------
     InputError
-        Naming the file, the row and the column: a column or a value is missing, a position is not a whole
-        number, a span is empty, or as `calibrant.structures.posterior.span_pairs.pair_spans` says. Also
-        if the tables have no document in common.
+        If a column or a value is missing, a position is not a whole number, or a span is empty (with file,
+        row and column), if the tables share no document, or as for
+        `calibrant.structures.posterior.span_pairs.pair_spans`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def read_spans(
         message = (
             f"no document has both predicted and gold spans: {_first(scored)} and {_first(true)} are names"
         )
-        hint = "name the documents alike in both"
+        hint = "use the same names of documents in both"
         raise InputError(message, hint, code="class-unknown", file=true.table.name)
     try:
         return pair_spans(
@@ -156,7 +156,7 @@ def read_spans(
 def _one_table(
     table: Table, roles: list[Role], named: SpanColumns
 ) -> tuple[FoundColumns, FoundColumns, NDArray[np.bool_]]:
-    """The rows with a score, all rows, and which of them are gold."""
+    """Return the rows with a score, all rows, and a mask of gold rows."""
     how = "name it with `gold`, or give a second table with the gold spans"
     marked = [*roles, Role("gold", "label", named.gold, how=how)]
     everything = read_table(table, marked)
@@ -165,13 +165,13 @@ def _one_table(
     empty = np.flatnonzero(~is_gold & ~np.isin(everything.rows, scored.rows))
     if len(empty):
         message = "a span that is not gold has no score"
-        hint = "give the score that the model gave it, or drop the row"
+        hint = "give the model's score, or remove the row"
         raise everything.error(int(empty[0]), message, hint, "missing-value")
     return scored, everything, is_gold
 
 
 def _union(scored: FoundColumns, true: FoundColumns, part: str) -> dict[str, int]:
-    """A code for each name of both tables."""
+    """Return a code for each name of both tables."""
     names = dict.fromkeys((*scored.names.get(part, ("",)), *true.names.get(part, ())))
     return {name: code for code, name in enumerate(names)}
 
@@ -179,13 +179,15 @@ def _union(scored: FoundColumns, true: FoundColumns, part: str) -> dict[str, int
 def _spans(
     found: FoundColumns, documents: Mapping[str, int], types: Mapping[str, int], kept: NDArray[np.bool_]
 ) -> SpanRows:
-    """Checked spans of the rows that are kept."""
+    """Return the checked spans of the kept rows."""
     start, end = (_places(found, part) for part in ("start", "end"))
     empty = np.flatnonzero(end <= start)
     if len(empty):
         row = int(empty[0])
         message = f"the span ends at {end[row]} and starts at {start[row]}"
-        hint = "the end is the first position after the span: add 1 if it is the last position in it"
+        hint = (
+            "the end must be the first position after the span; add 1 if it is the last position in the span"
+        )
         raise found.error(row, message, hint, "span", part="end")
     kind = np.zeros(len(start), np.int64)
     if "type" in found:
@@ -212,23 +214,23 @@ def _first(found: FoundColumns) -> str:
 
 
 class SpanWriter(RowWriter):
-    """Writes pairs of spans as a long prediction table, whole or not at all.
+    """Writer of pairs of spans as a long prediction table, written atomically.
 
-    Used as `calibrant.io.PredictionWriter` is. The columns are ``score``, ``label``, ``class`` (the type; not
-    for boundaries), ``cluster`` (the document), ``start`` and ``end``.
+    It is used like `calibrant.io.PredictionWriter`. The columns are ``score``, ``label``, ``class`` (the
+    type; not for boundaries), ``cluster`` (the document), ``start`` and ``end``.
 
     Parameters
     ----------
     path
-        A name that ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; text also as ``.gz``.
-        ``-`` is CSV on standard output.
+        Name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; text also as ``.gz``. ``-`` writes
+        CSV to standard output.
     pairs
-        What is written. A threshold is noted, which JSON lines cannot do.
+        Pairs to write. The table records a threshold; JSON lines cannot record one.
 
     Raises
     ------
     InputError
-        If the name says no kind of file that can be written.
+        If the ending of the name is unknown.
 
     Examples
     --------
@@ -255,7 +257,7 @@ class SpanWriter(RowWriter):
         Raises
         ------
         InputError
-            If a name cannot be written in this format.
+            If a name cannot be represented in this format.
         """
         pairs = self._pairs
         self._check_names(pairs.documents, "document")

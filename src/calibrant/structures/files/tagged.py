@@ -1,4 +1,4 @@
-"""Tagged text: sentences and their tags from CoNLL-U, and from files with a token and its tags a line."""
+"""Tagged text: sentences and tags from CoNLL-U, and from files with one token and its tags per line."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ REPORT_EVERY = 1 << 14
 
 @dataclass(frozen=True)
 class TaggedText:
-    """Sentences, their tags, and where they come from.
+    """Sentences with their tags and source.
 
     Attributes
     ----------
     sentences
-        The tokens of each sentence.
+        Tokens of each sentence.
     tags
-        One tag a token; None where the file has none and none were required.
+        One tag per token; None if the file has no tags and they were not required.
     sentence_ids
-        A name a sentence, all different: the file's own, else its number in the file, from 1.
+        Unique name of each sentence: its name in the file, or its number, from 1.
     document_ids
-        The document of each sentence; None where the file does not tell documents apart.
+        Document of each sentence; None if the file does not mark documents.
     name
-        The file.
+        Name of the file.
 
     Examples
     --------
@@ -47,26 +47,26 @@ class TaggedText:
 
     @property
     def token_count(self) -> int:
-        """Number of tokens in all sentences."""
+        """Return the number of tokens in all sentences."""
         return sum(map(len, self.sentences))
 
     def clusters(self, by: str = "sentence") -> list[str]:
-        """Name the cluster of each sentence: the sentence itself, or its document.
+        """Return the cluster of each sentence: the sentence or its document.
 
         Parameters
         ----------
         by
-            ``"sentence"`` or ``"document"``: what counts as one unit when errors are estimated.
+            Unit of the clusters: ``"sentence"`` or ``"document"``.
 
         Returns
         -------
         list of str
-            One name a sentence.
+            One name per sentence.
 
         Raises
         ------
         InputError
-            If documents are asked for and the file does not tell them apart.
+            If ``by`` is ``"document"`` and the file does not mark documents.
 
         Examples
         --------
@@ -76,14 +76,14 @@ class TaggedText:
         if by == "sentence":
             return self.sentence_ids
         if by != "document":
-            hint = "use one of sentence, document"
+            hint = "use sentence or document"
             raise InputError(f"there are no clusters by {by!r}", hint, code="parameter", file=self.name)
         if self.document_ids is None:
             hint = (
                 "cluster by sentence, or mark where each document starts: in CoNLL-U by a line "
                 f"'# newdoc id = ...', elsewhere by a sentence of the one token {DOCUMENT_START}"
             )
-            raise InputError("the file names no documents", hint, code="cluster", file=self.name)
+            raise InputError("the file does not mark documents", hint, code="cluster", file=self.name)
         return self.document_ids
 
 
@@ -94,32 +94,32 @@ def read_tagged(
     require_tags: bool = True,
     progress: Progress | None = None,
 ) -> TaggedText:
-    r"""Read sentences and tags from CoNLL-U or from a file with a token and its tags a line.
+    r"""Read sentences and tags from CoNLL-U, or from a file with one token and its tags per line.
 
-    *CoNLL-U* is known by its name (``.conllu``, ``.conllulex``) or by its first line with a token: a number
-    and ten or more columns between tabs. Lines of multiword tokens (``3-4``) and empty nodes (``5.1``) are
-    skipped; ``# sent_id`` and ``# newdoc`` name sentences and documents.
+    *CoNLL-U* is detected by its name (``.conllu``, ``.conllulex``) or by its first line with a token: a
+    number and ten or more columns between tabs. Lines of multiword tokens (``3-4``) and empty nodes (``5.1``)
+    are skipped; ``# sent_id`` and ``# newdoc`` name sentences and documents.
 
-    *CoNLL-2011 and CoNLL-2012* are known by a first line ``#begin document (NAME); part 000``.
+    *CoNLL-2011 and CoNLL-2012* are detected by a first line ``#begin document (NAME); part 000``.
 
-    *Every other text* has one token a line, the token in the first column, a blank line after each sentence,
-    and the same number of columns everywhere, between tabs if the first line has one, else between
-    spaces. Nothing is a quote or a comment. A sentence of the one token ``-DOCSTART-`` starts a document.
+    *All other files* have one token per line, the token in the first column, a blank line after each
+    sentence, and the same number of columns in every line, separated by tabs if the first line has one, else
+    by spaces. There are no quotes and no comments. A sentence with the single token ``-DOCSTART-`` starts a
+    document.
 
     Parameters
     ----------
     path
-        The file, packed by gzip or not; ``-`` for standard input.
+        Path of the file, with or without gzip; ``-`` for standard input.
     column
-        Of CoNLL-U ``"upos"`` (the default), ``"xpos"``, ``"upos+feats"`` (``NOUN|Number=Sing``; plain
-        ``ADP`` where there are no features), or the number of a column. Of CoNLL-2012 ``"pos"`` (the
-        default), ``"names"`` (BIO tags of named entities), or a number. Of other files a number, 2 by
-        default. The first column is 1. ``_`` means no tag in UPOS, XPOS and CoNLL-2012, and is a tag
-        elsewhere.
+        Column of the tags. CoNLL-U: ``"upos"`` (the default), ``"xpos"``, ``"upos+feats"``
+        (``NOUN|Number=Sing``, or ``ADP`` without features), or a number. CoNLL-2012: ``"pos"`` (the default),
+        ``"names"`` (BIO tags of named entities), or a number. Other files: a number, 2 by default. The first
+        column is 1. ``_`` means no tag in UPOS, XPOS and CoNLL-2012, and is a tag elsewhere.
     require_tags
-        Whether a file without tags (no such column, or nothing but ``_`` in it) is an error.
+        True if a file without tags (the column is missing or contains only ``_``) is an error.
     progress
-        Called now and then with a stage, the lines read, and None.
+        Called with a stage, the number of lines read, and None.
 
     Returns
     -------
@@ -128,9 +128,9 @@ def read_tagged(
     Raises
     ------
     InputError
-        The file is missing or empty, or has no such column or no tags in it.
+        If the file is missing or empty, or lacks the column or its tags.
     FormatError
-        The file is cut short, no UTF-8, or a line breaks the rules; the error names the line.
+        If the file is truncated or not UTF-8, or a line is invalid; the message names the line.
 
     References
     ----------
@@ -155,7 +155,7 @@ def read_tagged(
             if line.strip() and (not line.startswith("#") or line.startswith(START)):
                 break
         if not any(map(str.strip, head)):
-            raise InputError("the file has no sentence", "write it again", code="empty", file=name)
+            raise InputError("the file has no sentence", "write the file again", code="empty", file=name)
         columns = head[-1].startswith(START)
         reader = (
             ColumnSentences(name, column, require_tags)

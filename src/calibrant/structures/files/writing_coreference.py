@@ -1,4 +1,4 @@
-"""Entities written as columns of CoNLL-2012, on which other programs compute scores."""
+"""Writing of entities as columns of CoNLL-2012, for other scorers."""
 
 from __future__ import annotations
 
@@ -23,29 +23,28 @@ def write_coreference(
     documents: Sequence[Document],
     labels: Sequence[int | str | None] | NDArray[np.integer] | None = None,
 ) -> None:
-    r"""Write documents and their entities as columns of CoNLL-2012, whole or not at all.
+    r"""Write documents and their entities as columns of CoNLL-2012, atomically.
 
-    Twelve columns between tabs: document, part, number of the word, word, five times ``-``, speaker, ``-``,
-    and brackets. Entities of one mention are written too; scorers for corpora without them want them left
-    out. `read_documents` reads the file back.
+    The twelve tab-separated columns are document, part, number of the word, word, five times ``-``, speaker,
+    ``-``, and brackets. Entities of one mention are written; leave them out for scorers of corpora without
+    singletons. `read_documents` reads the file back.
 
     Parameters
     ----------
     path
-        The file; packed by gzip if its name ends in ``.gz``.
+        File to write; a name in ``.gz`` is compressed.
     documents
-        Documents with mentions, with different names; ``NAME; part 1`` becomes part 1 of ``NAME``.
+        Documents with mentions and unique names; ``NAME; part 1`` becomes part 1 of ``NAME``.
     labels
-        The entity of each mention, of all documents one after another, as
-        `AntecedentPosterior.best_clustering` and `sample` return them; None for a mention that is not to be
-        written. If not given, the gold entities.
+        Entity of each mention, concatenated over documents, as from `AntecedentPosterior.best_clustering` and
+        `sample`; None for mentions to leave out. Default: the gold entities.
 
     Raises
     ------
     InputError
-        If there is not one label a mention, a document has no mentions or a name that is used twice, a word
-        is empty or holds a tab or the end of a line, mentions of one entity overlap in a way that brackets
-        cannot tell (the first ends inside the second, after its first word), or the place cannot be written.
+        If there is not one label per mention, a document has no mentions or a repeated name, a word is empty
+        or contains a tab or a line end, mentions of one entity cross so that brackets cannot represent them
+        (the first ends inside the second, after its first word), or the file cannot be written.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def write_coreference(
     names = [document.name for document in documents]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"document {twice!r} is there twice", "give every document another name")
+        raise InputError(f"two documents are named {twice!r}", "give every document a unique name")
     count = sum(len(document.mentions or ()) for document in documents)
     given: list[int | str | None] = []
     if labels is None:
@@ -75,7 +74,7 @@ def write_coreference(
         given += labels.tolist() if isinstance(labels, np.ndarray) else labels
     if len(given) != count:
         message = f"there are {len(given)} labels for {count} mentions"
-        raise InputError(message, "give one a mention, of all documents one after another", code="length")
+        raise InputError(message, "give one label per mention, concatenated over documents", code="length")
     with writing(path) as file:
         start = 0
         for document in documents:
@@ -92,7 +91,7 @@ def _gold(document: Document) -> Sequence[str | None]:
 
 
 def _text(document: Document, labels: Sequence[int | str | None]) -> str:
-    """A document in columns."""
+    """Return a document in columns."""
     base, part = _name_and_part(document.name)
     brackets = _brackets(document, labels)
     lines = [f"#begin document ({base}); part {part:03d}"]
@@ -103,8 +102,8 @@ def _text(document: Document, labels: Sequence[int | str | None]) -> str:
             columns = [base, str(part), str(place), word, *[EMPTY] * 5, speaker, EMPTY, cell]
             if not word.strip() or any(blank in column for column in columns for blank in BLANKS):
                 message = f"document {document.name!r}, sentence {number}, word {place}: {word!r}"
-                hint = "leave tabs and line ends out of words, names and speakers, and no word empty"
-                raise InputError(f"{message} does not fit into columns", hint)
+                hint = "remove tabs and line ends from words, names and speakers, and fill in empty words"
+                raise InputError(f"{message} cannot be written in columns", hint)
             lines.append("\t".join(columns))
         lines.append("")
     return "\n".join([*lines, "#end document", ""])
@@ -120,7 +119,7 @@ def _name_and_part(name: str) -> tuple[str, int]:
 def _brackets(
     document: Document, labels: Sequence[int | str | None]
 ) -> defaultdict[tuple[int, int], list[str]]:
-    """The brackets at each word: closing ones before opening ones, so that mentions may meet at a word."""
+    """Return the brackets at each word, closing before opening ones, so that mentions may meet at a word."""
     entities: defaultdict[str, list[Mention]] = defaultdict(list)
     for mention, label in zip(document.mentions or (), labels, strict=True):
         if label is not None:
@@ -130,7 +129,7 @@ def _brackets(
     for entity, mentions in entities.items():
         if not entity or set(entity) & set("()| \t\n\r"):
             message = f"document {document.name!r} has the entity {entity!r}"
-            raise InputError(message, "name entities without brackets, bars and blanks")
+            raise InputError(message, "use names of entities without brackets, bars and blanks")
         _check_nesting(document.name, entity, mentions)
         for mention in mentions:
             first, last = (mention.sentence, mention.start), (mention.sentence, mention.end - 1)
@@ -147,7 +146,7 @@ def _brackets(
 
 
 def _check_nesting(document: str, entity: str, mentions: Sequence[Mention]) -> None:
-    """Refuse mentions of an entity of which one ends inside another: brackets would pair the other way."""
+    """Raise an error if two mentions of an entity cross, since brackets would be paired wrongly."""
     open_mentions: list[Mention] = []
     for mention in sorted(mentions, key=lambda each: (each.sentence, each.start, -each.end)):
         open_mentions = [
@@ -160,6 +159,6 @@ def _check_nesting(document: str, entity: str, mentions: Sequence[Mention]) -> N
             message = (
                 f"document {document!r}: mentions {list(crossed)} and {list(mention)} of entity {entity!r}"
             )
-            hint = "brackets cannot tell them: give them different entities, or leave one out"
+            hint = "brackets cannot represent both: give them different entities, or leave one out"
             raise InputError(f"{message} cross", hint)
         open_mentions.append(mention)

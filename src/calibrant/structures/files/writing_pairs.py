@@ -1,4 +1,4 @@
-"""Prediction tables of pairs of mentions, written document by document."""
+"""Writing of prediction tables of pairs of mentions."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ COLUMNS = {"score": "float64", "label": "int8", "cluster": NAME, "first": "int64
 
 
 class PairWriter(RowWriter):
-    """Writes the probability that two mentions are of one entity to a file, whole or not at all.
+    """Writer of the probabilities that two mentions corefer, written atomically.
 
-    Used as `calibrant.io.PredictionWriter` is. The columns are ``score``, ``label`` (1 if gold has
-    the two in one entity), ``cluster`` (the document), ``first`` and ``second`` (the numbers of the mentions
-    in their document, from 0, the earlier one first).
+    It is used like `calibrant.io.PredictionWriter`. The columns are ``score``, ``label`` (1 if the two are in
+    one gold entity), ``cluster`` (the document), ``first`` and ``second`` (the numbers of the mentions in
+    their document, from 0, the earlier one first).
 
     Parameters
     ----------
     path
-        A name that ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; text also as ``.gz``.
-        ``-`` is CSV on standard output.
+        Name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; text also as ``.gz``. ``-`` writes
+        CSV to standard output.
     labelled
-        False: there is no column ``label``. What needs labels refuses such a table.
+        True if the table has a column ``label``; functions that need labels refuse a table without it.
     threshold
-        Scores below it are left out, and the file says so; in [0, 1). JSON lines cannot say so: 0 only.
+        Smallest score to write, in [0, 1), recorded in the file. JSON lines cannot record it and allow only
+        0.
 
     Raises
     ------
     InputError
-        If the name says no kind of file that can be written, or the threshold is out of its range.
+        If the ending of the name is unknown, or the threshold is out of range.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class PairWriter(RowWriter):
 
     @property
     def dropped(self) -> int:
-        """Pairs below the threshold so far."""
+        """Return the number of pairs below the threshold so far."""
         return self._given - self.rows
 
     def write(
@@ -73,7 +74,7 @@ class PairWriter(RowWriter):
         Parameters
         ----------
         document
-            Its name.
+            Name of the document.
         first, second
             (n,) numbers of the two mentions.
         scores
@@ -84,7 +85,7 @@ class PairWriter(RowWriter):
         Raises
         ------
         InputError
-            If shapes do not fit, or a score is no probability.
+            If shapes do not fit, or a score is not a probability.
 
         Examples
         --------
@@ -103,21 +104,21 @@ class PairWriter(RowWriter):
             "second": np.asarray(second, np.int64),
         }
         if self._labelled != (labels is not None):
-            hint = "give labels to all documents, or make the table without (labelled=False)"
-            message = f"document {document!r} comes {'with' if labels is not None else 'without'} labels"
+            hint = "give labels to all documents, or write a table without labels (labelled=False)"
+            message = f"document {document!r} is given {'with' if labels is not None else 'without'} labels"
             raise self._error(message, hint, "missing-value")
         if labels is not None:
             columns["label"] = np.asarray(labels).astype(np.int8)
         shapes = {name: values.shape for name, values in columns.items()}
         if len(set(shapes.values())) > 1 or columns["score"].ndim != 1:
-            raise self._error(f"the arrays have shapes {shapes}", "pass one value a pair", "shape")
+            raise self._error(f"the arrays have shapes {shapes}", "pass one value per pair", "shape")
         score = columns["score"]
         good = (score >= 0) & (score <= 1 + ROUNDING)
         if not good.all():
             message = (
                 f"document {document!r}: the score {float(score[~good][0])!r} is not a probability in [0, 1]"
             )
-            raise self._error(message, "repair it", "score-range")
+            raise self._error(message, "give a probability", "score-range")
         columns["score"] = np.minimum(score, 1.0)
         self._given += len(score)
         if self._threshold > 0:

@@ -1,4 +1,4 @@
-"""Reference models that train and predict, so that every measurement can be tried on a real model."""
+"""Reference models for tagging and coreference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from calibrant.structures.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
     from calibrant.structures.models.coreference_baseline import rule_antecedents
     from calibrant.structures.models.crf import L2_PENALTIES, CRFTagger
+    from calibrant.structures.models.crf_adagrad import Penalty
     from calibrant.structures.models.features import (
         FEATURE_GROUPS,
         FEATURE_SETS,
@@ -43,6 +44,7 @@ __all__ = [
     "CoreferenceModel",
     "HMMTagger",
     "MentionRecall",
+    "Penalty",
     "SpacyTagger",
     "Template",
     "Traits",

@@ -1,4 +1,4 @@
-"""Scores of tags at tokens: sums of the weights of the attributes that are there."""
+"""Scores of tags at tokens: sums of the weights of their attributes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from calibrant.structures.models.crf_attributes import FunctionAttributes, WordA
 
 Floats = NDArray[np.float64]
 
-TABLE_BYTES = 1 << 26  # of scores of words that are kept from one call to the next
-FUNCTION_TOKENS = 1 << 14  # whose attributes are held at a time, if a function finds them
+TABLE_BYTES = 1 << 26  # size of the cache of word scores
+FUNCTION_TOKENS = 1 << 14  # tokens per block, if a function computes the attributes
 
 
 @dataclass(frozen=True)
 class RowWeights:
-    """Weights of (row, tag): a sparse matrix in rows.
+    """Weights of (row, tag) as a sparse matrix of rows.
 
     Attributes
     ----------
     first
-        (rows + 1,) where each row begins.
+        (rows + 1,) index of the first entry of each row.
     tag, weight
-        The tag and the weight of each entry.
+        Tag and weight of each entry.
     """
 
     first: Integers
@@ -40,7 +40,7 @@ class RowWeights:
 
     @classmethod
     def of(cls, row: Integers, tag: Integers, weight: Floats, row_count: int) -> RowWeights:
-        """Return weights given in any order, without those that are 0."""
+        """Return the weights, given in any order, without zeros."""
         order = np.lexsort((tag, row))
         order = order[weight[order] != 0]
         first = np.concatenate(([0], np.cumsum(np.bincount(row[order], minlength=row_count))))
@@ -57,16 +57,16 @@ class RowWeights:
 
 
 class WordScores:
-    """Scores of tags for each distinct word at each offset, computed once and kept within bounds.
+    """Scores of tags for each distinct word at each offset, in a cache of bounded size.
 
     Parameters
     ----------
     attributes
-        Which attributes a word has.
+        Attributes of words.
     weights
-        One row an attribute.
+        Weights, one row per attribute.
     tag_count
-        K.
+        Number K of tags.
     """
 
     def __init__(self, attributes: WordAttributes, weights: RowWeights, tag_count: int) -> None:
@@ -81,7 +81,7 @@ class WordScores:
         return type(self), (self.attributes, self.weights, self.tag_count)
 
     def _forget(self) -> None:
-        """Keep the scores of a place outside the sentence alone, as row 0."""
+        """Empty the cache, except for row 0, the scores of positions outside the sentence."""
         self._row: dict[str, int] = defaultdict(count(1).__next__)  # new words get the next row
         self._table = np.empty((len(self.attributes.offsets), 1, self.tag_count))
         self._write(self.attributes.outside(), self._table)
@@ -101,7 +101,7 @@ class WordScores:
         return result
 
     def _look_up(self, sentences: Sentences, tokens: int) -> tuple[Integers, Floats]:
-        """Return the row of each token, and the table that has it."""
+        """Return the row of each token, and the table of these rows."""
         with self._lock:
             try:
                 known = len(self._row)
@@ -112,7 +112,7 @@ class WordScores:
                 if len(self._row) > known:
                     self._add([*islice(reversed(self._row), len(self._row) - known)][::-1], 1 + known)
             except BaseException:
-                self._forget()  # else words could have rows without scores
+                self._forget()  # otherwise words could have rows without scores
                 raise
             return rows, self._table
 
@@ -124,7 +124,7 @@ class WordScores:
         if not all(map(isinstance, words, repeat(str))):
             raise TypeError("words are strings")
         last, room = first + len(words), self._table.shape[1]
-        if last > room:  # readers may hold the old table: its rows are never written again
+        if last > room:  # readers may still use the old table, whose rows are never overwritten
             grown = np.empty((len(self._table), max(min(2 * room, self.most_words), last), self.tag_count))
             grown[:, :first] = self._table[:, :first]
             self._table = grown
@@ -138,7 +138,7 @@ class WordScores:
 
 
 class TokenScores:
-    """Scores of tags for each token, from a user's own function.
+    """Scores of tags for each token, from a custom feature function.
 
     Parameters
     ----------
@@ -156,15 +156,13 @@ class TokenScores:
         result = np.empty((int(lengths.sum()), self.tag_count))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         for start, stop in _blocks(offsets, FUNCTION_TOKENS):
-            rows = list(self.attributes.codes(sentences[start:stop]))
-            first = np.concatenate(([0], np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))))
-            attribute = np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1]))
-            self.weights.sum_into(result[offsets[start] : offsets[stop]], first, attribute)
+            rows = self.attributes.token_rows(sentences[start:stop])
+            self.weights.sum_into(result[offsets[start] : offsets[stop]], *rows)
         return result
 
 
 def _blocks(offsets: Integers, tokens: int) -> Iterator[tuple[int, int]]:
-    """Cut sentences into blocks of at most so many tokens, or of one sentence."""
+    """Yield blocks of sentences with at most ``tokens`` tokens, or of one sentence."""
     first = 0
     while first < len(offsets) - 1:
         full = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1

@@ -1,4 +1,4 @@
-"""A CRF's arguments and saved state, checked."""
+"""Checked arguments and saved state of a CRF."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from calibrant.structures.models.crf_attributes import GIVEN
 from calibrant.structures.models.features import feature_groups, merged_templates
 
 Floats = NDArray[np.float64]
-Algorithm = Literal["lbfgs", "l2sgd", "ap", "pa", "arow"]
+Algorithm = Literal["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]
 
 KIND, VERSION = "crf", 1
 ARGUMENTS = ("algorithm", "l2", "l1", "max_iterations", "settings", "seed")
 TRAINED = ("features", "tags", "values", "first", "tag", "weight", "transition", "iterations")
 PENALIZED = ("lbfgs", "l2sgd")
-# What CRFsuite lets one set, beside what are arguments of their own.
+# Settings of trainers that are not separate arguments.
 SHARED = ("feature.minfreq", "feature.possible_states", "feature.possible_transitions")
 SETTINGS: dict[Algorithm, tuple[str, ...]] = {
     "lbfgs": ("num_memories", "epsilon", "period", "delta", "linesearch", "max_linesearch"),
@@ -37,13 +37,15 @@ SETTINGS: dict[Algorithm, tuple[str, ...]] = {
         "calibration.candidates",
         "calibration.max_trials",
     ),
+    "adagrad": ("rate", "batch", "period", "delta"),  # of calibrant's own
     "ap": ("epsilon",),
     "pa": ("type", "c", "error_sensitive", "averaging", "epsilon"),
     "arow": ("variance", "gamma", "epsilon"),
 }
-WHOLE = {  # and the least that CRFsuite copes with
+WHOLE = {  # settings that are whole numbers, with the smallest value that CRFsuite accepts
     "num_memories": 1,
     "period": 1,
+    "batch": 1,
     "max_linesearch": 1,
     "calibration.samples": 1,
     "calibration.candidates": 1,
@@ -54,7 +56,7 @@ LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
 @dataclass(frozen=True)
 class Arguments:
-    """How a CRF is trained, apart from its features; checked when made.
+    """Arguments of a CRF's training, without features, checked on creation.
 
     Attributes
     ----------
@@ -75,21 +77,21 @@ class Arguments:
         non_negative(self.l1, "l1")
         if self.l1 > 0 and self.algorithm != "lbfgs":
             found = f"l1 is {self.l1!r} and algorithm is {self.algorithm!r}"
-            raise InputError(found, "only lbfgs knows this penalty", code="parameter")
+            raise InputError(found, "use the algorithm lbfgs for this penalty", code="parameter")
         _check_whole(self.max_iterations, "max_iterations", 1)
         _check_whole(self.seed, "seed", 0)
         object.__setattr__(self, "settings", self._checked(self.settings))
 
     def _checked(self, settings: object) -> dict[str, Setting]:
-        """Return a copy of the settings, which nobody else can change."""
+        """Return a checked copy of the settings."""
         if not isinstance(settings, Mapping):
             hint = "give a dictionary of CRFsuite's settings"
             raise InputError(f"settings is {settings!r:.40}", hint, code="parameter")
-        known = (*SETTINGS[self.algorithm], *SHARED)
+        known = (*SETTINGS[self.algorithm], *(() if self.algorithm == "adagrad" else SHARED))
         for name, value in settings.items():
             if name not in known:
                 found = f"{self.algorithm} has no setting {name!r}"
-                raise InputError(found, f"it has {', '.join(known)}", code="parameter")
+                raise InputError(found, f"use some of {', '.join(known)}", code="parameter")
             if name in WHOLE:
                 _check_whole(value, name, WHOLE[name])
                 fine = True
@@ -98,7 +100,7 @@ class Arguments:
             elif name == "type":
                 fine = isinstance(value, int) and value in (0, 1, 2)
             else:
-                fine = _is_number(value)
+                fine = _is_number(value) and (name != "rate" or float(value) > 0)
             if not fine:
                 hint = f"use one of {', '.join(LINE_SEARCHES)}" if name == "linesearch" else "give a number"
                 raise InputError(f"setting {name} is {value!r}", hint, code="parameter")
@@ -126,18 +128,18 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Saved:
-    """A trained model as its state has it, checked.
+    """Checked state of a trained model.
 
     Attributes
     ----------
     arguments, tags, transition, iterations, converged, vocabulary
         As in `CRFTagger`.
     groups
-        Names of feature groups; None: the features were a function.
+        Names of feature groups; None for a feature function.
     values
-        The values of each kind of attribute.
+        Values of each kind of attribute.
     weights
-        One row an attribute.
+        Weights, one row per attribute.
     """
 
     arguments: Arguments
@@ -152,7 +154,7 @@ class Saved:
 
 
 def read_state(state: Mapping[str, Any]) -> Saved:
-    """Return what a state holds, or raise if it is none of this model or does not hold together."""
+    """Return the checked state; raise `FormatError` if it is for another model or inconsistent."""
     check_kind(state, KIND, VERSION)
     missing = [name for name in (*ARGUMENTS, *TRAINED) if name not in state]
     require(not missing, f"{', '.join(missing)} missing")
@@ -182,7 +184,7 @@ def read_state(state: Mapping[str, Any]) -> Saved:
 def _values(values: Any, groups: tuple[str, ...] | None) -> dict[str, list[str]]:
     names = [GIVEN] if groups is None else [template.name for template in merged_templates(groups)]
     fits = isinstance(values, dict) and sorted(values) == sorted(names)
-    require(fits, f"the values are not those of {', '.join(names)}")
+    require(fits, f"the values do not match {', '.join(names)}")
     return {name: distinct_strings(values[name], name) for name in names}
 
 
@@ -191,8 +193,8 @@ def _weights(state: Mapping[str, Any], rows: int, tag_count: int) -> tuple[RowWe
     weight, transition = _array(state, "weight", "f", 1), _array(state, "transition", "f", 2)
     require(len(first) == rows + 1, f"first has {len(first)} values for {rows} rows")
     cuts = first[0] == 0 and first[-1] == len(weight) and bool((np.diff(first.astype(np.int64)) >= 0).all())
-    require(cuts, f"first does not cut {len(weight)} weights into rows")
-    require(len(tag) == len(weight), f"there are {len(tag)} tags of {len(weight)} weights")
+    require(cuts, f"first does not divide {len(weight)} weights into rows")
+    require(len(tag) == len(weight), f"there are {len(tag)} tags for {len(weight)} weights")
     in_range = len(tag) == 0 or (int(tag.min()) >= 0 and int(tag.max()) < tag_count)
     require(in_range, f"a weight belongs to none of the {tag_count} tags")
     shape = (tag_count, tag_count)
@@ -205,5 +207,5 @@ def _weights(state: Mapping[str, Any], rows: int, tag_count: int) -> tuple[RowWe
 def _array(state: Mapping[str, Any], name: str, kinds: str, dimensions: int) -> NDArray[Any]:
     array = state[name]
     fits = isinstance(array, np.ndarray) and array.ndim == dimensions and array.dtype.kind in kinds
-    require(fits, f"{name} is no array of numbers with {dimensions} dimensions")
+    require(fits, f"{name} is not an array of numbers with {dimensions} dimensions")
     return np.ascontiguousarray(array)

@@ -1,4 +1,4 @@
-"""Train with CRFsuite, and bring back the weights."""
+"""Training with CRFsuite, and reading of its weights."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Floats = NDArray[np.float64]
 Setting = float | int | str
 
 _ITERATION = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}")
-# What the algorithms say at the end, if it was not the largest number of iterations or an error.
+# Log lines of the algorithms after convergence.
 _CONVERGED = re.compile("L-BFGS resulted in convergence|.*[Tt]erminated with the stopping criteri")
-_one_at_a_time = Lock()  # CRFsuite shuffles with the C library's one generator
+_one_at_a_time = Lock()  # CRFsuite shuffles with the global generator of the C library
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training found.
+    """Result of a training.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Trained:
     transition
         (K, K) weights ``[from, to]``.
     iterations
-        How many iterations there were.
+        Number of iterations.
     converged
-        Whether training ended because it had converged.
+        True if training converged.
     """
 
     row: Integers
@@ -65,7 +65,7 @@ def train(
 ) -> Trained:
     """Train a chain CRF on attributes and tags that are decimal numbers.
 
-    Names made of digits keep CRFsuite apart from what tokens and tags look like.
+    Names of digits avoid characters that CRFsuite treats specially.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def train(
     tags
         Codes of each sentence's tags.
     tag_count
-        K.
+        Number K of tags.
     algorithm, settings
-        CRFsuite's names.
+        Names and values of CRFsuite.
     seed
-        For algorithms that shuffle the sentences.
+        Seed for algorithms that shuffle the sentences.
     progress
         Called with ``"train"``, the iteration, and the largest number of iterations.
 
@@ -140,5 +140,5 @@ def _numbers(names: Sequence[str]) -> Integers:
 
 
 def _seed_shuffling(seed: int) -> None:
-    """Seed the generator of the C library, which CRFsuite shuffles sentences with."""
+    """Seed the C library's generator, with which CRFsuite shuffles sentences."""
     ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(ctypes.c_uint(seed))

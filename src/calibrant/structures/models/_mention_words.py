@@ -1,4 +1,4 @@
-"""Word lists behind the traits of mentions: pronouns, gendered nouns, titles, first names, plurals."""
+"""Word lists for the traits of mentions: pronouns, gendered nouns, titles, first names, plurals."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ Number = Literal["singular", "plural", "unknown"]
 
 
 class Pronoun(NamedTuple):
-    """What a pronoun's form says.
+    """Traits of a pronoun's form.
 
     Attributes
     ----------
     form
-        The canonical form, one for all cases: ``he`` for *him*, *his* and *himself*.
+        Canonical form, the same for all cases: ``he`` for *him*, *his* and *himself*.
     person
-        1, 2 or 3; 0 where persons do not apply (*this*, *who*).
+        1, 2 or 3; 0 for other pronouns (*this*, *who*).
     gender, number
-        As `calibrant.structures.models.mentions.Traits` has them.
+        As in `calibrant.structures.models.mentions.Traits`.
     reflexive
-        Whether this form is (*himself*).
+        True if the form is reflexive (*himself*).
     """
 
     form: str
@@ -31,7 +31,7 @@ class Pronoun(NamedTuple):
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -75,7 +75,7 @@ def _pronouns() -> dict[str, Pronoun]:
 PRONOUNS = _pronouns()
 RECIPROCAL = Pronoun("each other", 3, "unknown", "plural", reflexive=True)
 RECIPROCALS = frozenset({("each", "other"), ("one", "another")})
-# The forms that a pronoun's traits can name, for integer codes.
+# All canonical forms, for integer codes.
 PRONOUN_FORMS = tuple(sorted({word.form for word in PRONOUNS.values()} | {RECIPROCAL.form}))
 
 MALE_NOUNS = _words(
@@ -187,7 +187,7 @@ PREPOSITIONS = _words(
     down during except inside into like near off onto opposite outside over past per regarding round
     since than through throughout till to toward towards under underneath until unto up upon via"""
 )
-# What ends the part of a noun phrase that has its head: clauses and punctuation.
+# Words that end the part of a noun phrase with its head: beginnings of clauses, and punctuation.
 BREAKS = _words(
     """who whom whose which that where when why how because if whether is are was were be been being has have
     had do does did will would can could shall should may might must , ; : -- — – ( [ \" “ ” '' ``"""

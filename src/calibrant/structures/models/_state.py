@@ -1,4 +1,4 @@
-"""Checks that every saved state of a model needs."""
+"""Checks of the saved states of models."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from calibrant.exceptions import FormatError, InputError
 
 
 def check_kind(state: Mapping[str, Any], kind: str, version: int) -> None:
-    """Raise unless a state is of this kind of model, in this version."""
+    """Raise `FormatError` if a state is of another kind of model or another version."""
     if not isinstance(state, Mapping):
-        raise damaged(f"it is {state!r:.40}, no dictionary")
+        raise damaged(f"it is {state!r:.40} instead of a dictionary")
     found = state.get("kind")
     if not (isinstance(found, str) and found == kind):
         message = f"the model's state is of kind {found!r:.40}"
@@ -25,7 +25,7 @@ def check_kind(state: Mapping[str, Any], kind: str, version: int) -> None:
 
 @contextmanager
 def reading_state() -> Iterator[None]:
-    """Turn whatever goes wrong with values that no model could have had into `damaged`."""
+    """Convert errors from invalid values into `damaged`."""
     try:
         yield
     except KeyError as missing:
@@ -37,19 +37,19 @@ def reading_state() -> Iterator[None]:
 
 
 def distinct_strings(column: Any, name: str) -> list[str]:
-    """Return a list of strings, all different, or raise."""
+    """Return a list of distinct strings, or raise an error."""
     whole = isinstance(column, list) and all(isinstance(value, str) for value in column)
-    require(whole and len(set(column)) == len(column), f"{name} are not different strings")
+    require(whole and len(set(column)) == len(column), f"{name} are not distinct strings")
     return list(column)
 
 
 def require(fine: bool, found: str) -> None:
-    """Raise, saying what was found, unless it is fine."""
+    """Raise `damaged` with the problem found, unless ``fine`` is true."""
     if not fine:
         raise damaged(found)
 
 
 def damaged(found: str) -> FormatError:
-    """Return the error for a state that no model could have had."""
+    """Return the error for an invalid state."""
     hint = "train and save the model again"
     return FormatError(f"the model's state is damaged: {found}", hint, code="file-broken")

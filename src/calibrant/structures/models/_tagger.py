@@ -1,4 +1,4 @@
-"""What taggers have in common."""
+"""Base class of the taggers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def untrained() -> InputError:
 
 
 class ChainTagger(ABC):
-    """A tagger with a posterior over the tag sequences of a sentence."""
+    """Tagger with a posterior over the tag sequences of a sentence."""
 
     tags: tuple[str, ...] = ()
 
@@ -34,13 +34,13 @@ class ChainTagger(ABC):
         Returns
         -------
         list of list of str
-            One tag a token.
+            One tag per token.
 
         Raises
         ------
         InputError
-            If the model has not been trained, there is no sentence, one has no tokens, or a token is no
-            string.
+            If the model has not been trained, there is no sentence, a sentence has no tokens, or a token is
+            not a string.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Tagged sentences as a user gives them: checked once, then flat; and words or tags as codes."""
+"""Checks of tagged sentences, and codes of words and tags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Sentences = Sequence[Sequence[str]]
 
 
 def sentence_lengths(sentences: Sentences, name: str = "sentences") -> Integers:
-    """Return the number of tokens of each sentence, (S,); refuse no sentences and empty ones."""
+    """Return the (S,) numbers of tokens per sentence; raise an error without sentences or for empty ones."""
     if not is_list(sentences):
         found = f"{name} is {sentences!r:.40}"
         raise InputError(found, "pass a list of sentences, each a list of its tokens", code="dtype")
@@ -32,7 +32,7 @@ def sentence_lengths(sentences: Sentences, name: str = "sentences") -> Integers:
 
 
 def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: str = "sentences") -> None:
-    """Raise, naming the first sentence, unless ``tags`` has the lengths of the ``other``."""
+    """Raise an error with the first sentence for which ``tags`` and ``other`` have different lengths."""
     found_lengths = sentence_lengths(tags, name)
     if len(found_lengths) != len(lengths):
         found = f"{name} has {len(tags)} sentences and {other} has {len(lengths)}"
@@ -41,11 +41,11 @@ def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: 
     if len(different):
         row = int(different[0])
         found = f"{other}[{row}] has {lengths[row]} tokens and {name}[{row}] has {len(tags[row])}"
-        raise InputError(found, "pass one tag a token", code="length", row=row)
+        raise InputError(found, "pass one tag per token", code="length", row=row)
 
 
 def distinct(sentences: Sentences, name: str) -> list[str]:
-    """Return what occurs in the sentences to train on, sorted; refuse what no file could hold."""
+    """Return the sorted distinct strings of the sentences; strings that cannot be saved are an error."""
     refuse_other_than_text(sentences, name)
     found = set(map(str, chain.from_iterable(sentences)))
     if not all(map(_is_sound, found)):
@@ -55,7 +55,7 @@ def distinct(sentences: Sentences, name: str) -> list[str]:
 
 
 def refuse_other_than_text(sentences: Sequence[Sequence[object]], name: str = "sentences") -> None:
-    """Raise if a token is not a string, naming it and its sentence."""
+    """Raise an error with token and sentence if a token is not a string."""
     for sentence in sentences:
         if not all(map(isinstance, sentence, repeat(str))):
             raise _first_other(sentences, name, lambda token: isinstance(token, str), "pass strings")
@@ -77,17 +77,17 @@ def _is_sound(text: object) -> bool:
 
 
 def encode(sentences: Iterable[Sequence[str]], code: Mapping[str, int], total: int) -> Integers:
-    """Return the codes of all tokens, sentence after sentence, (N,); -1 for what has none."""
+    """Return (N,) codes of the tokens of all sentences; -1 for tokens without a code."""
     get = code.get
     return np.fromiter((get(token, -1) for token in chain.from_iterable(sentences)), np.int64, total)
 
 
 def codes_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name."""
+    """Return the index of each name."""
     return {name: place for place, name in enumerate(names)}
 
 
 def split(values: Sequence[str], lengths: Integers) -> list[list[str]]:
-    """Cut a flat sequence into sentences."""
+    """Split a flat sequence into sentences."""
     edges = np.concatenate(([0], np.cumsum(lengths))).tolist()
     return [list(values[start:stop]) for start, stop in pairwise(edges)]

@@ -37,18 +37,18 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Features:
-    """Which features there are, as the kernels want it.
+    """Features of a model, in the form that the kernels need.
 
     Attributes
     ----------
     own
-        Columns of OWN.
+        Columns of OWN that are used.
     pairs
-        For each template of pairs, whether it is on.
+        Mask of the templates of pairs that are used.
     bits
-        There are 2^bits weights.
+        Logarithm of the number of weights, 2^bits.
     window
-        How many earlier mentions are candidates.
+        Number of earlier mentions that are candidates.
     """
 
     own: tuple[int, ...]
@@ -58,7 +58,7 @@ class Features:
 
     @classmethod
     def of(cls, groups: Sequence[str], bits: int, window: int) -> Features:
-        """Return the features of some groups; that a mention is no new entity is always one."""
+        """Return the features of some groups; the bias of not starting an entity is always included."""
         pairs = np.zeros(PAIR_TEMPLATES, bool)
         pairs[[0, *(template for group in groups for template in GROUPS[group][1])]] = True
         own = tuple(OWN.index(name) for group in groups for name in GROUPS[group][0])
@@ -67,12 +67,12 @@ class Features:
 
 @dataclass(frozen=True)
 class Coded:
-    """A document ready for the kernels.
+    """Document encoded for the kernels.
 
     Attributes
     ----------
     mentions, own, tokens
-        As `row_features` takes them.
+        Arguments of `row_features`.
     """
 
     mentions: Integers
@@ -82,7 +82,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Objective:
-    """What training minimizes, and how.
+    """Objective and settings of training.
 
     Attributes
     ----------
@@ -106,9 +106,9 @@ def train(
     objective: Objective,
     progress: Progress | None = None,
 ) -> tuple[Weights, list[float]]:
-    """Return the weights, and the mean loss of a mention in each epoch, as it was on the way.
+    """Return the weights, and the mean loss per mention in each epoch, computed during training.
 
-    A batch is some mentions in a row of one document; batches come in random order.
+    A batch consists of consecutive mentions of one document; batches are visited in random order.
     """
     weight = np.zeros(1 << features.bits, np.float32)
     squares = np.zeros_like(weight)
@@ -178,18 +178,18 @@ ARGUMENTS = (
 
 @dataclass(frozen=True)
 class Saved:
-    """What a state has.
+    """Checked state of a model.
 
     Attributes
     ----------
     arguments
-        As `CoreferenceModel` takes them; unchecked.
+        Arguments of `CoreferenceModel`, not checked.
     frequent
         Codes of the frequent words of each kind.
     place, weight
-        The weights that are not 0, and where they are.
+        Indices and values of the weights that are not 0.
     losses
-        Of each epoch.
+        Mean loss of each epoch.
     """
 
     arguments: Mapping[str, Any]
@@ -199,35 +199,35 @@ class Saved:
     losses: list[float]
 
     def weights(self, count: int) -> Weights:
-        """Return all weights; refuse places that lie beyond."""
-        require(len(self.place) == 0 or self.place[-1] < count, "a weight lies beyond the last")
+        """Return all weights; raise an error for indices out of range."""
+        require(len(self.place) == 0 or self.place[-1] < count, "the index of a weight is out of range")
         weight = np.zeros(count, np.float32)
         weight[self.place] = self.weight
         return weight
 
 
 def read_state(state: Mapping[str, Any]) -> Saved:
-    """Check a state, apart from the arguments.
+    """Return the state, checked except for the arguments.
 
     Raises
     ------
     FormatError
-        If the state is of another kind or version, lacks something, or does not hold together.
+        If the state is of another kind or version, incomplete or inconsistent.
     """
     check_kind(state, KIND, VERSION)
     with reading_state():
         arguments = {name: state[name] for name in ARGUMENTS}
         frequent = [_codes(codes, LARGEST_CODE) for codes in state["frequent"]]
-        require(len(frequent) == len(LEXICAL), "it lacks kinds of frequent words")
+        require(len(frequent) == len(LEXICAL), "kinds of frequent words are missing")
         place, weight = _codes(state["place"], LARGEST_CODE), np.asarray(state["weight"])
         fine = weight.dtype.kind == "f" and weight.shape == place.shape
-        require(fine and bool(np.isfinite(weight).all()), "weights are not one finite number a place")
+        require(fine and bool(np.isfinite(weight).all()), "weights are not one finite number per place")
         losses = [float(loss) for loss in state["losses"]]
     return Saved(arguments, frequent, place, weight.astype(np.float32), losses)
 
 
 def _codes(values: Any, largest: int) -> Integers:
-    """Return increasing integers from 0 to the largest, or raise."""
+    """Return increasing integers from 0 to ``largest``, or raise an error."""
     codes = np.asarray(values)
     require(codes.ndim == 1 and codes.dtype.kind in "iu", "places or codes are not integers")
     codes = codes.astype(np.int64)
@@ -244,62 +244,62 @@ FEWEST_BITS, MOST_BITS = 8, 26
 
 
 class CoreferenceModel:
-    """A locally normalised log-linear model of each mention's antecedent.
+    """Locally normalized log-linear model of each mention's antecedent.
 
-    Mention i picks an earlier mention of its window, or "new", with P(a_i = j | x) proportional to
-    exp(w . f(i, j, x)), independently of all others. Features are those of Durrett and Klein: of the mention
-    and of the candidate type, length, head, first and last word, the words before and after, the whole
-    string; of both distance in mentions and in sentences, exact and head match, containment, nesting, gender,
-    number, speaker, pair of heads, and (which is new here) quotations. Each is there alone, with the form of
-    the mention (its type or, of a pronoun, the pronoun), and with the forms of both. They are hashed to
-    2^bits weights.
+    Mention i selects an earlier mention of its window, or "new", with P(a_i = j | x) proportional to
+    exp(w . f(i, j, x)), independently of all other mentions. The features follow Durrett and Klein. Features
+    of the mention and of the candidate: type, length, head, first and last word, the words before and after,
+    the whole string. Features of the pair: distance in mentions and in sentences, exact and head match,
+    containment, nesting, gender, number, speaker, pair of heads, and (new in calibrant) quotations. Each
+    feature is used alone, combined with the form of the mention (its type, or the pronoun), and combined with
+    the forms of both. Features are hashed to 2^bits weights.
 
-    Training maximizes the likelihood of the gold antecedents together (all earlier mentions of the entity in
-    the window, else "new") with AdaGrad. With ``costs`` wrong candidates get their cost added to their score
-    in training (softmax-margin), which can serve F1, and distorts the probabilities.
+    Training maximizes, with AdaGrad, the likelihood of the set of gold antecedents (all earlier mentions of
+    the entity in the window, else "new"). ``costs`` are added to the scores of wrong candidates in training
+    (softmax-margin), which can increase F1 but distorts the probabilities.
 
     Parameters
     ----------
     features
-        ``"surface"``: words and mentions are enough; heads are found by rules. ``"syntax"``: documents need
-        trees, which give heads and traits, the relation of each mention to its governor, the governor, and
-        the arcs between mentions (of appositions, of predicate nouns).
+        ``"surface"`` needs words and mentions only, and finds heads by rules. ``"syntax"`` needs trees, which
+        provide heads and traits, the relation of each mention to its governor, the governor, and the arcs
+        between mentions (appositions and predicate nouns).
     without
-        Feature groups to leave out, of `COREFERENCE_GROUPS`.
+        Feature groups of `COREFERENCE_GROUPS` to leave out.
     bits
-        From 8 to 26. Fewer weights: a smaller model, in which more features share a weight.
+        Logarithm of the number of weights, from 8 to 26. With fewer weights, more features share a weight.
     window
-        How many earlier mentions are candidates.
+        Number of earlier mentions that are candidates.
     least
-        Words and strings that are rarer than this in training share weights with others that look alike (with
-        trees: governors of one part of speech).
+        Words and strings that occur less often in training share weights with similar ones (with trees:
+        governors with the same part of speech).
     costs
-        Of linking a mention that is new, of calling new one that is not, and of a wrong antecedent. The paper
-        has `PAPER_COSTS`; zero is maximum likelihood.
+        Costs of linking a mention that starts an entity, of starting an entity wrongly, and of a wrong
+        antecedent. The paper uses `PAPER_COSTS`; zero costs give maximum likelihood.
     l1, l2
-        0 or more: ``l1`` times the sum of absolute weights and ``l2 / 2`` times that of squared weights are
-        added to the mean loss of a mention. With ``l1`` above 0 most weights are 0.
+        Penalties, 0 or more: ``l1`` times the sum of absolute weights and ``l2 / 2`` times the sum of squared
+        weights are added to the mean loss per mention. With ``l1`` above 0, most weights are 0.
     rate
-        AdaGrad's step.
+        Step size of AdaGrad.
     epochs
-        How often training sees each document.
+        Number of passes over the training documents.
     batch
-        Mentions a step; a batch lies in one document.
+        Mentions per step; a batch is within one document.
     seed
-        0 or more: the order of batches.
+        Seed of the order of batches, 0 or more.
 
     Attributes
     ----------
     losses : list of float
-        The mean loss of a mention in each epoch; set by `fit`.
+        Mean loss per mention in each epoch; set by `fit`.
     trained_on : str or None
-        The training texts in words; set by `calibrant.structures.train_coreference`, and saved with the
-        model. None: not known.
+        Description of the training texts; set by `calibrant.structures.train_coreference`, and saved with the
+        model. None: unknown.
 
     Raises
     ------
     InputError
-        If an argument is unknown or out of its range.
+        If an argument is unknown or out of range.
 
     References
     ----------
@@ -354,12 +354,12 @@ class CoreferenceModel:
 
     @property
     def window(self) -> int:
-        """How many earlier mentions are candidates."""
+        """Return the number of earlier mentions that are candidates."""
         return self._features.window
 
     @property
     def weight_count(self) -> int:
-        """How many weights are not 0."""
+        """Return the number of weights that are not 0."""
         return int(np.count_nonzero(self._trained()[1]))
 
     def _trained(self) -> tuple[Lexicon, Weights]:
@@ -373,10 +373,10 @@ class CoreferenceModel:
         Parameters
         ----------
         documents
-            With ``mentions`` and ``clusters``, and ``trees`` for ``"syntax"``. A mention whose cluster is
-            None is an entity of its own.
+            Documents with ``mentions`` and ``clusters``, and ``trees`` for ``"syntax"``. A mention whose
+            cluster is None is a separate entity.
         progress
-            Called with ``"train"``, the epoch, and ``epochs``. An exception that it raises ends training.
+            Called with ``"train"``, the epoch, and ``epochs``. An exception that it raises stops training.
 
         Returns
         -------
@@ -386,7 +386,8 @@ class CoreferenceModel:
         Raises
         ------
         InputError
-            If there is no document, none has mentions, or one lacks what is needed; it names the document.
+            If there is no document, no document has mentions, or a document lacks required annotation; the
+            message names the document.
 
         Examples
         --------
@@ -416,7 +417,7 @@ class CoreferenceModel:
             raise InputError("there are no documents", "pass at least one", code="empty")
         for document in documents:
             if document.mentions is None:
-                hint = "give them, or find them with detect_mentions"
+                hint = "give mentions, or find them with detect_mentions"
                 raise InputError(f"document {document.name!r} has no mentions", hint, code="empty")
             if self.features == "syntax" and document.trees is None:
                 hint = "parse it, or use a model with surface features"
@@ -431,25 +432,25 @@ class CoreferenceModel:
         return Coded(mentions, own, document.tokens)
 
     def scores(self, documents: Sequence[Document]) -> tuple[Floats, Integers]:
-        """Score each candidate of each mention.
+        """Return the score of each candidate of each mention.
 
         Parameters
         ----------
         documents
-            With ``mentions``, and ``trees`` for ``"syntax"``.
+            Documents with ``mentions``, and ``trees`` for ``"syntax"``.
 
         Returns
         -------
         scores : ndarray of float64
-            For each mention a row: its candidates in the order of the text, then "new"; of all documents, one
-            after another.
+            One row per mention, with its candidates in the order of the text, then "new"; concatenated over
+            documents.
         mention_counts : ndarray of int64, shape (D,)
-            Mentions a document.
+            Mentions per document.
 
         Raises
         ------
         InputError
-            If the model has not been trained, there is no document, or one lacks what is needed.
+            If the model has not been trained, there is no document, or a document lacks required annotation.
 
         Examples
         --------
@@ -487,8 +488,8 @@ class CoreferenceModel:
         Parameters
         ----------
         documents
-            As in `scores`. A document without mentions is legal. Memory grows with the candidates of all of
-            them: pass large corpora in batches, or one document at a time.
+            As in `scores`. A document may have no mentions. Memory grows with the number of candidates, so
+            pass large corpora in batches.
 
         Returns
         -------
@@ -497,7 +498,7 @@ class CoreferenceModel:
         Raises
         ------
         InputError
-            As `scores`.
+            As for `scores`.
 
         Examples
         --------
@@ -519,7 +520,7 @@ class CoreferenceModel:
         -------
         dict
             ``kind`` and ``version``; the arguments; ``frequent`` (codes of frequent words of each kind);
-            ``place`` and ``weight`` of the weights that are not 0; ``losses``.
+            ``place`` and ``weight`` (indices and values of the weights that are not 0); ``losses``.
 
         Raises
         ------
@@ -555,12 +556,12 @@ class CoreferenceModel:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> CoreferenceModel:
-        """Make a model from what `to_state` returned.
+        """Return a model from the result of `to_state`.
 
         Raises
         ------
         FormatError
-            If the state is of another kind or version, lacks something, or does not hold together.
+            If the state is of another kind or version, incomplete or inconsistent.
 
         Examples
         --------
@@ -577,7 +578,7 @@ class CoreferenceModel:
 
 
 def _entities(document: Document) -> Integers:
-    """Return a number for each mention's entity; a mention without one is alone."""
+    """Return the number of each mention's entity; a mention without one is a separate entity."""
     number: dict[str | int, int] = {}
     clusters = document.clusters or ()
     keys = (row if cluster is None else cluster for row, cluster in enumerate(clusters))
@@ -592,7 +593,7 @@ def _bits(bits: object) -> int:
 
 def _costs(costs: Sequence[float]) -> tuple[float, float, float]:
     if not is_list(costs) or len(costs) != 3:
-        hint = "give three: of a false link, a false new entity, and a wrong link"
+        hint = "give three costs: of a false link, a false new entity, and a wrong link"
         raise InputError(f"costs is {costs!r:.40}", hint, code="parameter")
     false_link, false_new, wrong_link = (non_negative(cost, "costs") for cost in costs)
     return false_link, false_new, wrong_link

@@ -1,4 +1,4 @@
-"""Two rules that coreference models have to beat: equal heads, and the nearest mention that agrees."""
+"""Rule-based baseline of coreference: equal heads, and the nearest mention that agrees."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ NONE = -1
 
 
 def rule_antecedents(document: Document, *, trees: bool = True) -> Integers:
-    """Give each mention an antecedent by rule.
+    """Return an antecedent for each mention by rule.
 
-    A name or nominal has the nearest earlier name or nominal with the same head word, whatever its case. A
-    personal pronoun has the nearest earlier mention that agrees in gender, number and person (`agree`); of
-    first and second person, the nearest with the same form, of the same speaker where speakers are known.
-    Mentions that overlap are not coreferent. Everything else starts an entity.
+    The antecedent of a name or nominal is the nearest earlier name or nominal with the same head word,
+    without regard to case. The antecedent of a personal pronoun is the nearest earlier mention that agrees in
+    gender, number and person (`agree`); in the first and second person, the nearest mention with the same
+    form and, if known, the same speaker. Overlapping mentions do not corefer. All other mentions start an
+    entity.
 
     Parameters
     ----------
     document
-        With mentions.
+        Document with mentions.
     trees
-        Whether to use its trees, if it has them; see `calibrant.structures.models.mentions.traits`.
+        Use the document's trees, if it has them; see `calibrant.structures.models.mentions.traits`.
 
     Returns
     -------
     ndarray of int64, shape (n,)
-        The number of the antecedent, -1 for none.
+        Number of the antecedent, or -1.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def rule_antecedents(document: Document, *, trees: bool = True) -> Integers:
 
 
 def _nearest(number: int, document: Document, described: list[Traits]) -> int:
-    """The nearest mention before a personal pronoun that agrees with it."""
+    """Return the nearest earlier mention that agrees with a personal pronoun, or -1."""
     mentions = document.mentions or ()
     mention, of = mentions[number], described[number]
     speakers = document.speakers

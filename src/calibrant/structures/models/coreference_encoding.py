@@ -1,4 +1,4 @@
-"""Documents as integers: what the kernels of coreference read."""
+"""Encoding of documents as integers for the kernels of coreference."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from calibrant.structures.models.mentions import GENDERS, MENTION_TYPES, NUMBERS
 
 Integers = NDArray[np.int64]
 
-# What is known of a mention by itself. Lexical ones that are rare in training stand for their class.
+# Features of a single mention. Lexical features that are rare in training are replaced by their class.
 LEXICAL = ("head", "first", "last", "before", "after", "string", "governor")
 OWN = (*LEXICAL, "length", "gender", "number", "quoted", "relation")
-# What each group has: features of one mention, and templates of pairs.
+# Features of one mention, and templates of pairs, in each group.
 GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType(
     {
         "head": (("head",), ()),
@@ -49,8 +49,8 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType
     }
 )
 NEED_TREES = ("relation", "arc", "governor")
-LONGEST_QUOTATION = 300  # words; a quotation mark that is not closed ends here
-LONGEST = 20  # words; longer mentions count as this long
+LONGEST_QUOTATION = 300  # words; an unclosed quotation ends here
+LONGEST = 20  # words; longer mentions are treated as this long
 LARGEST_CODE = (1 << 32) - 1
 NOTHING = -1
 OPENING, CLOSING = frozenset(["``", "\u201c", '"']), frozenset(["''", "\u201d", '"'])
@@ -64,25 +64,25 @@ def code_of(text: str) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def class_of_rare(word: str) -> int:
-    """Return a number for what a rare word looks like: capital or digit, and its last two letters."""
+    """Return a number for the class of a rare word: capital or digit, and its last two letters."""
     shape = "X" if word[:1].isupper() else "d" if any(map(str.isdigit, word)) else "x"
     return code_of(f"rare {shape} {word[-2:].lower()}")
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A document as integers.
+    """Document encoded as integers.
 
     Attributes
     ----------
     mentions
-        (M, columns) what pairs are compared by.
+        (M, columns) values for the comparison of pairs.
     tokens
-        (T,) the words of all sentences.
+        (T,) words of all sentences.
     own
-        (M, kinds of OWN) what each mention has by itself; NOTHING where it has none.
+        (M, kinds of OWN) features of each mention; NOTHING if a feature is missing.
     rare
-        (M, kinds of LEXICAL) what stands for a word that is rare.
+        (M, kinds of LEXICAL) codes that replace rare words.
     """
 
     mentions: Integers
@@ -92,9 +92,9 @@ class Encoded:
 
 
 def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encoded:
-    """Turn a document with mentions into integers, with its trees or by its words alone.
+    """Return a document with mentions as integers, with its trees or only its words.
 
-    With quotations, what is said is told apart from what is told: *I* and *you* have other forms there.
+    With ``quotations``, *I* and *you* have other forms inside quotations.
     """
     mentions = document.mentions or ()
     words = list(chain.from_iterable(document.sentences))
@@ -133,7 +133,7 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
 def _form(of: Traits, quotation: int) -> int:
     """Return a number for the pronoun's form, or for the type.
 
-    Reflexive pronouns are apart, and so are first and second persons in quotations.
+    Reflexive pronouns, and first and second persons in quotations, have separate numbers.
     """
     if of.pronoun is None:
         return MENTION_TYPES.index(of.type)
@@ -143,7 +143,7 @@ def _form(of: Traits, quotation: int) -> int:
 
 
 def quotations_of(words: Sequence[str]) -> Integers:
-    """Return the number of the quotation that each word is in, from 1, or 0; closing marks are inside."""
+    """Return the number of each word's quotation, from 1, or 0 outside; closing marks are inside."""
     numbers = np.zeros(len(words), np.int64)
     number, length = 0, 0
     for place, word in enumerate(words):
@@ -164,7 +164,7 @@ def _speakers(document: Document) -> Integers:
 def _own(
     words: Sequence[str], tokens: Integers, table: Integers, sentence_start: Integers, sentence_end: Integers
 ) -> tuple[Integers, Integers]:
-    """Return what each mention has by itself, and what stands for its words if they are rare."""
+    """Return the features of each mention, and the codes that replace its rare words."""
     outside = code_of("outside the sentence")
     token = np.append(tokens, outside)
     of_rare = np.append(np.fromiter(map(class_of_rare, words), np.int64, len(words)), outside)
@@ -225,12 +225,12 @@ def _add_syntax(
 
 
 class Lexicon:
-    """Which words (and strings) training has seen often enough to have weights of their own.
+    """Words and strings that are frequent enough in training to have separate weights.
 
     Parameters
     ----------
     frequent
-        For each kind of LEXICAL, sorted codes.
+        Sorted codes of each kind of LEXICAL.
     """
 
     def __init__(self, frequent: Sequence[Integers]) -> None:
@@ -238,7 +238,7 @@ class Lexicon:
 
     @classmethod
     def learn(cls, documents: Iterable[Encoded], least: int) -> Lexicon:
-        """Keep what occurs at least so often in some documents."""
+        """Return the lexicon of words that occur at least ``least`` times."""
         own = np.concatenate([document.own for document in documents])
         frequent = []
         for column in range(len(LEXICAL)):
@@ -247,7 +247,7 @@ class Lexicon:
         return cls(frequent)
 
     def own_codes(self, document: Encoded, kinds: Sequence[int]) -> tuple[Integers, Integers]:
-        """Return codes of the mentions' own features, (M, kinds), and those of frequent heads (else 0)."""
+        """Return (M, kinds) codes of the mentions' features, and codes of frequent heads (else 0)."""
         own = document.own.copy()
         known = np.zeros(document.rare.shape, bool)
         for column, frequent in enumerate(self.frequent):
@@ -263,10 +263,10 @@ class Lexicon:
 
 
 def chosen_groups(features: str, without: Collection[str]) -> tuple[str, ...]:
-    """Names of the feature groups of a set that are not left out; refuse unknown ones."""
+    """Return the feature groups of a set except those in ``without``; raise an error for unknown ones."""
     available = [name for name in GROUPS if features == "syntax" or name not in NEED_TREES]
     unknown = [name for name in without if name not in available]
     if unknown:
-        hint = f"{features!r} has {', '.join(available)}"
-        raise InputError(f"there are no features {unknown[0]!r} to leave out", hint, code="parameter")
+        hint = f"choose from the groups of {features!r}: {', '.join(available)}"
+        raise InputError(f"there is no feature group {unknown[0]!r} to leave out", hint, code="parameter")
     return tuple(name for name in available if name not in without)

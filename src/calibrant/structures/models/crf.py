@@ -1,4 +1,4 @@
-"""Linear-chain conditional random fields, trained by CRFsuite."""
+"""Linear-chain conditional random fields, trained by CRFsuite or by AdaGrad."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
 from calibrant.structures.models import _crf_state as states
+from calibrant.structures.models import crf_adagrad as adagrad
 from calibrant.structures.models._crf_scores import RowWeights, TokenScores, WordScores
-from calibrant.structures.models._crf_training import Setting, train
+from calibrant.structures.models._crf_training import Setting, Trained, train
 from calibrant.structures.models._tagger import ChainTagger, untrained
 from calibrant.structures.models._vocabulary import (
     Integers,
@@ -30,66 +31,72 @@ from calibrant.structures.models.features import FeatureFunction, Features, feat
 from calibrant.structures.posterior import ChainPosterior
 
 Floats = NDArray[np.float64]
+Algorithm = states.Algorithm
 
-# Largest first: `choose` keeps the first of equally accurate settings.
+# Sorted from large to small, since `choose` keeps the first of equally accurate settings.
 L2_PENALTIES: tuple[float, ...] = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 
 
 class CRFTagger(ChainTagger):
-    """A linear-chain conditional random field for tagging.
+    """Linear-chain conditional random field for tagging.
 
-    The probability of a tag sequence is proportional to the exponential of a sum of weights: of
-    (attribute, tag) for each attribute of each token, and of (tag, next tag). CRFsuite learns the weights;
-    probabilities are computed from them exactly, by `ChainPosterior`.
+    The probability of a tag sequence is proportional to the exponential of a sum of weights: one weight per
+    (attribute, tag) for each attribute of each token, and one per (tag, next tag). CRFsuite or AdaGrad learns
+    the weights; probabilities are computed from them exactly, by `ChainPosterior`.
 
     Parameters
     ----------
     features
         ``"basic"`` (the word), ``"advanced"`` (all groups of `FEATURE_GROUPS`), names of groups, or a
-        function that takes the tokens of a sentence and returns a list of attributes (strings) for each;
-        with a function, text is tagged more slowly.
+        function that takes the tokens of a sentence and returns a list of attributes (strings) per token. A
+        function makes tagging slower.
     algorithm
         ``"lbfgs"`` (maximum likelihood with penalties), ``"l2sgd"`` (the same by stochastic gradients),
-        ``"ap"`` (averaged perceptron), ``"pa"`` (passive aggressive) or ``"arow"``. The last three maximize
-        no likelihood: do not expect their probabilities to be calibrated.
+        ``"adagrad"`` (the same by mini-batches, with a step size per weight; needs no CRFsuite), ``"ap"``
+        (averaged perceptron), ``"pa"`` (passive aggressive) or ``"arow"``. The last three maximize no
+        likelihood, so their probabilities are usually not calibrated.
     l2
         0 or more: ``l2`` times the sum of squared weights is added to the negative log-likelihood
-        (CRFsuite's ``c2``). For ``lbfgs`` and ``l2sgd``; the others do not use it. `choose` picks one, of
-        `L2_PENALTIES` say, on held-out sentences; on tweets, news and web text the default is within a
-        point of the best one's accuracy.
+        (CRFsuite's ``c2``). Used by ``lbfgs``, ``l2sgd`` and ``adagrad`` only. `choose` selects a value, for
+        example from `L2_PENALTIES`, on held-out sentences; on tweets, news and web text, the default is
+        within one point of the best accuracy.
     l1
-        0 or more: the same with absolute weights (``c1``); above 0 many weights become 0. For ``lbfgs`` only.
+        0 or more: ``l1`` times the sum of absolute weights is added (``c1``); above 0 many weights become 0.
+        Used by ``lbfgs`` only.
     max_iterations
-        Training ends here if it has not converged.
+        Largest number of iterations, or of epochs if the algorithm takes steps on parts of the text.
     settings
-        Further settings of CRFsuite's by their names, such as ``{"feature.minfreq": 2}``.
+        Further settings by name. CRFsuite's algorithms take those of CRFsuite, such as
+        ``{"feature.minfreq": 2}``. ``adagrad`` takes ``rate`` (0.3), ``batch`` (100 sentences), and ``delta``
+        (0.0001): training ends once the loss has fallen by less than this fraction in ``period`` (10) epochs.
     seed
-        0 or more: the order of the sentences in the algorithms that shuffle them (all but ``lbfgs``). It
-        is reproducible on one platform, since the C library draws it.
+        Seed, 0 or more, of the order of sentences in the algorithms that shuffle them (all except ``lbfgs``).
+        With CRFsuite the order is reproducible on one platform only, since the C library generates it.
 
     Attributes
     ----------
     tags : tuple of str
-        The K tags, sorted; set by `fit`.
+        Sorted K tags; set by `fit`.
     transition : ndarray of shape (K, K)
-        Weights of pairs of tags, ``[from, to]``; 0 for those that training has not seen. Set by `fit`.
+        Weights of pairs of tags, ``[from, to]``; 0 for pairs not seen in training. Set by `fit`.
     iterations : int
-        How many iterations training took; set by `fit`.
+        Number of training iterations; set by `fit`.
     converged : bool or None
-        Whether training ended because it had converged, and not after ``max_iterations`` or because it could
-        not go on; set by `fit`. None: not known, of models saved before it was noted.
+        True if training converged, False if it stopped after ``max_iterations`` or failed to improve; set by
+        `fit`. None for older saved models.
     vocabulary : list of str or None
-        The words of training, sorted; set by `fit`. None as above.
+        Sorted words of the training text; set by `fit`. None for older saved models.
 
     Raises
     ------
     InputError
-        If an argument is unknown or out of its range.
+        If an argument is unknown or out of range.
 
     References
     ----------
     Lafferty, McCallum and Pereira (2001), "Conditional random fields"; Okazaki (2007), "CRFsuite: a fast
-    implementation of conditional random fields"; Nguyen and O'Connor (2015), section 4.2.
+    implementation of conditional random fields"; Duchi, Hazan and Singer (2011), "Adaptive subgradient
+    methods for online learning and stochastic optimization"; Nguyen and O'Connor (2015), section 4.2.
 
     Examples
     --------
@@ -103,7 +110,7 @@ class CRFTagger(ChainTagger):
         self,
         *,
         features: Features = "advanced",
-        algorithm: states.Algorithm = "lbfgs",
+        algorithm: Algorithm = "lbfgs",
         l2: float = 0.1,
         l1: float = 0.0,
         max_iterations: int = 200,
@@ -125,10 +132,17 @@ class CRFTagger(ChainTagger):
 
     @property
     def l2(self) -> float:
-        """The penalty of squared weights."""
+        """Return the penalty of squared weights."""
         return self.arguments.l2
 
-    def fit(self, sentences: Sentences, tags: Sentences, *, progress: Progress | None = None) -> CRFTagger:
+    def fit(
+        self,
+        sentences: Sentences,
+        tags: Sentences,
+        *,
+        penalty: adagrad.Penalty | None = None,
+        progress: Progress | None = None,
+    ) -> CRFTagger:
         """Train on tokens and their tags.
 
         Parameters
@@ -136,9 +150,11 @@ class CRFTagger(ChainTagger):
         sentences
             Tokens of each sentence.
         tags
-            Their tags, as many.
+            Tags of each sentence, one per token.
+        penalty
+            A penalty on the marginals, in addition to that of squared weights; for ``adagrad`` only.
         progress
-            Called with ``"train"``, the iteration, and ``max_iterations``. An exception that it raises ends
+            Called with ``"train"``, the iteration, and ``max_iterations``. An exception that it raises stops
             training.
 
         Returns
@@ -149,10 +165,11 @@ class CRFTagger(ChainTagger):
         Raises
         ------
         InputError
-            If there is no sentence, one is empty, its tags are not as many as its tokens, or something is
-            no string, empty, or a lone surrogate; it names the sentence and the token.
+            If there is no sentence, a sentence is empty, the numbers of tags and tokens differ, or a token or
+            tag is not a string, is empty, or has a lone surrogate; the message names sentence and token. If
+            there is a penalty and another algorithm.
         CalibrantError
-            If CRFsuite fails.
+            If CRFsuite fails, or AdaGrad diverges.
 
         Examples
         --------
@@ -165,16 +182,13 @@ class CRFTagger(ChainTagger):
         names = tuple(distinct(tags, "tags"))
         codes = encode(tags, codes_of(names), int(lengths.sum()))
         attributes = self._learn(sentences)
-        arguments = self.arguments
-        found = train(
-            attributes.training_items(sentences),
-            np.split(codes, np.cumsum(lengths)[:-1]),
-            len(names),
-            algorithm=arguments.algorithm,
-            settings=arguments.of_crfsuite(),
-            seed=int(generator(arguments.seed).integers(1 << 31)),
-            progress=progress,
-        )
+        if self.arguments.algorithm == "adagrad":
+            found = self._by_adagrad(attributes, sentences, codes, names, penalty, progress)
+        elif penalty is not None:
+            message = f"algorithm is {self.arguments.algorithm!r} and there is a penalty"
+            raise InputError(message, "leave `penalty` out, or take adagrad", code="parameter")
+        else:
+            found = self._by_crfsuite(attributes, sentences, codes, names, progress)
         weights = RowWeights.of(found.row, found.tag, found.weight, attributes.row_count)
         attributes, rows = attributes.only(np.diff(weights.first) > 0)
         self.tags, self.transition, self.vocabulary = names, found.transition, vocabulary
@@ -182,13 +196,61 @@ class CRFTagger(ChainTagger):
         self._scores = _scores(attributes, weights.rows(rows), len(names))
         return self
 
+    def _by_crfsuite(
+        self,
+        attributes: WordAttributes | FunctionAttributes,
+        sentences: Sentences,
+        codes: Integers,
+        names: tuple[str, ...],
+        progress: Progress | None,
+    ) -> Trained:
+        return train(
+            attributes.training_items(sentences),
+            np.split(codes, np.cumsum(sentence_lengths(sentences))[:-1]),
+            len(names),
+            algorithm=self.arguments.algorithm,
+            settings=self.arguments.of_crfsuite(),
+            seed=int(generator(self.arguments.seed).integers(1 << 31)),
+            progress=progress,
+        )
+
+    def _by_adagrad(
+        self,
+        attributes: WordAttributes | FunctionAttributes,
+        sentences: Sentences,
+        codes: Integers,
+        names: tuple[str, ...],
+        penalty: adagrad.Penalty | None,
+        progress: Progress | None,
+    ) -> Trained:
+        def text(of: Sentences, codes: Integers) -> adagrad.Text:
+            offsets = np.concatenate(([0], np.cumsum(sentence_lengths(of))))
+            return adagrad.Text(*attributes.token_rows(of), codes, offsets)
+
+        other = None
+        if penalty is not None and penalty.sentences is not None:
+            lengths, tags = sentence_lengths(penalty.sentences, "penalty.sentences"), penalty.tags or []
+            same_lengths(lengths, tags, "penalty.tags", "penalty.sentences")
+            other = text(penalty.sentences, encode(tags, codes_of(names), int(lengths.sum())))
+        return adagrad.train(
+            text(sentences, codes),
+            attributes.row_count,
+            len(names),
+            l2=self.arguments.l2,
+            max_iterations=self.arguments.max_iterations,
+            settings=self.arguments.settings,
+            seed=self.arguments.seed,
+            penalty=None if penalty is None else (penalty, other),
+            progress=progress,
+        )
+
     def _learn(self, sentences: Sentences) -> WordAttributes | FunctionAttributes:
         if isinstance(self.features, tuple):
             return WordAttributes.learn(self.features, sentences)
         return FunctionAttributes.learn(known(self.features), sentences)
 
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
-        """Score each tag at each token by its attributes' weights; attributes unseen in training count 0.
+        """Return the score of each tag at each token; attributes unseen in training have weight 0.
 
         Parameters
         ----------
@@ -198,14 +260,15 @@ class CRFTagger(ChainTagger):
         Returns
         -------
         unary : ndarray of float64, shape (N, K)
-            Log-potentials of the tokens of all sentences, one sentence after another.
+            Log-potentials of the tokens of all sentences, concatenated.
         lengths : ndarray of int64, shape (S,)
-            Tokens a sentence.
+            Tokens per sentence.
 
         Raises
         ------
         InputError
-            If the model has not been trained, there is no sentence, one is empty, or a token is no string.
+            If the model has not been trained, there is no sentence, a sentence is empty, or a token is not a
+            string.
 
         Examples
         --------
@@ -230,12 +293,12 @@ class CRFTagger(ChainTagger):
         Returns
         -------
         ChainPosterior
-            Of all sentences, its tags named as in ``tags``.
+            Distribution for all sentences, with the tags ``tags``.
 
         Raises
         ------
         InputError
-            As `potentials`.
+            As for `potentials`.
 
         Examples
         --------
@@ -253,9 +316,9 @@ class CRFTagger(ChainTagger):
         Returns
         -------
         dict
-            ``kind`` and ``version``; the arguments; ``features`` (names of groups, or None: a function is
-            code and stays out); ``tags``; ``values`` (of each kind of attribute); ``first``, ``tag`` and
-            ``weight`` (one row an offset and value); ``transition``; ``iterations``, ``converged`` and
+            ``kind`` and ``version``; the arguments; ``features`` (names of groups, or None for a function,
+            which is not saved); ``tags``; ``values`` (of each kind of attribute); ``first``, ``tag`` and
+            ``weight`` (one row per offset and value); ``transition``; ``iterations``, ``converged`` and
             ``vocabulary``.
 
         Raises
@@ -290,15 +353,15 @@ class CRFTagger(ChainTagger):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, features: FeatureFunction | None = None) -> CRFTagger:
-        """Make a model from what `to_state` returned.
+        """Return a model from the result of `to_state`.
 
         Parameters
         ----------
         state
-            As returned by `to_state`.
+            Result of `to_state`.
         features
-            The function that the model was trained with, if it was one. Without it the model can be
-            looked at and saved; to score text it needs the function.
+            Feature function of the training, if there was one. Without it the model can be inspected and
+            saved, but it cannot score text.
 
         Returns
         -------
@@ -307,7 +370,7 @@ class CRFTagger(ChainTagger):
         Raises
         ------
         FormatError
-            If the state is of another kind or version, or does not hold together.
+            If the state is of another kind or version, or inconsistent.
         InputError
             If a function is given for a model that was trained without one.
 

@@ -1,4 +1,4 @@
-"""Attributes as numbers: learned from training text, looked up in other text."""
+"""Codes of attributes, learned from training text and looked up in other text."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from calibrant.structures.models._vocabulary import Integers, Sentences
 from calibrant.structures.models.features import OUTSIDE, FeatureFunction, Words, merged_templates
 
 Vocabulary = Mapping[str, Sequence[str]]
-NONE = -1  # the code of a template that a word has no value of, or one that training has not seen
-GIVEN = "given"  # the only template of a user's function
+NONE = -1  # code of a missing value, and of a value not seen in training
+GIVEN = "given"  # the only template of a custom function
 
 
 class WordAttributes:
     """Attributes that are functions of one word at an offset.
 
-    A word has one value at most of each template. A value's code is the same at every offset; its row of
-    weights at the o-th offset is ``o * value_count + code``.
+    A word has at most one value per template. A value's code is the same at every offset; its row of weights
+    at the o-th offset is ``o * value_count + code``.
 
     Parameters
     ----------
     groups
         Names of feature groups.
     values
-        The values of each template that training has seen.
+        Values of each template seen in training.
     """
 
     def __init__(self, groups: Sequence[str], values: Vocabulary) -> None:
@@ -49,7 +49,7 @@ class WordAttributes:
         ]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.groups, self.values)  # templates hold functions, which cannot be pickled
+        return type(self), (self.groups, self.values)  # templates contain functions, which cannot be pickled
 
     @classmethod
     def learn(cls, groups: Sequence[str], sentences: Sentences) -> WordAttributes:
@@ -62,7 +62,7 @@ class WordAttributes:
         return cls(groups, values)
 
     def codes(self, text: Sequence[str]) -> Integers:
-        """Return the code of each word's value of each template, (words, templates)."""
+        """Return (words, templates) codes of each word's values."""
         words = Words(text)
         codes = np.empty((len(text), len(self.templates)), np.int64)
         for column, (code, template) in enumerate(zip(self._code, self.templates, strict=True)):
@@ -71,13 +71,13 @@ class WordAttributes:
         return codes
 
     def outside(self) -> Integers:
-        """Return the same for a place outside the sentence, (1, templates)."""
+        """Return (1, templates) codes of a position outside the sentence."""
         pairs = zip(self._code, self.templates, strict=True)
         codes = [code.get("", NONE) if template.name == OUTSIDE else NONE for code, template in pairs]
         return np.array([codes])
 
     def rows(self, codes: Integers) -> Iterator[Integers]:
-        """Yield, for each offset, the rows that words of these codes use there, (words, templates used)."""
+        """Yield, per offset, the (words, templates used) rows of words with these codes."""
         for offset, shift in zip(self.offsets.tolist(), self.shifts.tolist(), strict=True):
             used = [column for column, template in enumerate(self.templates) if offset in template.offsets]
             here = codes[:, used]
@@ -88,7 +88,7 @@ class WordAttributes:
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
         number = {word: place for place, word in enumerate(words, 1)}
         codes = np.concatenate([self.outside(), self.codes(words)])
-        names = [_decimals(rows) for rows in self.rows(codes)]  # of each offset, of each word
+        names = [_decimals(rows) for rows in self.rows(codes)]  # per offset and word
         steps = list(zip(self.offsets.tolist(), names, strict=True))
         for sentence in sentences:
             places, last = [number[word] for word in sentence], len(sentence) - 1
@@ -96,6 +96,24 @@ class WordAttributes:
                 [name for o, of in steps for name in of[places[t + o] if 0 <= t + o <= last else 0]]
                 for t in range(len(sentence))
             ]
+
+    def token_rows(self, sentences: Sentences) -> tuple[Integers, Integers]:
+        """Return where each token's rows begin (N + 1,), and the rows of all tokens, some of them `NONE`."""
+        words = list(dict.fromkeys(chain.from_iterable(sentences)))
+        number = {word: place for place, word in enumerate(words, 1)}
+        codes = np.concatenate([self.outside(), self.codes(words)])
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        total = int(lengths.sum())
+        word = np.fromiter(map(number.__getitem__, chain.from_iterable(sentences)), np.int64, total)
+        start = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        stop = start + np.repeat(lengths, lengths)
+        found = []
+        for offset, rows in zip(self.offsets.tolist(), self.rows(codes), strict=True):
+            place = np.arange(total) + offset
+            inside = (place >= start) & (place < stop)
+            found.append(rows[np.where(inside, word[np.clip(place, 0, total - 1)], 0)])
+        every = np.concatenate(found, axis=1)
+        return np.arange(total + 1) * every.shape[1], every.ravel()
 
     def only(self, used: NDArray[np.bool_]) -> tuple[WordAttributes, Integers]:
         """Return the attributes with a used row at some offset, and the old row of each of their rows."""
@@ -107,14 +125,14 @@ class WordAttributes:
 
 
 class FunctionAttributes:
-    """Attributes that a user's function finds in a whole sentence; each has one row of weights.
+    """Attributes that a custom function returns for a whole sentence; each has one row of weights.
 
     Parameters
     ----------
     function
-        Takes a sentence, returns the attributes of each token; None: not known any more.
+        Function of a sentence that returns the attributes of each token; None if it was not loaded.
     values
-        The attributes that training has seen, under `GIVEN`.
+        Attributes seen in training, under `GIVEN`.
     """
 
     def __init__(self, function: FeatureFunction | None, values: Vocabulary) -> None:
@@ -139,7 +157,7 @@ class FunctionAttributes:
             yield found
 
     def codes(self, sentences: Sentences) -> Iterator[list[int]]:
-        """Yield the rows of each token's attributes, `NONE` for those that training has not seen."""
+        """Yield the rows of each token's attributes, `NONE` for attributes not seen in training."""
         for attributes in chain.from_iterable(self.lists(sentences)):
             yield [self._code.get(name, NONE) for name in attributes]
 
@@ -148,6 +166,12 @@ class FunctionAttributes:
         codes = self.codes(sentences)
         for sentence in sentences:
             yield [[str(row) for row in next(codes) if row != NONE] for _ in sentence]
+
+    def token_rows(self, sentences: Sentences) -> tuple[Integers, Integers]:
+        """Return where each token's rows begin (N + 1,), and the rows of all tokens, some of them `NONE`."""
+        rows = list(self.codes(sentences))
+        first = np.concatenate(([0], np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))))
+        return first, np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1]))
 
     def only(self, used: NDArray[np.bool_]) -> tuple[FunctionAttributes, Integers]:
         """Return the attributes with a used row, and the old row of each of their rows."""
@@ -161,15 +185,15 @@ def _decimals(rows: Integers) -> list[list[str]]:
 
 
 def known(function: FeatureFunction | None) -> FeatureFunction:
-    """Return a feature function, or raise if the model was loaded without it."""
+    """Return a feature function; raise `InputError` if the model was loaded without it."""
     if function is None:
-        hint = "give it when the model is loaded: load_model(path, features=function)"
+        hint = "give the function when you load the model: load_model(path, features=function)"
         raise InputError("the model was trained with a feature function", hint, code="parameter")
     return function
 
 
 def _check_lists(found: Any, row: int, tokens: int) -> None:
-    """Raise unless a feature function returned a list of strings for each token of a sentence."""
+    """Raise an error unless a feature function returned a list of strings per token of a sentence."""
     if not is_list(found):
         message = f"the feature function returned {found!r:.60} for sentences[{row}]"
         raise InputError(message, "return a list of attributes for each token", code="dtype", row=row)

@@ -1,4 +1,4 @@
-"""Model files of CRFsuite, read at full precision: its own dump rounds the weights."""
+"""Reader of CRFsuite's model files at full precision, since CRFsuite's dump rounds the weights."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ HEADER = np.dtype(
 )
 FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 COUNT_AT, FEATURES_AT = 8, 12  # in the chunk of features, after its name and size
-NAMES_AT = 20  # where a dictionary says at which of its bytes the offsets of names begin
-TRANSITION = 1  # a feature's type; 0 is an attribute's
+NAMES_AT = 20  # position, in a dictionary, of the start of the offsets of names
+TRANSITION = 1  # type of a feature; 0 for attributes
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file of CRFsuite holds.
+    """Content of a model file of CRFsuite.
 
     Attributes
     ----------
     attributes, labels
-        Their names.
+        Names of attributes and labels.
     state
-        Weights of (attribute, label), records with ``source``, ``target`` and ``weight``.
+        Weights of (attribute, label), as records with ``source``, ``target`` and ``weight``.
     transition
-        Weights of (label, label), likewise.
+        Weights of (label, label), as the same records.
     """
 
     attributes: list[str]
@@ -52,12 +52,12 @@ class ModelFile:
 
 
 def parse_model(content: bytes) -> ModelFile:
-    """Return what a model file of CRFsuite (version 100) holds.
+    """Return the content of a model file of CRFsuite (version 100).
 
     Parameters
     ----------
     content
-        The file's bytes.
+        Bytes of the file.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def parse_model(content: bytes) -> ModelFile:
     Raises
     ------
     FormatError
-        If it is no such file, or not whole.
+        If the file has another format, or is truncated.
     """
     if len(content) < HEADER.itemsize:
         raise FormatError("CRFsuite wrote no model", "check the space left on disk", code="file-truncated")
@@ -78,7 +78,7 @@ def parse_model(content: bytes) -> ModelFile:
         found = f"CRFsuite's model has {len(content)} bytes, expected {header['size']}"
         hint = "train on fewer features; its files cannot exceed 4 GiB"
         raise FormatError(found, hint, code="file-truncated")
-    begin = int(header["features_at"])  # of their chunk; the header's own count stays 0
+    begin = int(header["features_at"])  # start of their chunk; the count in the header stays 0
     count = int(np.frombuffer(content, "<u4", 1, begin + COUNT_AT)[0])
     feature = np.frombuffer(content, FEATURE, count, begin + FEATURES_AT)
     is_transition = feature["type"] == TRANSITION
@@ -91,9 +91,9 @@ def parse_model(content: bytes) -> ModelFile:
 
 
 def _names(content: bytes, start: int, count: int) -> list[str]:
-    """Names in the order of their numbers, from a CQDB dictionary that begins at byte ``start``.
+    """Return names in the order of their numbers, from a CQDB dictionary that begins at byte ``start``.
 
-    A name stands as its number, its size with a closing zero (32 bits each), and its bytes.
+    A name is stored as its number, its size with a closing zero (32 bits each), and its bytes.
     """
     if count == 0:
         return []

@@ -1,7 +1,7 @@
-"""What a CRF looks at: attributes of a word, and of the words around it.
+"""Features of a CRF: attributes of a word and its neighbors.
 
-Every attribute is a function of one word at one offset, so that the score of a tag at a token is a sum over
-offsets of scores that each distinct word has once and for all.
+Every attribute is a function of one word at one offset. The score of a tag at a token is therefore a sum over
+offsets of scores that are computed once per distinct word.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AFFIXES = (1, 2, 3, 4)
 
 
 class _Shapes(dict[int, str]):
-    """What stands for each character in a shape, found when it is first asked for."""
+    """Shape character of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         c = chr(code)
@@ -37,7 +37,7 @@ _SHAPES = _Shapes({ord("\n"): "\n"})
 
 
 class Words:
-    """Some words, and what several templates need of them.
+    """Words with cached values that several templates use.
 
     Parameters
     ----------
@@ -55,13 +55,15 @@ class Words:
 
     @cached_property
     def lower(self) -> list[str]:
-        """The words in lower case."""
+        """Return the words in lower case."""
         return list(map(str.lower, self.text))
 
     @cached_property
     def shape(self) -> list[str]:
-        """Their shapes: X for capitals, x for other letters, d for digits, runs of these cut to one."""
-        lines = "\n".join(word.replace("\n", " ") for word in self.text)  # all at once: much quicker
+        """Return the shapes of words: X for capitals, x for other letters, d for digits, without repeats."""
+        lines = "\n".join(
+            word.replace("\n", " ") for word in self.text
+        )  # joined, since one call is much faster
         shapes = lines.translate(_SHAPES)
         for kind in "Xxd":
             while kind + kind in shapes:
@@ -71,17 +73,17 @@ class Words:
 
 @dataclass(frozen=True)
 class Template:
-    """One kind of attribute.
+    """Kind of attribute.
 
     Attributes
     ----------
     name
-        Stands before the value in the attribute: ``"suffix3=ing"``.
+        Name before the value in the attribute: ``"suffix3=ing"``.
     values
-        Takes words, returns for each the attribute's value; None: the word has no such attribute. The value
-        depends on the one word alone.
+        Function of words that returns the attribute's value per word, or None. A value depends on one word
+        only.
     offsets
-        Which words are looked at, relative to the token: 0 is the token itself, -1 the word before it.
+        Offsets of the words relative to the token: 0 is the token, -1 the word before it.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def _suffix(length: int) -> Template:
 
 
 def _in_shape(name: str, mark: str) -> Template:
-    """Whether a word has a character of some kind, which its shape shows."""
+    """Return the template for words whose shape contains a mark."""
     return Template(name, lambda words: ["yes" if mark in shape else None for shape in words.shape])
 
 
@@ -130,7 +132,7 @@ FEATURE_GROUPS: Mapping[str, tuple[Template, ...]] = MappingProxyType(
         "word": (Template("word", lambda words: words.text),),
         "context": (
             Template("lower", lambda words: words.lower, AROUND),
-            Template(OUTSIDE, _no_word, AROUND),  # its only value is that of a place outside the sentence
+            Template(OUTSIDE, _no_word, AROUND),  # its only value is for positions outside the sentence
         ),
         "lower": (Template("lower", lambda words: words.lower),),
         "shape": (
@@ -150,7 +152,7 @@ FEATURE_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of the feature groups that are meant, in the order of `FEATURE_GROUPS`.
+    """Return names of feature groups in the order of `FEATURE_GROUPS`.
 
     Parameters
     ----------
@@ -164,7 +166,7 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If a name is unknown, or there is none.
+        If a name is unknown, or there is no name.
 
     Examples
     --------
@@ -178,14 +180,14 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
         names = (features,)
     unknown = [name for name in names if not isinstance(name, str) or name not in FEATURE_GROUPS]
     if unknown or not names:
-        found = f"there are no features {unknown[0]!r}" if unknown else "features is empty"
+        found = f"there is no feature group {unknown[0]!r}" if unknown else "features is empty"
         hint = f"use one of {', '.join(FEATURE_SETS)}, some of {', '.join(FEATURE_GROUPS)}, or a function"
         raise InputError(found, hint, code="parameter")
     return tuple(name for name in FEATURE_GROUPS if name in names)
 
 
 def merged_templates(groups: Sequence[str]) -> tuple[Template, ...]:
-    """Templates of some groups; those that groups share appear once, with the offsets of all."""
+    """Return the templates of some groups; shared templates appear once, with all offsets."""
     merged: dict[str, Template] = {}
     for group in groups:
         for template in FEATURE_GROUPS[group]:
@@ -198,9 +200,9 @@ def merged_templates(groups: Sequence[str]) -> tuple[Template, ...]:
 def attribute_lists(
     sentences: Sequence[Sequence[str]], features: str | Sequence[str] = "advanced"
 ) -> list[list[list[str]]]:
-    """Attributes of each token as strings, such as python-crfsuite takes them.
+    """Return the attributes of each token as strings, in the form that python-crfsuite accepts.
 
-    This is for looking at, and for other programs: `CRFTagger` never builds these lists to predict.
+    Use the lists for inspection and for other programs; `CRFTagger` does not build them to predict.
 
     Parameters
     ----------
@@ -226,7 +228,7 @@ def attribute_lists(
     """
     templates = merged_templates(feature_groups(features))
     offsets = sorted({offset for template in templates for offset in template.offsets})
-    offsets.sort(key=bool)  # the word itself comes first
+    offsets.sort(key=bool)  # the word at offset 0 comes first
     lists = []
     for sentence in sentences:
         words = Words(sentence)
@@ -239,7 +241,7 @@ def attribute_lists(
 def _attributes(
     columns: Sequence[tuple[Template, Sequence[str | None]]], token: int, offset: int
 ) -> list[str]:
-    """Attributes of one token that come from the word at one offset."""
+    """Return the attributes of one token from the word at one offset."""
     place = f"[{offset}]" if offset else ""
     names = []
     for template, values in columns:

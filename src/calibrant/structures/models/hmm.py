@@ -1,4 +1,4 @@
-"""A hidden Markov model as a part-of-speech tagger: the generative twin of the CRF."""
+"""Hidden Markov model for tagging, the generative counterpart of the CRF."""
 
 from __future__ import annotations
 
@@ -30,24 +30,25 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Stands for a pseudocount of 0, as its limit from above: marginals of tweets, news and web text are to 1e-13
-# those of e^-230, and it is not so small that a chain needs logarithms, which take fifty times as long.
+# Replaces a pseudocount of 0, as its limit from above. Marginals of tweets, news and web text agree with
+# those of e^-230 to 1e-13. Smaller values would require computation with logarithms, which takes fifty times
+# as long.
 VANISHING = float(np.exp(-100.0))
-LARGEST_COUNT = 2.0**53  # of all events of a kind; above it sums lose events, or leave the whole numbers
+LARGEST_COUNT = 2.0**53  # of all events of a kind; above it, sums of floats are not exact
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of events; K tags, R words and classes of words.
+    """Counts of events for K tags, and R words and classes of words.
 
     Attributes
     ----------
     start
-        (K,) sentences that begin with the tag.
+        (K,) number of sentences that begin with the tag.
     transition
         (K, K + 1) ``[from, to]``; the last column counts sentences that end with the tag.
     row, tag, emission
-        (E,) words (or classes) and tags that occurred together, in order, and how often.
+        (E,) sorted words (or classes) and tags that occur together, and their counts.
     """
 
     start: Integers
@@ -74,10 +75,10 @@ class Tables:
 def count_events(
     tags: Integers, rows: Integers, extra: Integers, lengths: Integers, tag_count: int
 ) -> Counts:
-    """Count what happened in sentences that stand one after another.
+    """Return the counts of events in concatenated sentences.
 
-    ``tags`` and ``rows`` (N,) are the codes of tags and words; ``extra`` (N,) a second row to count the
-    token in, or -1.
+    ``tags`` and ``rows`` (N,) are the codes of tags and words; ``extra`` (N,) is a second row that also
+    counts the token, or -1.
     """
     last = np.cumsum(lengths) - 1
     following = np.append(tags[1:], tag_count)
@@ -98,10 +99,9 @@ def count_events(
 
 
 def estimate(counts: Counts, row_count: int, pseudocount: float) -> Tables:
-    """Estimate the distributions with a pseudocount added to every event.
+    """Return the distributions, with a pseudocount added to every event.
 
-    With a pseudocount of 0 a row that was never counted is left out of the model: it is constant (0), so that
-    it says nothing about tags.
+    With pseudocount 0, a row without counts is constant (0), so that it does not depend on the tag.
     """
     added = max(pseudocount, VANISHING)
     start = np.log((counts.start + added) / (counts.start.sum() + added * len(counts.start)))
@@ -118,13 +118,13 @@ def estimate(counts: Counts, row_count: int, pseudocount: float) -> Tables:
 
 
 def counts_from_state(state: dict[str, Any], tag_count: int, row_count: int) -> Counts:
-    """Return the counts of a saved model, or say which array cannot be one."""
+    """Return the counts of a saved model; raise `FormatError` for an invalid array."""
     arrays = {}
     for field in fields(Counts):
         array = np.asarray(state[field.name])
         counted = array.astype(np.int64) if array.dtype.kind in "iu" else np.array([-1])
         if (counted < 0).any() or counted.sum(dtype=np.float64) > LARGEST_COUNT:
-            raise damaged(f"{field.name} holds something else than counts")
+            raise damaged(f"{field.name} contains values that are not counts")
         arrays[field.name] = counted
     counts = Counts(**arrays)
     shapes = (counts.start.shape, counts.transition.shape)
@@ -134,21 +134,22 @@ def counts_from_state(state: dict[str, Any], tag_count: int, row_count: int) -> 
         raise damaged("row, tag and emission have different lengths")
     ordered = (np.diff(counts.row * tag_count + counts.tag) > 0).all()
     if not ordered or (counts.row >= row_count).any() or (counts.tag >= tag_count).any():
-        raise damaged("row and tag do not name words and tags of the model")
+        raise damaged("row and tag are not codes of the model's words and tags")
     return counts
 
 
-# Accuracy hardly depends on these: within 0.2 points on tweets, WSJ and web text for 4-16, 3-5, 1-3 and 2-6.
+# Accuracy depends little on these values: within 0.2 points on tweets, WSJ and web text for 4-16, 3-5, 1-3
+# and 2-6.
 SMALLEST_CLASS = 8  # tokens of rare words
 LONGEST_SUFFIX = 3
-SHORTEST_STEM = 2  # what a word has before its suffix
+SHORTEST_STEM = 2  # characters before the suffix
 LONGEST_SHAPE = 4
-ENDING = " ending "  # between shape and suffix: no shape has such letters
-ANY = ""  # the class of every word that no other takes
+ENDING = " ending "  # separates shape and suffix; no shape contains these letters
+ANY = ""  # class of all words without another class
 
 
 def shape(word: str) -> str:
-    """Return a word's kinds of characters, runs of one kind once: "X" and "x" letters, "d" digits."""
+    """Return a word's shape without repeats: "X" and "x" for letters, "d" for digits."""
     kinds: list[str] = []
     for character in word:
         if character.isupper():
@@ -165,7 +166,7 @@ def shape(word: str) -> str:
 
 
 def candidates(word: str) -> list[str]:
-    """Return the classes that a word may belong to, the most specific first; the last is `ANY`."""
+    """Return the classes of a word, the most specific first and `ANY` last."""
     whole = shape(word)
     form = whole[:LONGEST_SHAPE]
     found = []
@@ -181,8 +182,8 @@ def candidates(word: str) -> list[str]:
 def choose_classes(words: Sequence[str], frequency: Sequence[int]) -> list[str]:
     """Return the classes that are large enough, given the rare words of training and their frequencies.
 
-    From the most specific classes to the least: those with enough tokens are kept, and the words of the
-    others go on to their next class. `ANY` is always there, and last.
+    Classes are examined from the most to the least specific. Classes with enough tokens are kept; the words
+    of other classes move to their next class. `ANY` is always included, as the last class.
     """
     waiting = [(candidates(word), count) for word, count in zip(words, frequency, strict=True)]
     kept = []
@@ -201,13 +202,13 @@ def choose_classes(words: Sequence[str], frequency: Sequence[int]) -> list[str]:
 
 
 def _detail(name: str) -> int:
-    """Tell how specific a class is: more than all more general ones of the same word."""
+    """Return the specificity of a class, larger than that of more general classes of the same word."""
     form, ending, suffix = name.partition(ENDING)
     return LONGEST_SHAPE + len(suffix) if ending else len(form)
 
 
 def class_of(word: str, code: Mapping[str, int]) -> int:
-    """Return the code of the first of a word's classes that is known."""
+    """Return the code of the first known class of a word."""
     return next(code[name] for name in candidates(word) if name in code)
 
 
@@ -215,54 +216,55 @@ Sentences = Sequence[Sequence[str]]
 Unseen = Literal["uniform", "classes"]
 UNSEEN: tuple[Unseen, ...] = ("uniform", "classes")
 KIND, STATE_VERSION = "hmm", 1
-LARGEST_PSEUDOCOUNT = 1e12  # far above any count: all distributions are flat
+LARGEST_PSEUDOCOUNT = 1e12  # far above all counts, so that distributions are uniform
 
 
 class HMMTagger(ChainTagger):
-    """A first-order hidden Markov model over tags.
+    """First-order hidden Markov model for tagging.
 
-    P(words, tags) = P(y_1) prod_t P(y_t | y_(t-1)) P(end | y_n) prod_t P(w_t | y_t): the first tag, each
-    next tag (or the end of the sentence) given the tag before, and each word given its tag have one
-    distribution each, estimated from counts c as (c + pseudocount) / (sum of c + pseudocount * number of
-    outcomes). That is maximum likelihood with pseudocount 0, else the mode of the posterior under a symmetric
+    P(words, tags) = P(y_1) prod_t P(y_t | y_(t-1)) P(end | y_n) prod_t P(w_t | y_t). The distributions of the
+    first tag, of the next tag (or the end of the sentence) given a tag, and of a word given its tag are
+    estimated from counts c as (c + pseudocount) / (sum of c + pseudocount * number of outcomes). Pseudocount
+    0 gives the maximum likelihood estimate; a positive one gives the posterior mode under a symmetric
     Dirichlet prior with parameter 1 + pseudocount.
 
     Parameters
     ----------
     pseudocount
-        From 0 to 10^12; added to every transition and every word emission. `choose` picks one on held-out
-        sentences; on tweets, news and web text the default is within half a point of the best one's accuracy.
+        Value from 0 to 10^12, added to every transition and every word emission. `choose` selects a value on
+        held-out sentences; on tweets, news and web text, the default is within half a point of the best
+        accuracy.
     unseen
-        What a word is that training has not seen. ``"uniform"``: one more word, which has the pseudocount
-        alone (with pseudocount 0 it is left out, and says nothing about its tag). ``"classes"``: the class of
-        its shape (capitals, digits, other characters) and of its suffix of up to 3 letters, whose probability
-        given a tag is that of the rare words of the class.
+        Model of unseen words. ``"uniform"``: an unseen word has only the pseudocount (with pseudocount 0, it
+        does not affect its tag). ``"classes"``: an unseen word has the probability, given a tag, of the rare
+        words with the same shape (capitals, digits, other characters) and suffix of up to 3 letters.
     rare
-        With classes, words that training has seen at most this often are counted a second time, under their
-        class. With 1 the classes have, in each tag, the share of words seen once: the Good-Turing estimate
-        of the share of unseen ones. A class too small is left out, and its words go to a more general one.
+        With classes, words with at most this frequency in training are counted a second time, under their
+        class. With 1, the probability of the classes given a tag is the proportion of words seen once: the
+        Good-Turing estimate of the proportion of unseen words. Words of a class that is too small move to a
+        more general class.
 
     Attributes
     ----------
     tags : tuple of str
-        The K tags, sorted; set by `fit`.
+        Sorted K tags; set by `fit`.
     vocabulary : list of str
-        The V words of training, sorted; set by `fit`.
+        Sorted V words of the training text; set by `fit`.
     classes : list of str
-        The C classes of unseen words; the last, ``""``, takes what no other does. Only that one with
-        ``"uniform"``.
+        C classes of unseen words; the last, ``""``, contains all other words. ``"uniform"`` has only this
+        one.
 
     Raises
     ------
     InputError
-        If ``pseudocount`` is out of its range, ``unseen`` is unknown, or ``rare`` is no positive integer.
+        If ``pseudocount`` is out of range, ``unseen`` is unknown, or ``rare`` is not a positive integer.
 
     Notes
     -----
-    With pseudocount 0 a sentence can be impossible: each of its tag sequences has an event that training has
-    not seen. Its posterior is then the limit as the pseudocount goes to 0: only sequences with the fewest
-    such events count. (Computed with a pseudocount of e^-100.)
-    `impossible` finds them.
+    With pseudocount 0 a sentence can be impossible: each of its tag sequences contains an event not seen in
+    training. Its posterior is then the limit as the pseudocount goes to 0, in which only sequences with the
+    fewest such events have positive probability. It is computed with a pseudocount of e^-100. `impossible`
+    finds these sentences.
 
     References
     ----------
@@ -283,7 +285,7 @@ class HMMTagger(ChainTagger):
         one_of(unseen, UNSEEN, "unseen")
         self.pseudocount = non_negative(pseudocount, "pseudocount")
         if self.pseudocount > LARGEST_PSEUDOCOUNT:
-            hint = f"give at most {LARGEST_PSEUDOCOUNT:g}; from 0.001 to 10 is usual"
+            hint = f"give at most {LARGEST_PSEUDOCOUNT:g}; usual values are 0.001 to 10"
             raise InputError(f"pseudocount is {self.pseudocount:g}", hint, code="parameter")
         self.unseen: Unseen = unseen
         self.rare = positive_integer(rare, "rare")
@@ -303,7 +305,7 @@ class HMMTagger(ChainTagger):
         sentences
             S sentences, each a list of tokens.
         tags
-            Their tags, one a token.
+            Tags of each sentence, one per token.
 
         Returns
         -------
@@ -313,8 +315,8 @@ class HMMTagger(ChainTagger):
         Raises
         ------
         InputError
-            If there is no sentence, one has no tokens, lengths differ, or something is no string, empty, or
-            a lone surrogate; the message names the sentence and the token.
+            If there is no sentence, a sentence has no tokens, lengths differ, or a token or tag is not a
+            string, is empty, or has a lone surrogate; the message names sentence and token.
 
         Examples
         --------
@@ -353,26 +355,26 @@ class HMMTagger(ChainTagger):
 
     @property
     def log_start(self) -> Floats:
-        """(K,) log-probability that a sentence begins with each tag."""
+        """Return (K,) log-probabilities that a sentence begins with each tag."""
         return self._trained().start
 
     @property
     def log_transition(self) -> Floats:
-        """(K, K) log-probability of a tag (column) after another (row)."""
+        """Return (K, K) log-probabilities of a tag (column) after another (row)."""
         return self._trained().transition
 
     @property
     def log_end(self) -> Floats:
-        """(K,) log-probability that a sentence ends after each tag."""
+        """Return (K,) log-probabilities that a sentence ends after each tag."""
         return self._trained().end
 
     @property
     def log_emission(self) -> Floats:
-        """(V + C, K) log-probability of each word, then of each class of unseen words, given each tag."""
+        """Return (V + C, K) log-probabilities of words, then of classes of unseen words, given each tag."""
         return self._trained().emission
 
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
-        """Log-probabilities of the words given each tag, the unary potentials of a chain.
+        """Return the log-probabilities of words given each tag, the unary potentials of a chain.
 
         Parameters
         ----------
@@ -382,14 +384,14 @@ class HMMTagger(ChainTagger):
         Returns
         -------
         unary : ndarray of float64, shape (N, K)
-            Tokens of all sentences, one after another.
+            Log-probabilities for the tokens of all sentences, concatenated.
         lengths : ndarray of int64, shape (S,)
-            Tokens a sentence.
+            Tokens per sentence.
 
         Raises
         ------
         InputError
-            If the model has not been trained, there is no sentence, or one has no tokens.
+            If the model has not been trained, there is no sentence, or a sentence has no tokens.
 
         Examples
         --------
@@ -412,7 +414,7 @@ class HMMTagger(ChainTagger):
         return emission[rows], lengths
 
     def posterior(self, sentences: Sentences) -> ChainPosterior:
-        """Distribution over the tag sequences of some sentences.
+        """Return the distribution over tag sequences of each sentence.
 
         Parameters
         ----------
@@ -422,13 +424,13 @@ class HMMTagger(ChainTagger):
         Returns
         -------
         ChainPosterior
-            Its ``log_partition`` is the log-probability of each sentence (in which an unseen word counts as
-            any word of its class).
+            Distribution whose ``log_partition`` is the log-probability of each sentence (for an unseen word,
+            that of any word of its class).
 
         Raises
         ------
         InputError
-            If the model has not been trained, there is no sentence, or one has no tokens.
+            If the model has not been trained, there is no sentence, or a sentence has no tokens.
 
         Examples
         --------
@@ -440,13 +442,13 @@ class HMMTagger(ChainTagger):
 
         tables = self._trained()
         unary, lengths = self.potentials(sentences)
-        unary.setflags(write=False)  # so that it is not copied once more
+        unary.setflags(write=False)  # avoids another copy
         return ChainPosterior(
             unary, tables.transition, start=tables.start, end=tables.end, lengths=lengths, tags=self.tags
         )
 
     def impossible(self, sentences: Sentences) -> NDArray[np.bool_]:
-        """Tell which sentences maximum likelihood says cannot be.
+        """Return a mask of sentences with probability 0 under maximum likelihood.
 
         Parameters
         ----------
@@ -456,13 +458,13 @@ class HMMTagger(ChainTagger):
         Returns
         -------
         ndarray of bool, shape (S,)
-            Whether even the best tag sequence has an event of probability 0. Never with a pseudocount above
-            0.
+            True if even the best tag sequence has an event of probability 0; always False with a pseudocount
+            above 0.
 
         Raises
         ------
         InputError
-            As `posterior`.
+            As for `posterior`.
 
         Examples
         --------
@@ -475,12 +477,12 @@ class HMMTagger(ChainTagger):
             return np.zeros(posterior.sentence_count, dtype=bool)
         assert posterior.transition is not None
         codes = posterior.viterbi()
-        # An event that never happened has at most log(VANISHING). Three that did (a token's, with start and
-        # end) have more, short of 10^14 tokens.
+        # An event not seen in training has log-probability at most log(VANISHING). Three seen events (of a
+        # token, start and end) together have more, for fewer than 10^14 tokens.
         never = np.log(VANISHING) + 1
         missed = posterior.unary[np.arange(len(codes)), codes] < never
         steps = posterior.transition[codes[:-1], codes[1:]] < never
-        steps[posterior.offsets[1:-1] - 1] = False  # from one sentence to the next
+        steps[posterior.offsets[1:-1] - 1] = False  # steps between sentences
         missed[1:] |= steps
         return np.logical_or.reduceat(missed, posterior.offsets[:-1])
 
@@ -490,9 +492,9 @@ class HMMTagger(ChainTagger):
         Returns
         -------
         dict
-            ``kind`` (``"hmm"``), ``version``, the parameters, ``tags``, ``vocabulary``, ``classes``, and
-            the counts: ``start`` (K,), ``transition`` (K, K + 1) with the sentence's end last, and ``row``,
-            ``tag``, ``emission``, how often each word (then each class) occurred with each tag.
+            ``kind`` (``"hmm"``), ``version``, the parameters, ``tags``, ``vocabulary``, ``classes``, and the
+            counts: ``start`` (K,), ``transition`` (K, K + 1) with the end of the sentence last, and ``row``,
+            ``tag`` and ``emission`` (counts of each word, then each class, with each tag).
 
         Raises
         ------
@@ -521,12 +523,12 @@ class HMMTagger(ChainTagger):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> HMMTagger:
-        """Make a model from what `to_state` returned.
+        """Return a model from the result of `to_state`.
 
         Raises
         ------
         FormatError
-            If the state is of another kind or version, lacks something, or does not hold together.
+            If the state is of another kind or version, incomplete or inconsistent.
 
         Examples
         --------
@@ -540,7 +542,7 @@ class HMMTagger(ChainTagger):
             names = {name: distinct_strings(state[name], name) for name in ("tags", "vocabulary", "classes")}
             tags, vocabulary, classes = names.values()
             require(all(names.values()), "there are no names of tags, words or classes")
-            require(classes[-1] == ANY, "the last class is not the one of all other words")
+            require(classes[-1] == ANY, "the last class is not the class of all other words")
             counts = counts_from_state(state, len(tags), len(vocabulary) + len(classes))
         model._set(tuple(tags), vocabulary, classes, counts)
         return model

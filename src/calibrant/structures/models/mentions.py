@@ -1,4 +1,4 @@
-"""Mentions: what their words and trees say of them, and where they are in a parsed text."""
+"""Mentions: their traits from words and trees, and their detection in parsed text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEATURE_NUMBERS: dict[str, Number] = {"Sing": "singular", "Plur": "plural", "Pt
 
 
 def gender_of(lower: Sequence[str], head: int, is_proper: bool, features: Mapping[str, str]) -> Gender:
-    """Gender of a noun phrase that is no pronoun; ``lower`` are its words in lower case."""
+    """Return the gender of a noun phrase other than a pronoun; ``lower`` are its words in lower case."""
     if features.get("Gender") in _FEATURE_GENDERS:
         return _FEATURE_GENDERS[features["Gender"]]
     word = lower[head]
@@ -47,7 +47,7 @@ def _gender_of_name(lower: Sequence[str]) -> Gender | None:
 
 
 def number_of(lower: Sequence[str], head: int, is_proper: bool, features: Mapping[str, str]) -> Number:
-    """Number of a noun phrase that is no pronoun."""
+    """Return the number of a noun phrase other than a pronoun."""
     if _is_coordination(lower, head):
         return "plural"
     if features.get("Number") in _FEATURE_NUMBERS:
@@ -62,7 +62,7 @@ def number_of(lower: Sequence[str], head: int, is_proper: bool, features: Mappin
 
 
 def _is_coordination(lower: Sequence[str], head: int) -> bool:
-    """Whether another phrase is joined to the head: *Tom and his aunt*, not *the king of A and B*."""
+    """Return True if another phrase is joined to the head: *Tom and his aunt*, not *the king of A and B*."""
     for place in range(head + 1, len(lower) - 1):
         if lower[place] in ("and", "&"):
             return True
@@ -72,7 +72,7 @@ def _is_coordination(lower: Sequence[str], head: int) -> bool:
 
 
 def is_plural(lower: str) -> bool:
-    """Whether a word looks like a plural."""
+    """Return True if a word looks like a plural."""
     if lower in lists.IRREGULAR_PLURALS:
         return True
     if lower in lists.SINGULARS_IN_S or len(lower) < 4:
@@ -80,13 +80,13 @@ def is_plural(lower: str) -> bool:
     return lower.endswith("s") and not lower.endswith(("ss", "us", "is", "'s", "’s"))
 
 
-# Dependents of a nominal head that are no part of its noun phrase: the clause around a predicate noun, what
-# is joined to it, and what stands between phrases.
+# Dependents of a nominal head outside its noun phrase: the clause around a predicate noun, conjuncts, and
+# words between phrases.
 OUTSIDE = frozenset(
     {"appos", "aux", "case", "cc", "ccomp", "conj", "cop", "csubj", "dep", "discourse", "dislocated", "expl"}
     | {"list", "mark", "nsubj", "orphan", "parataxis", "reparandum", "vocative"}
 )
-CLAUSE = frozenset({"advcl", "advmod", "iobj", "obj", "obl", "xcomp"})  # where the noun is a predicate
+CLAUSE = frozenset({"advcl", "advmod", "iobj", "obj", "obl", "xcomp"})  # if the noun is a predicate
 WITHIN_MENTIONS = frozenset({"fixed", "flat", "goeswith", "punct"})
 ARGUMENTS = frozenset({"iobj", "nmod", "nsubj", "obj", "obl"})
 MODIFIERS = frozenset({"advmod", "amod", "compound", "det", "nummod"})
@@ -97,14 +97,14 @@ YEAR = 4  # digits
 
 
 class Sentence:
-    """The noun phrases of one parsed sentence.
+    """Noun phrases of one parsed sentence.
 
     Parameters
     ----------
     words, tree
-        The sentence.
+        Sentence and its tree.
     possessive_endings
-        Whether *'s* belongs to the noun phrase.
+        True if *'s* belongs to the noun phrase.
     """
 
     def __init__(self, words: Sequence[str], tree: Tree, *, possessive_endings: bool) -> None:
@@ -118,7 +118,7 @@ class Sentence:
                 self.children[head - 1].append(place)
 
     def mentions(self) -> list[tuple[int, int]]:
-        """Start and end of each mention, in order."""
+        """Return start and end of each mention, in order."""
         found = set()
         for place in range(len(self.words)):
             if self._heads_mention(place):
@@ -146,9 +146,9 @@ class Sentence:
         return tag in ("ADJ", "DET", "SYM", "X") and (relation in ARGUMENTS or joined)
 
     def _phrase(self, head: int, *, joined: bool = False) -> tuple[int, int]:
-        """First word of a head's noun phrase, and the word after its last; joined: with all conjuncts."""
+        """Return the bounds of a head's noun phrase, the end exclusive; ``joined`` includes conjuncts."""
         if "PronType=Prs" in self.tree.features[head] and not joined:
-            return head, head + 1  # "you yourself", "them all": the rest stands beside the pronoun
+            return head, head + 1  # "you yourself", "them all": other words do not belong to the pronoun
         predicate = self._has(head, "cop") or self._has(head, "nsubj")
         left = right = head
         for child in reversed([child for child in self.children[head] if child < head]):
@@ -168,7 +168,7 @@ class Sentence:
         return self._trimmed(left, head, right)
 
     def _trimmed(self, left: int, head: int, right: int) -> tuple[int, int]:
-        """Leave out punctuation at the ends, but for what closes a bracket or quotation inside."""
+        """Remove punctuation at the ends, except marks that close a bracket or quotation inside."""
         while right > head and self.words[right] in TRIMMED:
             right -= 1
         while left < head and self.words[left] in TRIMMED:
@@ -188,7 +188,7 @@ class Sentence:
         return any(self.relations[child] == relation for child in self.children[place])
 
     def _edge(self, place: int, furthest: Callable[[int, int], int]) -> int:
-        """First or last word of a word's subtree."""
+        """Return the first or last word of a word's subtree."""
         edge, waiting = place, [place]
         while waiting:
             word = waiting.pop()
@@ -227,23 +227,23 @@ _QUOTES = frozenset("\"'`“”‘’([{-–—") | {"``", "''", "--"}
 
 
 class Traits(NamedTuple):
-    """What the words, and the tree where there is one, say of a mention.
+    """Traits of a mention, from its words and its tree if there is one.
 
     Attributes
     ----------
     head
-        The place of the head word in the mention's sentence, from 0. Of a name in several parts, the last
-        part: *Sawyer* of *Tom Sawyer* and of *Mr. Sawyer*.
+        Index of the head word in the mention's sentence, from 0. The head of a name in several parts is the
+        last part: *Sawyer* for *Tom Sawyer* and *Mr. Sawyer*.
     type
         ``pronoun``, ``proper`` or ``nominal``.
     gender
-        ``person``: a person, and not known whether man or woman.
+        ``masculine``, ``feminine``, ``neuter``, ``person`` (a person of unknown gender) or ``unknown``.
     number
         ``singular``, ``plural`` or ``unknown``.
     person
-        1, 2 or 3 of personal pronouns, 3 of names and nominals, 0 of other pronouns.
+        1, 2 or 3 for personal pronouns, 3 for names and nominals, 0 for other pronouns.
     pronoun
-        What the pronoun's form says; None for names and nominals.
+        Traits of the pronoun's form; None for names and nominals.
     """
 
     head: int
@@ -255,22 +255,22 @@ class Traits(NamedTuple):
 
 
 def traits(document: Document, *, trees: bool = True) -> list[Traits]:
-    """Describe each mention of a document.
+    """Return the traits of each mention of a document.
 
-    With trees the head is the word whose own head lies outside the mention, and parts of speech and features
-    come before word lists. Without, rules over words, capitals and suffixes decide.
+    With trees, the head is the word whose head is outside the mention, and parts of speech and features have
+    priority over word lists. Without trees, rules over words, capitals and suffixes decide.
 
     Parameters
     ----------
     document
-        With mentions.
+        Document with mentions.
     trees
-        Whether to use its trees, if it has them.
+        Use the document's trees, if it has them.
 
     Returns
     -------
     list of Traits
-        One a mention.
+        Traits, one per mention.
 
     Examples
     --------
@@ -306,22 +306,22 @@ def _traits(sentence: Sequence[str], mention: Mention, tree: Tree | None) -> Tra
 
 
 def head_of(tree: Tree, mention: Mention) -> int:
-    """Find the head word of a mention: the first whose own head lies outside.
+    """Return the head word of a mention: the first word whose head is outside the mention.
 
-    Punctuation, conjunctions and prepositions are heads only where there is nothing else: *, the king* has
-    the head *king*, however a parser attached the comma.
+    Punctuation, conjunctions and prepositions are heads only if there is no other word: *, the king* has the
+    head *king* for any attachment of the comma.
 
     Parameters
     ----------
     tree
-        Of the mention's sentence.
+        Tree of the mention's sentence.
     mention
-        The stretch of words.
+        Words of the mention.
 
     Returns
     -------
     int
-        The word's place in the sentence, from 0.
+        Index of the word in the sentence, from 0.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def head_of(tree: Tree, mention: Mention) -> int:
 
 
 def _last_name(tree: Tree, head: int, mention: Mention) -> int:
-    """The last part of a name whose first part is the head."""
+    """Return the last part of a name whose first part is the head."""
     for place in range(mention.end - 1, head, -1):
         if tree.heads[place] == head + 1 and tree.relations[place].partition(":")[0] in _NAME_PARTS:
             return place
@@ -349,20 +349,21 @@ def _last_name(tree: Tree, head: int, mention: Mention) -> int:
 
 
 def head_by_rule(words: Sequence[str]) -> int:
-    """Guess the head word of an English noun phrase from its words alone.
+    """Estimate the head word of an English noun phrase from its words only.
 
-    It is the last word before the first preposition, relative pronoun, verb form of *be*, *have* or *do*,
-    or punctuation; before a conjunction, if a new noun phrase follows it. A final *'s* is left out.
+    The head is the last word before the first preposition, relative pronoun, verb form of *be*, *have* or
+    *do*, or punctuation mark, or before a conjunction that a new noun phrase follows. A final *'s* is
+    ignored.
 
     Parameters
     ----------
     words
-        Of the mention.
+        Words of the mention.
 
     Returns
     -------
     int
-        The word's place in the mention, from 0.
+        Index of the word in the mention, from 0.
 
     Examples
     --------
@@ -410,7 +411,8 @@ def _is_proper(sentence: Sequence[str], head: int, tree: Tree | None) -> bool:
         return False
     if head > 0 and sentence[head - 1] not in _QUOTES:
         return True
-    # The first word of a sentence has a capital anyway: a lone one that no list knows passes as a name.
+    # The first word of a sentence is always capitalized; a single word there that is in no list is treated as
+    # a name.
     return lower not in lists.MALE_NOUNS | lists.FEMALE_NOUNS | lists.DETERMINERS and not is_plural(lower)
 
 
@@ -421,12 +423,12 @@ def _features(tree: Tree | None, head: int) -> dict[str, str]:
 
 
 def agree(first: Traits, second: Traits) -> bool:
-    """Whether gender, number and person let two mentions be the same; what is not known agrees with all.
+    """Return True if gender, number and person of two mentions agree; unknown values agree with all.
 
     Parameters
     ----------
     first, second
-        As `traits` gives them.
+        Traits of the two mentions, from `traits`.
 
     Returns
     -------
@@ -451,26 +453,26 @@ def agree(first: Traits, second: Traits) -> bool:
 
 
 def detect_mentions(document: Document, *, possessive_endings: bool = True) -> list[Mention]:
-    """Find the mentions of a parsed document.
+    """Detect the mentions of a parsed document.
 
-    A noun phrase is what hangs on a noun, name, pronoun, number, or a verb or adjective that stands for a
-    noun, in a tree with the labels of Universal Dependencies (subtypes may be there or not), without
-    prepositions, the clause around a predicate noun, appositions, parentheses, and punctuation at the ends;
-    relative clauses belong to it. Names, possessives and nouns inside compounds count, *here* and *there*
-    too, relative pronouns and the *it* and *there* that stand for nothing do not. Of coordinated phrases,
-    each is a mention, and all together.
+    A mention is a noun phrase: the subtree of a noun, name, pronoun, number, or a verb or adjective used as a
+    noun, in a tree with labels of Universal Dependencies (with or without subtypes). It includes relative
+    clauses, but no prepositions, clauses around a predicate noun, appositions, parentheses, or punctuation at
+    its ends. Names, possessives, nouns inside compounds, *here* and *there* are mentions; relative pronouns
+    and expletive *it* and
+    *there* are not. Each of several coordinated phrases is a mention, and so is the whole coordination.
 
     Parameters
     ----------
     document
-        With trees.
+        Document with trees.
     possessive_endings
-        Whether *'s* belongs to the mention, as in GUM; LitBank leaves it out.
+        Include *'s* in mentions, as in GUM; LitBank does not include it.
 
     Returns
     -------
     list of Mention
-        In order.
+        Mentions in the order of the text.
 
     Raises
     ------
@@ -486,7 +488,7 @@ def detect_mentions(document: Document, *, possessive_endings: bool = True) -> l
     [Mention(sentence=0, start=0, end=3)]
     """
     if document.trees is None:
-        hint = "parse it: calibrant.structures.models.parsing.parse"
+        hint = "parse it with calibrant.structures.models.parsing.parse"
         raise InputError(f"document {document.name!r} has no trees", hint, code="parameter")
     return [
         Mention(number, start, end)
@@ -496,12 +498,12 @@ def detect_mentions(document: Document, *, possessive_endings: bool = True) -> l
 
 
 class MentionRecall(NamedTuple):
-    """How many gold mentions were found, word for word.
+    """Numbers of gold and detected mentions, compared by exact words.
 
     Attributes
     ----------
     gold, detected, both
-        Numbers of mentions.
+        Number of gold mentions, of detected mentions, and of mentions in both.
     """
 
     gold: int
@@ -510,12 +512,12 @@ class MentionRecall(NamedTuple):
 
     @property
     def recall(self) -> float | None:
-        """Share of the gold mentions that were detected; None without gold mentions."""
+        """Return the fraction of gold mentions that were detected; None without gold mentions."""
         return self.both / self.gold if self.gold else None
 
     @property
     def precision(self) -> float | None:
-        """Share of the detected mentions that are gold; None without detected ones."""
+        """Return the fraction of detected mentions that are gold; None without detected mentions."""
         return self.both / self.detected if self.detected else None
 
 
@@ -527,7 +529,7 @@ def mention_recall(gold: Sequence[Document], detected: Sequence[Sequence[Mention
     gold
         Documents with mentions.
     detected
-        The mentions found in each.
+        Detected mentions of each document.
 
     Returns
     -------
@@ -545,7 +547,7 @@ def mention_recall(gold: Sequence[Document], detected: Sequence[Sequence[Mention
     0.5
     """
     if len(gold) != len(detected):
-        message = f"there are {len(gold)} documents and mentions of {len(detected)}"
+        message = f"there are {len(gold)} documents, but mentions of {len(detected)}"
         raise InputError(message, "give the mentions of each document", code="length")
     both = sum(len(set(of.mentions or ()) & set(found)) for of, found in zip(gold, detected, strict=True))
     return MentionRecall(sum(len(of.mentions or ()) for of in gold), sum(map(len, detected)), both)

@@ -1,4 +1,4 @@
-"""Dependency trees for texts that have none, from a trained spaCy pipeline."""
+"""Dependency trees from a trained spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 WAITING = 16  # documents whose sentences are parsed together
-BATCH = 256  # sentences
+BATCH = 256  # sentences per batch
 
 
 def parse(
     documents: Iterable[Document], path_or_pipeline: str | os.PathLike[str] | Language
 ) -> Iterator[Document]:
-    """Give each document the dependency trees of a spaCy pipeline, on its own words and sentences.
+    """Yield documents with dependency trees of a spaCy pipeline for the given words and sentences.
 
-    The pipeline's tokenizer is not used, and sentences stay as they are: the parser sees one at a time, and
-    where it would cut one further, the later roots hang on the first as ``parataxis``. Documents are read as
-    they are needed, a few at a time.
+    The pipeline's tokenizer is not used, and sentences do not change: the parser gets one sentence at a time.
+    If it would split a sentence, later roots are attached to the first as ``parataxis``. Documents are read
+    as needed, a few at a time.
 
     Parameters
     ----------
     documents
-        With sentences; trees that they have are replaced.
+        Documents with sentences; their trees are replaced.
     path_or_pipeline
-        A folder that spaCy has written, the name of an installed pipeline, or a loaded pipeline. It should
-        have Universal Dependencies labels for the mentions and events of this package.
+        Folder written by spaCy, name of an installed pipeline, or loaded pipeline. The detection of mentions
+        and events needs labels of Universal Dependencies.
 
     Yields
     ------
     Document
-        The same, with trees.
+        Document with trees.
 
     Raises
     ------
     MissingExtraError
         If spaCy is not installed.
     InputError
-        If there is no such pipeline, or it has no parser.
+        If the pipeline does not exist, or has no parser.
     FormatError
         If spaCy cannot load the pipeline.
 
@@ -90,13 +90,13 @@ def _doc(nlp: Language, document: Document, row: int) -> Doc:
     words: Sequence[str] = document.sentences[row]
     try:
         return Doc(nlp.vocab, words=list(words))
-    except ValueError as error:  # spaCy refuses "", and surrogates, which are no text in UTF-8
-        message = f"document {document.name!r}, sentence {row} has a word that is empty or no Unicode text"
-        raise InputError(message, "correct or drop it", code="missing-value", row=row) from error
+    except ValueError as error:  # spaCy refuses "", and surrogates, which UTF-8 cannot encode
+        message = f"document {document.name!r}, sentence {row} has a word that is empty or not Unicode text"
+        raise InputError(message, "correct or remove the word", code="missing-value", row=row) from error
 
 
 def tree_of(sentence: Span) -> Tree:
-    """The tree of a sentence; where there are several roots, the later ones hang on the first."""
+    """Return the tree of a sentence; later roots are attached to the first."""
     first = sentence.start
     inside = range(sentence.start, sentence.end)
     roots = [token.i for token in sentence if token.head.i == token.i or token.head.i not in inside]

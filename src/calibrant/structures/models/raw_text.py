@@ -1,4 +1,4 @@
-"""Raw text cut into words and sentences and parsed, by a trained spaCy pipeline."""
+"""Tokenization and parsing of raw text with a trained spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ BATCH = 64
 
 
 class TextParser:
-    r"""Cuts texts into words and sentences, and gives them trees.
+    r"""Parser that splits texts into words and sentences with trees.
 
-    A paragraph begins after a blank line, or with a line that begins with blanks; it is parsed apart. Texts
-    are parsed one by one, so that what a text gets does not depend on others.
+    A paragraph begins after a blank line, or with a line that begins with blanks; paragraphs are parsed
+    separately. Texts are parsed one by one, so that results do not depend on other texts.
 
     Parameters
     ----------
     path_or_pipeline
-        As `calibrant.structures.models.parsing.parse` takes it.
+        As in `calibrant.structures.models.parsing.parse`.
 
     Raises
     ------
     MissingExtraError
         If spaCy is not installed.
     InputError
-        If there is no such pipeline, or it has no parser.
+        If the pipeline does not exist, or has no parser.
     FormatError
         If spaCy cannot load the pipeline.
 
@@ -58,31 +58,31 @@ class TextParser:
         self.nlp = load_parser(path_or_pipeline)
 
     def words(self, text: str) -> Iterator[list[str]]:
-        """The words of each paragraph; those of the trees, whatever the sentences are.
+        """Yield the words of each paragraph, equal to the words of the trees.
 
         Parameters
         ----------
         text
-            Of a document.
+            Text of a document.
         """
         for _, doc in self._paragraphs(text):
             yield [token.text for token in doc if not token.is_space]
 
     def parse(self, name: str, text: str, day: date | None = None) -> tuple[Document, list[list[Place]]]:
-        """Give a text words, sentences and trees.
+        """Return a text with words, sentences and trees.
 
         Parameters
         ----------
         name, day
-            Of the document.
+            Name and day of the document.
         text
-            Its text.
+            Text of the document.
 
         Returns
         -------
         document : Document
         places : list of list of (int, int)
-            For each word of each sentence its characters in the text, the end exclusive.
+            Character offsets of each word of each sentence, the end exclusive.
         """
         sentences, trees, places = [], [], []
         for doc, found in self.nlp.pipe(self._docs(text), as_tuples=True, batch_size=BATCH):
@@ -94,7 +94,7 @@ class TextParser:
         return Document(name, sentences, trees=trees, date=when), places
 
     def _docs(self, text: str) -> Iterator[tuple[Doc, list[int]]]:
-        """Paragraphs without the words that are blanks, and where their words begin in the text."""
+        """Yield paragraphs without blank words, and the offsets of their words in the text."""
         from spacy.tokens import Doc
 
         for start, doc in self._paragraphs(text):

@@ -1,4 +1,4 @@
-"""Trained models that come with the package."""
+"""Trained models included in the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENDING = ".model"
 
 
 def shipped_models() -> dict[str, Path]:
-    """Files of the trained models in the package, by name.
+    """Return the files of the included models by name.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def is_shipped(model: str) -> bool:
-    """Whether a model is one of the package: its name is one of theirs, and no file has that name.
+    """Return True if a name is that of an included model, and no file has this name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A trained spaCy pipeline as a tagger whose probabilities can be checked."""
+"""Tagger from a trained spaCy pipeline, with probabilities."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Column = Literal["xpos", "upos", "upos+feats"]
-BATCH = 64  # sentences; as fast as any, and the vectors of their words stay in a processor's cache
-EMPTY = "_"  # of CoNLL-U and of spaCy: no features; of CoNLL-U: no part of speech
+BATCH = 64  # sentences per batch; their word vectors fit into a processor's cache
+EMPTY = "_"  # no features in CoNLL-U and spaCy; no part of speech in CoNLL-U
 
 
 class SpacyTagger:
-    """The tagger or the morphologizer of a trained spaCy pipeline, on given tokens.
+    """Tagger or morphologizer of a trained spaCy pipeline, on given tokens.
 
-    Probabilities are the softmax over whole tags that the component was trained with. The pipeline's
-    tokenizer is not used; of its components, those before the one asked for run, as they do in spaCy, and
-    none after it: a parser or an attribute ruler that comes later has no say. Each sentence is a document
-    of its own, and every token counts as followed by a space.
+    Probabilities are the component's softmax over whole tags. The pipeline's tokenizer is not used.
+    Components before the requested one run, as in spaCy; components after it, such as a parser or an
+    attribute ruler, do not. Each sentence is treated as a separate document, and every token as followed by a
+    space.
 
     Parameters
     ----------
     path_or_pipeline
-        A folder that spaCy has written, the name of an installed pipeline, or a loaded pipeline.
+        Folder written by spaCy, name of an installed pipeline, or loaded pipeline.
     column
-        ``"xpos"``: the tags of the tagger. ``"upos+feats"``: those of the morphologizer, written as
-        CoNLL-U has them (``NOUN|Number=Sing``; plain ``ADP`` where there are no features). ``"upos"``: the
-        same, summed over features. A token without part of speech has ``_`` in its place.
+        ``"xpos"``: tags of the tagger. ``"upos+feats"``: tags of the morphologizer in the format of CoNLL-U
+        (``NOUN|Number=Sing``, or ``ADP`` without features). ``"upos"``: the same, summed over features. A
+        missing part of speech is ``_``.
 
     Attributes
     ----------
     tags : tuple of str
-        Every tag that the component can give, sorted.
+        Sorted tags of the component.
 
     Raises
     ------
     MissingExtraError
         If spaCy is not installed.
     InputError
-        If there is no such pipeline, it lacks the component or is not trained, or the column is unknown.
+        If the pipeline does not exist, lacks the component or is not trained, or the column is unknown.
     FormatError
         If spaCy cannot load the pipeline.
 
@@ -69,7 +69,7 @@ class SpacyTagger:
 
     Examples
     --------
-    A pipeline that knows its tags, and nothing else yet:
+    This pipeline knows its tags but is not trained:
 
     >>> import spacy
     >>> from spacy.training import Example
@@ -103,10 +103,10 @@ class SpacyTagger:
         names = [_tag(label, column) for label in component.labels]
         if not self._softmax.has_param("W") or self._softmax.get_dim("nO") != len(names):
             message = f"the pipeline's {name} has not been trained on its {len(names)} tags"
-            raise InputError(message, "train it first", code="undefined", file=file)
+            raise InputError(message, "train the pipeline first", code="undefined", file=file)
         self.tags = tuple(sorted(set(names)))
         if column == "upos" and self.tags == (EMPTY,):
-            message = f"the pipeline's {name} gives features only, no parts of speech"
+            message = f"the pipeline's {name} predicts features only, not parts of speech"
             raise InputError(message, "use column='upos+feats'", code="parameter", file=file)
         code = codes_of(self.tags)
         codes = np.array([code[tag] for tag in names])
@@ -114,7 +114,7 @@ class SpacyTagger:
         self._groups = np.searchsorted(codes[self._order], np.arange(len(self.tags)))
 
     def posterior(self, sentences: Sentences) -> ChainPosterior:
-        """Distribution over the tags of sentences; tags are independent given the text.
+        """Return the distribution over the tags of sentences; tags are independent given the text.
 
         Parameters
         ----------
@@ -124,13 +124,13 @@ class SpacyTagger:
         Returns
         -------
         ChainPosterior
-            Without transitions; its potentials are logarithms of probabilities. They do not depend on
-            which sentences are passed together, but for rounding in spaCy's single precision.
+            Distribution without transitions, with log-probabilities as potentials. Apart from rounding in
+            spaCy's single precision, they do not depend on the other sentences.
 
         Raises
         ------
         InputError
-            If there are no sentences, one has no tokens, or a token is empty or no text.
+            If there are no sentences, a sentence has no tokens, or a token is empty or not text.
 
         Examples
         --------
@@ -154,10 +154,10 @@ class SpacyTagger:
         return ChainPosterior(unary, lengths=lengths, tags=self.tags)
 
     def predict(self, sentences: Sentences) -> list[list[str]]:
-        """Most probable tag of each token.
+        """Return the most probable tag of each token.
 
-        These are spaCy's own for ``"xpos"`` and ``"upos+feats"``. For ``"upos"`` the sum over features
-        decides, while spaCy takes the part of speech of the best whole tag.
+        The tags equal spaCy's for ``"xpos"`` and ``"upos+feats"``. For ``"upos"``, probabilities are summed
+        over features, while spaCy uses the part of speech of the best whole tag.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class SpacyTagger:
         Returns
         -------
         list of list of str
-            One tag a token.
+            One tag per token.
 
         Raises
         ------
@@ -194,13 +194,13 @@ class SpacyTagger:
 
         try:
             return Doc(self._nlp.vocab, words=list(sentence))
-        except ValueError as error:  # spaCy refuses "", and surrogates, which are no text in UTF-8
-            what = "an empty token" if "" in sentence else "a token that is no Unicode text"
+        except ValueError as error:  # spaCy refuses "", and surrogates, which UTF-8 cannot encode
+            what = "an empty token" if "" in sentence else "a token that is not Unicode text"
             message = f"sentences[{row}] has {what}"
-            raise InputError(message, "correct or drop it", code="missing-value", row=row) from error
+            raise InputError(message, "correct or remove the token", code="missing-value", row=row) from error
 
     def _of_documents(self, docs: list[Doc]) -> Floats:
-        """Logarithms of probabilities of tags, (tokens, tags)."""
+        """Return (tokens, tags) log-probabilities."""
         from scipy.special import log_softmax
 
         docs = list(self._nlp.pipe(docs, batch_size=len(docs), disable=self._not_run))
@@ -209,7 +209,7 @@ class SpacyTagger:
         if self._softmax.attrs["softmax_normalize"]:
             with np.errstate(divide="ignore"):  # a probability may have been rounded to 0
                 scores = np.log(scores)
-        else:  # the default: spaCy leaves the softmax out when it predicts, as the best tag is the same
+        else:  # the default: spaCy omits the softmax in prediction, since the best tag is the same
             scores /= self._softmax.attrs["softmax_temperature"]
         whole = log_softmax(scores, axis=1)
         summed: Floats = np.logaddexp.reduceat(whole[:, self._order], self._groups, axis=1)
@@ -217,8 +217,8 @@ class SpacyTagger:
 
 
 def load_pipeline(source: object) -> tuple[Language, str | None]:
-    """Return a pipeline, and the file's name where it was loaded."""
-    # What spaCy warns of here is that pipeline and library differ in version; it loads what it can.
+    """Return a pipeline, and the name of its file if it was loaded."""
+    # spaCy warns here if the versions of pipeline and library differ.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spacy = from_extra("spacy", "pipelines of spaCy need spaCy", "spacy")
@@ -228,19 +228,19 @@ def load_pipeline(source: object) -> tuple[Language, str | None]:
             message = f"path_or_pipeline is of type {type(source).__name__}"
             raise InputError(message, "pass a folder, a name or a pipeline", code="source")
         name = os.fspath(source)
-        hint = "pass a folder that spaCy has written, or the name of an installed pipeline"
+        hint = "pass a folder written by spaCy, or the name of an installed pipeline"
         if not name or not (Path(name).exists() or spacy.util.is_package(name)):
-            raise InputError("there is no such spaCy pipeline", hint, code="file-missing", file=name)
+            raise InputError("the spaCy pipeline does not exist", hint, code="file-missing", file=name)
         try:
             return spacy.load(source if isinstance(source, str) else Path(source)), name
-        except Exception as error:  # whatever the code of components raises on files that do not fit
+        except Exception as error:  # components raise arbitrary errors for invalid files
             reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
-            message = f"spaCy cannot load it ({reason[0].partition('. ')[0]})"
+            message = f"spaCy cannot load the pipeline ({reason[0].partition('. ')[0]})"
             raise FormatError(message, hint, code="file-broken", file=name) from error
 
 
 def _component_name(nlp: Language, column: Column, file: str | None) -> str:
-    """Name of the first component that gives such tags."""
+    """Return the name of the first component with such tags."""
     wanted, other = ("tagger", "morphologizer") if column == "xpos" else ("morphologizer", "tagger")
     factories = {nlp.get_pipe_meta(name).factory: name for name in reversed(nlp.pipe_names)}
     if wanted in factories:
@@ -253,7 +253,7 @@ def _component_name(nlp: Language, column: Column, file: str | None) -> str:
 
 
 def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> None:
-    """Refuse a component whose source of vectors is switched off: spaCy would feed it zeros."""
+    """Raise an error if a component's source of vectors is disabled, since spaCy would use zeros."""
     from spacy.ty import ListenedToComponent
 
     before: list[tuple[str, Any]] = nlp.pipeline[: nlp.pipe_names.index(name)]
@@ -262,22 +262,22 @@ def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> N
         upstream = getattr(layer, "upstream_name", None)
         if upstream is not None and not (sources if upstream == "*" else sources & {upstream}):
             wanted = "a component with vectors" if upstream == "*" else upstream
-            message = f"the pipeline's {name} needs {wanted} before it, and none runs"
+            message = f"the pipeline's {name} needs {wanted} before it, which is missing or disabled"
             raise InputError(message, "enable it, or load the whole pipeline", code="parameter", file=file)
 
 
 def _softmax(model: Any, name: str, file: str | None) -> Any:
-    """Return the layer of a model that makes probabilities of scores."""
+    """Return the softmax layer of a model."""
     layers = [layer for layer in model.walk() if "softmax_normalize" in layer.attrs]
     if len(layers) != 1:
         message = f"the pipeline's {name} does not end in one softmax"
-        hint = "use a pipeline with spaCy's own architecture, spacy.Tagger"
+        hint = "use a pipeline with spaCy's architecture spacy.Tagger"
         raise InputError(message, hint, code="undefined", file=file)
     return layers[0]
 
 
 def _tag(label: str, column: Column) -> str:
-    """Return a component's label as CoNLL-U writes it: features sorted, whatever their case."""
+    """Return a component's label in the format of CoNLL-U, with features sorted without regard to case."""
     if column == "xpos":
         return label
     features = dict(part.split("=", 1) for part in label.split("|")) if label != EMPTY else {}

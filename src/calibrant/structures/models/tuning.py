@@ -18,18 +18,18 @@ HELD_OUT = "Held-out text"
 Sentences = Sequence[Sequence[str]]
 Setting = TypeVar("Setting")
 
-# 10^1, 10^0.5, ... 10^-6: of equally accurate ones the first, which is the largest, is chosen.
+# 10^1, 10^0.5, ... 10^-6; the first, and therefore largest, of equally accurate values is chosen.
 PSEUDOCOUNTS: tuple[float, ...] = tuple(float(f"{10**power:.3g}") for power in np.arange(1.0, -6.1, -0.5))
 
 
 class Tagger(Protocol):
-    """What can be trained on tagged sentences and then tags others."""
+    """Model that trains on tagged sentences and tags other sentences."""
 
     def fit(self, sentences: Sentences, tags: Sentences, /) -> object:
         """Train."""
 
     def predict(self, sentences: Sentences, /) -> list[list[str]]:
-        """Return one tag a token."""
+        """Return one tag per token."""
 
 
 Model = TypeVar("Model", bound=Tagger)
@@ -38,12 +38,12 @@ Model = TypeVar("Model", bound=Tagger)
 class Candidate(Record, frozen=True):
     """Setting of a tagger that was tried."""
 
-    setting: Annotated[Any, name("Setting", "Value that the model was made from.")]
+    setting: Annotated[Any, name("Setting", "Value of the hyperparameter.")]
     accuracy: Annotated[
         float,
         number(
             "Accuracy",
-            "Proportion of the held-out tokens that it tagged correctly.",
+            "Proportion of the held-out tokens that were tagged correctly.",
             group=HELD_OUT,
             best=1,
             headline=True,
@@ -59,11 +59,11 @@ class Choice(Generic[Setting, Model]):
     Attributes
     ----------
     model
-        Trained with the best setting.
+        Model trained with the best setting.
     setting
-        The best setting: of equally accurate ones the first.
+        Best setting; the first of equally accurate ones.
     candidates
-        All settings, in the order in which they were tried.
+        All settings in the order in which they were tried.
     """
 
     model: Model
@@ -72,7 +72,7 @@ class Choice(Generic[Setting, Model]):
 
     @property
     def accuracy(self) -> float:
-        """Accuracy of the best setting on the held-out sentences; too high, since it was chosen by it."""
+        """Return the accuracy of the best setting on the held-out sentences, biased upward by the choice."""
         return max(candidate.accuracy for candidate in self.candidates)
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -91,35 +91,35 @@ def choose(
     progress: Callable[[Candidate], None] | None = None,
     executor: Executor | None = None,
 ) -> Choice[Setting, Model]:
-    """Train a tagger with each of some settings and keep the one that is most accurate on held-out sentences.
+    """Train a tagger with each of several settings, and keep the most accurate one on held-out sentences.
 
     Parameters
     ----------
     make
-        Takes a setting and returns an untrained tagger.
+        Function of a setting that returns an untrained tagger.
     settings
-        What to try, such as `PSEUDOCOUNTS`. Of equally accurate ones the first is chosen: put those
-        first that are to be preferred, such as the most regularised.
+        Settings to try, such as `PSEUDOCOUNTS`. The first of equally accurate settings is chosen, so put
+        preferred settings first, such as the most regularized.
     sentences, tags
-        To train on.
+        Training data.
     dev_sentences, dev_tags
-        To compare on.
+        Held-out data.
     progress
-        Called with each `Candidate` once it has been tried, in their order.
+        Called with each `Candidate` after it was tried, in order.
     executor
-        Where to train, several settings at a time; here and one after another if not given. In a
-        ``ProcessPoolExecutor`` ``make`` must be a function of a module (or a `functools.partial` of one), and
-        each process holds the sentences and a model. The result does not depend on it.
+        Executor that trains several settings in parallel; None: one after another in this process. With a
+        ``ProcessPoolExecutor``, ``make`` must be a module-level function (or a `functools.partial` of one),
+        and each process keeps the sentences and a model in memory. The result does not depend on it.
 
     Returns
     -------
     Choice
-        The best model and setting, and the accuracy of all.
+        Best model and setting, and the accuracy of all settings.
 
     Raises
     ------
     InputError
-        If there is no setting, or the sentences cannot be used.
+        If there is no setting, or the sentences are invalid.
 
     References
     ----------
@@ -169,7 +169,7 @@ def _attempt(
 def _attempts(
     attempt: Callable[[Setting], tuple[Model, float]], settings: Iterable[Setting], executor: Executor | None
 ) -> Iterator[tuple[Setting, tuple[Model, float]]]:
-    """Yield each setting and what came of it, in order; what is not wanted any more is not begun."""
+    """Yield each setting and its result, in order; settings that are no longer needed are not started."""
     if executor is None:
         for setting in settings:
             yield setting, attempt(setting)
@@ -178,14 +178,14 @@ def _attempts(
     waiting: list[Future[tuple[Model, float]]] = [executor.submit(attempt, setting) for setting in every]
     try:
         for setting in every:
-            yield setting, waiting.pop(0).result()  # which is then forgotten: models are large
+            yield setting, waiting.pop(0).result()  # do not keep the result, since models are large
     finally:
         for future in waiting:
             future.cancel()
 
 
 def token_accuracy(gold: Sentences, predicted: Sentences) -> float:
-    """Share of tokens whose tag was predicted right.
+    """Return the fraction of tokens with the correct tag.
 
     Parameters
     ----------
@@ -195,12 +195,12 @@ def token_accuracy(gold: Sentences, predicted: Sentences) -> float:
     Returns
     -------
     float
-        In [0, 1]. A gold tag that the model does not know counts as an error.
+        Accuracy in [0, 1]. A gold tag that the model does not know counts as an error.
 
     Raises
     ------
     InputError
-        If there is no sentence, one has no tags, or lengths differ.
+        If there is no sentence, a sentence has no tags, or lengths differ.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Check what antecedent distributions are given as, and normalise it."""
+"""Checks and normalization of antecedent distributions."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Number = TypeVar("Number", np.float64, np.int64)
 
 
 def frozen(array: NDArray[Number]) -> NDArray[Number]:
-    """Return an array of one's own as one that cannot be written to."""
+    """Return a private array as read-only."""
     array.setflags(write=False)
     return array
 
 
 def offsets_of(sizes: Integers) -> Integers:
-    """Where each of some stretches begins, and where the last ends."""
+    """Return the offsets of consecutive blocks with these sizes, and the end of the last."""
     return frozen(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
 def counts_of(mention_counts: ArrayLike) -> Integers:
-    """The numbers of mentions of the documents, checked."""
+    """Return the checked numbers of mentions of the documents."""
     counts = np.asarray(mention_counts)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or (counts < 0).any():
         message = f"mention_counts are {mention_counts!r:.60}"
@@ -39,33 +39,33 @@ def counts_of(mention_counts: ArrayLike) -> Integers:
 
 
 def names_of(names: object, count: int) -> tuple[str, ...]:
-    """A different name a document; their numbers if none are given."""
+    """Return one unique name per document; default: their numbers."""
     if names is None:
         return tuple(map(str, range(count)))
     found = tuple(names) if is_list(names) and isinstance(names, Sequence) else (None,)
     if not all(isinstance(name, str) for name in found):
         raise InputError(f"names are {names!r:.60}", "give a list of strings", code="dtype")
     if len(found) != count or len(set(found)) != count:
-        message = f"there are {len(set(found))} different names for {count} documents"
-        raise InputError(message, "name each document once", code="length")
+        message = f"there are {len(set(found))} distinct names for {count} documents"
+        raise InputError(message, "give each document a unique name", code="length")
     return tuple(map(str, found))
 
 
 def row_sizes(counts: Integers, window: int | None) -> tuple[Integers, Integers]:
-    """Candidates of each mention, and the first of them within its document."""
+    """Return the number of candidates of each mention, and its first candidate within the document."""
     number = np.arange(int(counts.sum())) - np.repeat(offsets_of(counts)[:-1], counts)
     size = number if window is None else np.minimum(number, positive_integer(window, "window"))
     return size, frozen(number - size)
 
 
 def place_of(entry: int, names: Sequence[str], document_offsets: Integers, row_offsets: Integers) -> str:
-    """Say which document and mention an entry of all rows belongs to."""
+    """Return a phrase for the document and mention of an entry."""
     row = int(np.searchsorted(row_offsets, entry, side="right")) - 1
     return row_place(row, names, document_offsets)
 
 
 def row_place(row: int, names: Sequence[str], document_offsets: Integers) -> str:
-    """Say which document and mention a row belongs to."""
+    """Return a phrase for the document and mention of a row."""
     document = int(np.searchsorted(document_offsets, row, side="right")) - 1
     return f"document {names[document]!r}, mention {row - int(document_offsets[document])}"
 
@@ -73,22 +73,22 @@ def row_place(row: int, names: Sequence[str], document_offsets: Integers) -> str
 def normalised(
     log_scores: ArrayLike, names: Sequence[str], document_offsets: Integers, row_offsets: Integers
 ) -> Floats:
-    """Logarithms of probabilities, from log-scores up to a constant a row."""
+    """Return log-probabilities from log-scores, which may include a constant per row."""
     scores = np.asarray(log_scores)
     wanted = int(row_offsets[-1])
     if (scores.dtype.kind not in "fiu" and scores.size) or scores.ndim != 1:
         message = f"log_scores have shape {scores.shape} and dtype {scores.dtype}"
-        raise InputError(message, "give the scores of all mentions one after another", code="shape")
+        raise InputError(message, "give the concatenated scores of all mentions", code="shape")
     if len(scores) != wanted:
         message = f"there are {len(scores)} log_scores for rows of {wanted} entries"
-        hint = "mention i of a document has a score for each candidate before it, then one for a new entity"
+        hint = "give one score per preceding candidate of a mention, then one for a new entity"
         raise InputError(message, hint, code="length")
     scores = np.ascontiguousarray(scores, np.float64)
     wrong = chain.first_not_potential(scores)
     if wrong >= 0:
         place = place_of(wrong, names, document_offsets, row_offsets)
         message = f"{place}: a log-score is {scores[wrong]}"
-        raise InputError(message, "a score is a finite number, or -inf to forbid", code="potential")
+        raise InputError(message, "give finite numbers, or -inf to forbid a choice", code="potential")
     result = np.empty(wanted)
     row = kernels.normalise_rows(scores, row_offsets, result)
     if row >= 0:
@@ -100,7 +100,7 @@ def normalised(
 def rows_as_logarithms(
     rows: Sequence[Sequence[ArrayLike]], names: object, window: int | None, tolerance: float
 ) -> tuple[Floats, Integers, tuple[str, ...]]:
-    """Logarithms of given probabilities, the mentions of each document, and the documents' names."""
+    """Return log-probabilities, the numbers of mentions of each document, and the documents' names."""
     if not is_list(rows) or not all(is_list(part) for part in rows):
         message = f"rows are {rows!r:.60}"
         raise InputError(message, "give a list of rows for each document", code="dtype")
@@ -113,7 +113,7 @@ def rows_as_logarithms(
         array = _row(values, row, found, document_offsets)
         if len(array) != size[row] + 1:
             message = f"{row_place(row, found, document_offsets)} has {len(array)} probabilities"
-            hint = f"give {size[row] + 1}: of the candidates before it, in order, then of a new entity"
+            hint = f"give {size[row] + 1}: one per preceding candidate, in order, then one for a new entity"
             raise InputError(message, hint, code="length", row=row)
         parts.append(array)
     flat = np.concatenate(parts) if parts else np.empty(0)
@@ -127,8 +127,8 @@ def rows_as_logarithms(
     wrong = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
     if len(wrong):
         row = int(wrong[0])
-        message = f"{row_place(row, found, document_offsets)}: the probabilities add up to {total[row]:.10g}"
-        hint = "those of all candidates and of a new entity must add up to 1"
+        message = f"{row_place(row, found, document_offsets)}: the probabilities sum to {total[row]:.10g}"
+        hint = "the probabilities of all candidates and of a new entity must sum to 1"
         raise InputError(message, hint, code="class-sum", row=row)
     with np.errstate(divide="ignore"):
         return np.log(flat), counts, found
@@ -146,10 +146,10 @@ def _row(values: ArrayLike, row: int, names: Sequence[str], document_offsets: In
 
 
 def labels_of(labels: ArrayLike, count: int) -> NDArray[np.int32]:
-    """Entities of one document, each named by its first mention."""
+    """Return the entities of one document, each identified by its first mention."""
     array = np.asarray(labels)
     if array.shape != (count,) or (count and array.dtype.kind not in "iu"):
         message = f"labels have shape {array.shape} and dtype {array.dtype}"
-        raise InputError(message, f"give one integer a mention, shape ({count},)", code="shape")
+        raise InputError(message, f"give one integer per mention, shape ({count},)", code="shape")
     _, first, code = np.unique(array, return_index=True, return_inverse=True)
     return first[code].astype(np.int32)

@@ -1,4 +1,4 @@
-"""Samples of entities, and entities of high expected pairwise F."""
+"""Samples of entities, and entities with high expected pairwise F."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-DRAWS = 1 << 20  # uniform numbers at a time
-CANDIDATES = 100  # samples that a search may begin with: where it begins matters little
+DRAWS = 1 << 20  # uniform numbers per batch
+CANDIDATES = 100  # samples from which a search may start; the start has little influence
 
 
 class Sampler(Protocol):
-    """Draws samples of one document's mentions."""
+    """Function that writes samples of one document's mentions."""
 
     def __call__(self, number: int, out: Labels) -> None: ...
 
@@ -31,7 +31,7 @@ class Sampler(Protocol):
 def sampled(
     posterior: AntecedentRows, size: int, seed: seeds.Seed, threads: int | None, *, as_entities: bool
 ) -> Labels:
-    """Independent antecedents or entities, each document from a generator of its own."""
+    """Return samples of antecedents or entities, with a separate generator per document."""
     positive_integer(size, "size")
     result = np.empty((size, posterior.mention_count), np.int32)
     draw = _sampler(posterior, seed)
@@ -47,7 +47,7 @@ def sampled(
 
 
 def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Sampler:
-    """A function that fills (size, n) with a document's antecedents."""
+    """Return a function that writes (size, n) sampled antecedents of a document."""
     number_of_seed = seeds.number(seed)
     cumulated = np.empty(len(posterior.probabilities))
     kernels.cumulate(posterior.probabilities, posterior.row_offsets, cumulated)
@@ -65,13 +65,13 @@ def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Sampler:
 
 
 def expected_f(posterior: AntecedentRows, labels: Labels, samples: int, seed: seeds.Seed) -> float:
-    """Mean over samples of the pairwise F of labels, of a posterior of one document."""
+    """Return the mean pairwise F of labels over samples from a posterior of one document."""
     drawn = sampled(posterior, samples, seed, 1, as_entities=True)
     return float(entity_search.mean_f(labels[None], drawn)[0])
 
 
 def best_clustering(posterior: AntecedentRows, samples: int, seed: seeds.Seed, threads: int | None) -> Labels:
-    """The best of samples and best antecedents of each document, improved by moves."""
+    """Return the best of samples and best antecedents of each document, improved by moves."""
     sample_count(samples)
     draw = _sampler(posterior, seed)
     best = np.empty(posterior.mention_count, np.int64)

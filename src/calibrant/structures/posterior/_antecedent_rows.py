@@ -1,4 +1,4 @@
-"""Rows of antecedent distributions of a batch of documents, and where each document's are."""
+"""Rows of antecedent distributions of a batch of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 
 class Rows(NamedTuple):
-    """Entries of the mentions of one document, as kernels take them; mentions and entries count from 0."""
+    """Entries of the mentions of one document for the kernels; mentions and entries count from 0."""
 
     probability: Floats
     offsets: Integers
@@ -26,7 +26,7 @@ class Rows(NamedTuple):
 
 
 class AntecedentRows:
-    """Checked rows of antecedent distributions; `AntecedentPosterior` says what they are."""
+    """Checked rows of antecedent distributions; see `AntecedentPosterior`."""
 
     def __init__(
         self,
@@ -55,66 +55,66 @@ class AntecedentRows:
         names: Sequence[str] | None = None,
         tolerance: float = 1e-6,
     ) -> Self:
-        """Take probabilities as they are, whatever model they come from.
+        """Return the posterior for given probabilities of any model.
 
         Parameters
         ----------
         rows
-            For each document a list with a row a mention. That of mention i has ``min(i, window) + 1``
-            probabilities: of its candidates in the order of the text, then of starting an entity.
+            One list per document with one row per mention. Row i has ``min(i, window) + 1`` probabilities: of
+            the candidates in the order of the text, then of starting an entity.
         window, names
             As in the class.
         tolerance
-            How much the sum of a row may differ from 1; it is divided by its sum.
+            Largest deviation of the sum of a row from 1; rows are divided by their sums.
 
         Raises
         ------
         InputError
-            With the document and the mention: if a row has a wrong number of entries, one is outside [0, 1]
-            or missing, or they do not add up to 1.
+            If a row has a wrong number of entries, a probability is missing or outside [0, 1], or a row does
+            not sum to 1. The message names document and mention.
 
         Examples
         --------
         >>> from calibrant.structures.posterior import AntecedentPosterior
         >>> AntecedentPosterior.from_probabilities([[[1.0], [0.7, 0.2]]])
         Traceback (most recent call last):
-        calibrant.exceptions.InputError: row 1: document '0', mention 1: the probabilities add up to 0.9: ...
+        calibrant.exceptions.InputError: row 1: document '0', mention 1: the probabilities sum to 0.9: ...
         """
         logarithms, counts, found = checks.rows_as_logarithms(rows, names, window, tolerance)
         return cls(logarithms, counts, window=window, names=found)
 
     @property
     def document_count(self) -> int:
-        """D, the number of documents."""
+        """Return the number D of documents."""
         return len(self.mention_counts)
 
     @property
     def mention_count(self) -> int:
-        """M, the number of mentions of all documents."""
+        """Return the number M of mentions of all documents."""
         return len(self.first)
 
     @cached_property
     def probabilities(self) -> Floats:
-        """The exponentials of ``log_probabilities``."""
+        """Return the exponentials of ``log_probabilities``."""
         return checks.frozen(np.exp(self.log_probabilities))
 
     @cached_property
     def mention_numbers(self) -> Integers:
-        """(M,) int64, the number of each mention within its document."""
+        """Return (M,) int64 numbers of the mentions within their documents."""
         return checks.frozen(np.diff(self.row_offsets) - 1 + self.first)
 
     def document(self, document: int | str) -> Self:
-        """One document of the batch.
+        """Return one document of the batch.
 
         Parameters
         ----------
         document
-            Its number, from 0, or its name.
+            Number of the document, from 0, or its name.
 
         Raises
         ------
         InputError
-            If there is no such document.
+            If the document does not exist.
 
         Examples
         --------
@@ -136,13 +136,13 @@ class AntecedentRows:
         return part
 
     def tempered(self, temperature: float) -> Self:
-        """Divide all log-scores by a temperature.
+        """Return the posterior with all log-scores divided by a temperature.
 
         Parameters
         ----------
         temperature
-            Above 1 the probabilities of a mention's choices come closer together, below 1 they go apart;
-            their order stays. What is forbidden stays forbidden.
+            Positive number. Above 1 the probabilities of a mention's choices become more equal, below 1 less
+            equal; their order does not change. Forbidden choices stay forbidden.
 
         Raises
         ------
@@ -158,12 +158,12 @@ class AntecedentRows:
         """
         value = _checks.positive(temperature, "temperature")
         best = np.maximum.reduceat(self.log_probabilities, self.row_offsets[:-1])
-        with np.errstate(over="ignore"):  # what overflows is forbidden; a best choice stays at 0
+        with np.errstate(over="ignore"):  # overflow gives -inf; the best choice stays at 0
             scores = (self.log_probabilities - np.repeat(best, np.diff(self.row_offsets))) / value
         return type(self)(scores, self.mention_counts, window=self.window, names=self.names)
 
     def document_number(self, document: object) -> int:
-        """The number of a document that is named or numbered, or raise if there is no such document."""
+        """Return the number of a document; raise `InputError` if it does not exist."""
         if isinstance(document, str) and document in self.names:
             return self.names.index(document)
         number = -1
@@ -175,22 +175,22 @@ class AntecedentRows:
         return number
 
     def mentions_of(self, number: int) -> slice:
-        """Which of the batch's mentions are those of a document."""
+        """Return the slice of a document's mentions in the batch."""
         return slice(int(self.document_offsets[number]), int(self.document_offsets[number + 1]))
 
     def entries_of(self, number: int) -> slice:
-        """Which of the batch's entries are those of a document."""
+        """Return the slice of a document's entries in the batch."""
         mentions = self.mentions_of(number)
         return slice(int(self.row_offsets[mentions.start]), int(self.row_offsets[mentions.stop]))
 
     def rows_of(self, number: int) -> Rows:
-        """The rows of a document."""
+        """Return the rows of a document."""
         mentions, entries = self.mentions_of(number), self.entries_of(number)
         offsets = self.row_offsets[mentions.start : mentions.stop + 1] - entries.start
         return Rows(self.probabilities[entries], offsets, self.first[mentions])
 
     def linked_probabilities(self) -> Floats:
-        """(M,) probability of picking an antecedent: precise near 0, where 1 - P(new) is not."""
+        """Return (M,) probabilities of selecting an antecedent, precise near 0, unlike 1 - P(new)."""
         if not self.mention_count:
             return np.empty(0)
         links = self.probabilities.copy()

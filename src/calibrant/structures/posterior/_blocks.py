@@ -1,4 +1,4 @@
-"""Batches of sentences or documents cut into blocks of some."""
+"""Blocks of sentences or documents of a batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-BLOCK = 1024  # tokens: messages of a block stay in a processor's cache, and in memory that is used again
+BLOCK = 1024  # tokens, so that the messages of a block fit into a processor's cache
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Block:
 
 
 def blocks(offsets: Integers, size: int = BLOCK) -> Iterator[Block]:
-    """Cut a batch into blocks of whole sentences with about ``size`` tokens each."""
+    """Yield blocks of whole sentences with about ``size`` tokens each."""
     first = 0
     while first < len(offsets) - 1:
         last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Probabilities of pairs of mentions, exact or sampled, a block of rows of the matrix at a time."""
+"""Probabilities of pairs of mentions, exact or sampled, in blocks of rows of the matrix."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from calibrant.structures.posterior.antecedent import AntecedentPosterior
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-PAIRS = 1 << 18  # at a time
+PAIRS = 1 << 18  # pairs per block
 
 
 class MentionPairs(NamedTuple):
-    """Some pairs of mentions of one document.
+    """Pairs of mentions of one document.
 
     Attributes
     ----------
     document
-        Its number.
+        Number of the document.
     first, second
         (n,) int64 numbers of the mentions within the document, the earlier one first.
     score
-        (n,) probability that they belong to one entity.
+        (n,) probability that they corefer.
     """
 
     document: int
@@ -41,7 +41,7 @@ class MentionPairs(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows ``begin:end`` of a document's matrix; that of mentions j and i is ``[j - row, i - column]``."""
+    """Rows ``begin:end`` of a document's matrix; mentions j and i are at ``[j - row, i - column]``."""
 
     begin: int
     end: int
@@ -56,11 +56,11 @@ class PairStream:
     Parameters
     ----------
     posterior
-        D documents.
+        Posterior of D documents.
     window
-        Pairs further apart are left out; None: none are.
+        Largest distance of a pair, in mentions; None: unlimited.
     samples, seed
-        Score by so many samples; None: exactly.
+        Number of samples from which scores are estimated, and their seed; None: exact scores.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class PairStream:
         self.seed = number(seed)
 
     def pairs(self, document: int) -> Iterator[MentionPairs]:
-        """Yield the pairs of a document in order of the second mention, then the first."""
+        """Yield the pairs of a document, sorted by the second mention, then the first."""
         count = int(self.posterior.mention_counts[document])
         furthest = count if self.window is None else self.window
         for rows in self._rows(document, count, furthest):
@@ -89,9 +89,9 @@ class PairStream:
         return self._sampled(document, count, furthest, self.samples)
 
     def _exact(self, document: int, count: int, furthest: int) -> Iterator[Rows]:
-        """Rows by the recursion, which needs those of a mention's candidates alone.
+        """Yield rows by the recursion, which needs only the rows of a mention's candidates.
 
-        What lies further apart than pairs and candidates ever do is needed by nothing.
+        Pairs further apart than all pairs and candidates are not needed.
         """
         kept = min(count, self.posterior.window or count)
         span = min(count, max(furthest, kept))

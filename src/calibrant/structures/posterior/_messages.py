@@ -1,4 +1,4 @@
-"""Forward and backward messages of some sentences: what every probability of a chain is made of."""
+"""Forward and backward messages of sentences, from which all probabilities of a chain are computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Found = TypeVar("Found")
 
-RUN = 8  # blocks that a thread is given at a time, if there are many: handing them over takes time
+RUN = 8  # blocks per task of a thread, if there are many, to reduce overhead
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Steps:
 
     @classmethod
     def of(cls, transition: Floats | None, tags: int) -> Steps:
-        """Pad and shift; no transitions means that tags are independent."""
+        """Return padded and shifted transitions; None means that tags are independent."""
         width = -(-tags // 8) * 8
         logarithm = np.full((width, width), -np.inf)
         values = np.zeros((tags, tags)) if transition is None else transition
@@ -51,16 +51,16 @@ class Messages:
     Attributes
     ----------
     block
-        Which sentences.
+        Block of sentences.
     alpha, future
-        (n, W). The probability of tags i, j at consecutive tokens t, t + 1 of a sentence is
+        (n, W) messages. The probability of tags i, j at consecutive tokens t, t + 1 of a sentence is
         ``alpha[t, i] * steps.plain[i, j] * future[t + 1, j]``, or, in a sentence in logarithms,
-        ``exp(alpha[t, i] + steps.logarithm[i, j] + future[t + 1, j])``. alpha[t] alone is the distribution of
-        tag t given the words up to t.
+        ``exp(alpha[t, i] + steps.logarithm[i, j] + future[t + 1, j])``. alpha[t] is the distribution of tag t
+        given the words up to t.
     marginal
         (n, K) probability of each tag at each token.
     log_partition
-        (sentences,)
+        (sentences,) logarithm of the partition function.
     state
         (sentences,) `kernels.PLAIN`, `kernels.LOGARITHMS`, or `kernels.FORBIDDEN`.
     """
@@ -74,7 +74,7 @@ class Messages:
 
 
 def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None = None) -> Messages:
-    """Compute the messages of a block; ``unary`` is that of the whole batch."""
+    """Return the messages of a block; ``unary`` contains the potentials of the whole batch."""
     values = unary[block.tokens]
     n, tags = values.shape
     width = len(steps.plain)
@@ -113,7 +113,7 @@ def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None 
 
 
 def each_block(offsets: Integers, work: Callable[[Block], None], threads: int | None) -> None:
-    """Call ``work`` once for each block of a batch, on some threads; blocks write to places of their own."""
+    """Call ``work`` once per block of a batch, on several threads; blocks must write to separate places."""
     used = check_threads(threads)
     every = list(blocks(offsets))
     size = max(1, min(RUN, len(every) // (4 * used)))

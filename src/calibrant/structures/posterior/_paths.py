@@ -1,4 +1,4 @@
-"""Sequences of tags: their entropy, windows of them, the k best, and samples."""
+"""Sequences of tags: entropy, windows, the k best, and samples."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-LARGEST = 1 << 30  # tags of the k best sequences: 4 GiB
-DRAWS = 1 << 18  # random numbers drawn at a time
+LARGEST = 1 << 30  # tags of the k best sequences, 4 GiB
+DRAWS = 1 << 18  # random numbers per batch
 
 
 @dataclass(frozen=True)
 class BestSequences:
-    """The k most probable tag sequences of each sentence, best first.
+    """Most probable k tag sequences of each sentence, best first.
 
     Attributes
     ----------
     codes
-        (k, N) codes of tags; -1 where a sentence has fewer sequences.
+        (k, N) codes of tags; -1 if a sentence has fewer sequences.
     log_probability
-        (k, S) logarithm of each sequence's probability; -inf where a sentence has fewer.
+        (k, S) logarithm of each sequence's probability; -inf if a sentence has fewer sequences.
     """
 
     codes: Codes
@@ -42,7 +42,7 @@ class BestSequences:
 
 
 def entropies(chains: ChainPotentials, threads: int | None) -> Floats:
-    """Entropy of each sentence's tag sequences."""
+    """Return the entropy of each sentence's tag sequences."""
     entropy = np.empty(chains.sentence_count)
 
     part, tables = np.zeros_like(chains.steps.plain), chains.steps
@@ -59,9 +59,9 @@ def entropies(chains: ChainPotentials, threads: int | None) -> Floats:
 
 
 def window_probabilities(chains: ChainPotentials, first: ArrayLike, windows: ArrayLike) -> Floats:
-    """Probability of each window; only blocks that have one are computed."""
-    hint = "ask for the windows of each length in a call"
-    token, tags = as_array(first, "first", "give one token a window"), as_array(windows, "windows", hint)
+    """Return the probability of each window; only blocks with windows are computed."""
+    hint = "use one call per length of windows"
+    token, tags = as_array(first, "first", "give one token per window"), as_array(windows, "windows", hint)
     if token.ndim != 1 or tags.ndim != 2 or len(token) != len(tags) or not tags.shape[1]:
         message = f"first has shape {token.shape} and windows have shape {tags.shape}"
         raise InputError(message, "expected (q,) and (q, m)", code="shape")
@@ -93,18 +93,18 @@ def _check_windows(chains: ChainPotentials, token: Integers, tags: Integers) -> 
     if len(wrong):
         row = int(wrong[0])
         message = f"window {row} has the tokens {token[row]} to {token[row] + tags.shape[1] - 1}"
-        hint = f"of sentence {sentence[row] - 1} the last is {chains.offsets[sentence[row]] - 1}"
+        hint = f"the last token of sentence {sentence[row] - 1} is {chains.offsets[sentence[row]] - 1}"
         hint = hint if known[row] else f"the batch has tokens 0 to {chains.token_count - 1}"
         raise InputError(message, hint, code="parameter", row=row)
     wrong = np.flatnonzero(((tags < 0) | (tags >= chains.tag_count)).any(axis=1))
     if len(wrong):
         row = int(wrong[0])
         message = f"window {row} has the codes {tags[row].tolist()}"
-        raise InputError(message, f"codes are 0 to {chains.tag_count - 1}", code="parameter", row=row)
+        raise InputError(message, f"give codes from 0 to {chains.tag_count - 1}", code="parameter", row=row)
 
 
 def k_best(chains: ChainPotentials, k: int, log_partition: Floats, threads: int | None) -> BestSequences:
-    """The k best sequences of each sentence."""
+    """Return the k best sequences of each sentence."""
     positive_integer(k, "k")
     if k * chains.token_count > LARGEST:
         message = f"k is {k}, for {chains.token_count} tokens"
@@ -127,14 +127,14 @@ def k_best(chains: ChainPotentials, k: int, log_partition: Floats, threads: int 
 def sample(
     chains: ChainPotentials, size: int, seed: seeds.Seed, ids: Iterable[object] | None, threads: int | None
 ) -> Codes:
-    """Independent tag sequences, each sentence from a generator of its own."""
+    """Return sampled tag sequences, with a separate generator per sentence."""
     positive_integer(size, "size")
     if not (ids is None or isinstance(ids, Iterable)):
-        raise InputError(f"ids is {ids!r:.40}", "give an id of each sentence", code="dtype")
+        raise InputError(f"ids is {ids!r:.40}", "give one id per sentence", code="dtype")
     names = list(range(chains.sentence_count)) if ids is None else [str(name) for name in ids]
     if len(names) != chains.sentence_count or len(set(names)) != len(names):
-        message = f"there are {len(set(names))} different ids for {chains.sentence_count} sentences"
-        raise InputError(message, "give each sentence an id of its own", code="length")
+        message = f"there are {len(set(names))} distinct ids for {chains.sentence_count} sentences"
+        raise InputError(message, "give each sentence a unique id", code="length")
     number = seeds.number(seed)
     codes = np.empty((size, chains.token_count), np.int32)
     backward = chains.steps.plain.T.copy(), chains.steps.logarithm.T.copy()

@@ -1,4 +1,4 @@
-"""Log-potentials of a batch of sentences, checked, and the messages that follow from them."""
+"""Checked log-potentials of a batch of sentences, and their messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 
 class ChainPotentials:
-    """Checked log-potentials of the sentences of a batch; `ChainPosterior` says what they are."""
+    """Checked log-potentials of the sentences of a batch; see `ChainPosterior`."""
 
     def __init__(
         self,
@@ -47,26 +47,26 @@ class ChainPotentials:
 
     @property
     def tag_count(self) -> int:
-        """K, the number of tags."""
+        """Return the number K of tags."""
         return int(self.unary.shape[1])
 
     @property
     def token_count(self) -> int:
-        """N, the number of tokens of all sentences."""
+        """Return the number N of tokens of all sentences."""
         return int(self.unary.shape[0])
 
     @property
     def sentence_count(self) -> int:
-        """S, the number of sentences."""
+        """Return the number S of sentences."""
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Integers:
-        """(S,) tokens a sentence."""
+        """Return (S,) numbers of tokens per sentence."""
         return np.diff(self.offsets)
 
     def sentence_tokens(self, sentence: object) -> tuple[int, int]:
-        """The first token of a sentence and the one after its last, or raise if there is no such sentence."""
+        """Return the token bounds of a sentence; raise `InputError` if it does not exist."""
         number = -1 if isinstance(sentence, bool) or not isinstance(sentence, (int, np.integer)) else sentence
         if not 0 <= number < self.sentence_count:
             message = f"there is no sentence {sentence!r:.40}"
@@ -74,14 +74,14 @@ class ChainPotentials:
         return int(self.offsets[number]), int(self.offsets[number + 1])
 
     def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
-        """Forward and backward messages of some sentences, for sums over parts of structures.
+        """Return forward and backward messages of a block, for sums over parts of structures.
 
         Parameters
         ----------
         block
-            Which sentences; from `calibrant.structures.posterior._messages.blocks`.
+            Block from `calibrant.structures.posterior._messages.blocks`.
         marginal
-            Where to write the marginals; a new array if not given.
+            Array for the marginals; default: a new array.
 
         Returns
         -------
@@ -99,11 +99,11 @@ class ChainPotentials:
         return found
 
     def block_messages(self, block: Block) -> BlockMessages:
-        """Those of `messages`, and the transitions, as kernels take them."""
+        """Return the messages and transitions of a block for the kernels."""
         return self.as_block(self.messages(block))
 
     def as_block(self, found: Messages) -> BlockMessages:
-        """Messages, and the transitions, as kernels take them."""
+        """Return given messages and the transitions for the kernels."""
         return BlockMessages(
             found.alpha,
             found.future,
@@ -120,26 +120,26 @@ class ChainPotentials:
 
 
 def frozen(array: Floats) -> Floats:
-    """Return an array of one's own as one that cannot be written to."""
+    """Return a private array as read-only."""
     array.setflags(write=False)
     return array
 
 
 def _names(tags: object, count: int) -> tuple[str, ...]:
-    """Return a name a column."""
+    """Return one name per column."""
     if tags is None:
         return tuple(str(code) for code in range(count))
     names = tuple(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else (None,)
     if not all(isinstance(name, str) for name in names):
         raise InputError(f"tags are {tags!r:.60}", "give a list of strings", code="dtype")
     if len(names) != count or len(set(names)) != count:
-        message = f"there are {len(set(names))} different tags for {count} columns of potentials"
-        raise InputError(message, "name each column once", code="length")
+        message = f"there are {len(set(names))} distinct tags for {count} columns of potentials"
+        raise InputError(message, "give each column a unique name", code="length")
     return tuple(map(str, names))
 
 
 def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) -> tuple[Floats, Integers]:
-    """One array of all sentences' potentials, and where each sentence begins."""
+    """Return one array of all sentences' potentials, and the offsets of sentences."""
     listed = list(unary) if lengths is None and isinstance(unary, (list, tuple)) else []
     if listed and _array(listed[0], "sentence 0").ndim == 2:
         parts = [_array(part, f"sentence {sentence}") for sentence, part in enumerate(listed)]
@@ -156,13 +156,13 @@ def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) ->
         message = f"unary potentials have shape {values.shape}"
         raise InputError(message, "expected (tokens, tags)", code="shape")
     if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu":
-        raise InputError("lengths are no list of integers", "give the tokens of each sentence", code="shape")
+        raise InputError("lengths is not a list of integers", "give the tokens per sentence", code="shape")
     if (sizes < 1).any():
         message = f"sentence {int(np.flatnonzero(sizes < 1)[0])} has no tokens"
-        raise InputError(message, "drop empty sentences", code="empty")
+        raise InputError(message, "remove empty sentences", code="empty")
     if sizes.sum() != len(values):
-        message = f"the lengths sum to {int(sizes.sum())} and there are {len(values)} rows of potentials"
-        raise InputError(message, "give one row a token", code="length")
+        message = f"the lengths sum to {int(sizes.sum())}, but there are {len(values)} rows of potentials"
+        raise InputError(message, "give one row per token", code="length")
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return _potentials(values, "unary", values.shape, offsets), offsets
 
@@ -171,16 +171,16 @@ def _array(values: ArrayLike | Sequence[ArrayLike], name: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        message = f"{name}: the rows are ragged, of different lengths"
-        raise InputError(message, "give each row one potential a tag", code="shape") from error
+        message = f"{name}: the rows have different lengths"
+        raise InputError(message, "give one potential per tag in each row", code="shape") from error
 
 
 def _potentials(
     values: ArrayLike, name: str, shape: tuple[int, ...], offsets: Integers | None = None
 ) -> Floats:
-    """Return log-potentials as float64, or say where one is NaN or plus infinity.
+    """Return log-potentials as float64; raise an error with the place of a NaN or plus infinity.
 
-    They are copied unless nobody else can change them: read-only, and no view of another array.
+    They are copied, except for read-only arrays that are not views of another array.
     """
     array = _array(values, name)
     if array.dtype.kind not in "fiu" or array.shape != shape:
@@ -197,10 +197,10 @@ def _potentials(
             sentence = int(np.searchsorted(offsets, place[0], side="right")) - 1
             where += f" (sentence {sentence}, token {int(place[0] - offsets[sentence])})"
         message = f"{where} is {array[place]}"
-        raise InputError(message, "a potential is a finite number, or -inf to forbid", code="potential")
+        raise InputError(message, "give finite numbers, or -inf to forbid a tag", code="potential")
     return array
 
 
 def no_path(sentence: int) -> InputError:
     message = f"sentence {sentence}: every tag sequence is forbidden"
-    return InputError(message, "allow some transition or tag in it", code="no-path", row=sentence)
+    return InputError(message, "allow more tags or transitions", code="no-path", row=sentence)

@@ -1,4 +1,4 @@
-"""Pairs of a question about parts of structures: in batches, all at once, or in a tally."""
+"""Queries about parts of structures: pairs in batches, all at once, or in a tally."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COLUMNS = 5  # n, positives, and the sums of d, of d^2 and of d y
-# Rows an octave of min(q, 1 - q), by how many octaves it lies below 1/2: the grid's own where scores matter,
-# and few where a sentence has thousands of pairs whose residuals do not.
+# Rows per octave of min(q, 1 - q), by the number of octaves below 1/2: the grid's rows for scores that
+# matter, and few rows for small scores, of which a sentence has thousands.
 _FINE, _MIDDLE = 10, 24
 _ROWS = (256, 8, 1)
 
 
 class Groups(NamedTuple):
-    """Unions of neighbouring rows of the grid.
+    """Unions of adjacent rows of the grid.
 
     Attributes
     ----------
     of_row
-        (grid rows,) the group of each.
+        (grid rows,) group of each row.
     shift
-        (grid rows,) anchor of the row less that of its group.
+        (grid rows,) anchor of the row minus the anchor of its group.
     low, high, anchor
-        (groups,) as in a tally, in order of the score.
+        (groups,) as in a tally, sorted by score.
     """
 
     of_row: NDArray[np.int16]
@@ -54,7 +54,7 @@ class Groups(NamedTuple):
 
 @cache
 def groups() -> Groups:
-    """Return the groups, made once. They end at the grid's cuts too, so that equal-width bins stay exact."""
+    """Return the cached groups, which end at the grid's cuts, so that equal-width bins stay exact."""
     shared = grid()
     number = np.arange(len(shared.low))
     split = np.flatnonzero(shared.part_of >= 0)
@@ -82,7 +82,7 @@ def groups() -> Groups:
 
 
 class SentenceSums:
-    """One thread's sums by sentence and group of rows, of those that have any pairs."""
+    """Sums of one thread by sentence and nonempty group of rows."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[Integers, NDArray[np.int16], Floats]] = []
@@ -98,12 +98,12 @@ class SentenceSums:
         self.keep(first, sentence[:used], group[:used], columns[:used])
 
     def room(self, pairs: Integers) -> tuple[Integers, Integers, Floats]:
-        """Arrays for the sums of sentences with so many pairs each."""
+        """Return arrays for the sums of sentences with these numbers of pairs."""
         most = int(np.minimum(pairs, len(groups().low)).sum())
         return np.empty(most, np.int64), np.empty(most, np.int64), np.empty((most, COLUMNS))
 
     def keep(self, first: int, sentence: Integers, group: Integers, columns: Floats) -> None:
-        """Keep what a kernel has written for sentences ``first``, first + 1, ...."""
+        """Keep the values that a kernel wrote for sentences ``first``, first + 1, ...."""
         if len(sentence):
             self.parts.append((sentence + first, group.astype(np.int16), columns.copy()))
 
@@ -115,7 +115,7 @@ def tally_by_cluster(
     names: NDArray[Any],
     threads: int,
 ) -> Tally:
-    """Tally the pairs of blocks of sentences by cluster; ``cluster`` holds the code of each sentence."""
+    """Return a tally of pairs by cluster; ``cluster`` contains the code of each sentence."""
     states = fold(chunks, SentenceSums, add, threads)
     parts = sorted((part for state in states for part in state.parts), key=lambda part: int(part[0][0]))
     sentence, group = (np.concatenate([part[index] for part in parts]) for index in (0, 1))
@@ -145,18 +145,20 @@ def tally_by_cluster(
     )
 
 
-LARGEST_PAIRS = 1 << 26  # more than these are not listed: they take a gigabyte, and twice that to measure
+LARGEST_PAIRS = (
+    1 << 26
+)  # larger queries are not listed: pairs would take a gigabyte, and measuring twice as much
 
 
 class Batch(NamedTuple):
-    """Some pairs of a query.
+    """Batch of pairs of a query.
 
     Attributes
     ----------
     score
-        (n,) probability that the model gives.
+        (n,) probability under the model.
     label
-        (n,) bool: whether gold has it.
+        (n,) bool, True if the part is in gold.
     class_code
         (n,) index into the query's ``classes``.
     cluster
@@ -171,30 +173,29 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Pairs of a question about sentences or documents, in their order.
+    """Query about parts of sentences or documents: pairs of a score and a label, in order.
 
     Attributes
     ----------
     view
-        What is asked: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"``, ``"spans"``,
-        ``"mention pairs"``, ``"is new"`` or ``"is singleton"``.
+        View: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"``, ``"spans"``, ``"mention pairs"``,
+        ``"is new"`` or ``"is singleton"``.
     classes
-        Names of the classes; that of a pair of tags is ``"DT NN"``.
+        Names of the classes; the class of a pair of tags is ``"DT NN"``.
     clusters
-        (C,) names of the clusters, sorted.
+        (C,) sorted names of the clusters.
     unseen
-        Gold tokens (gold spans) by tags (types) that the model has never seen, and can only miss: no pair
-        is positive for them.
+        Gold tokens per tag (gold spans per type) that the model has never seen; no pair is positive for them.
     missed
-        Gold spans by type, or gold pairs of mentions, whose probability lies below the threshold: no pair
-        stands for them.
+        Gold spans per type, or gold pairs of mentions, with probability below the threshold; they have no
+        pair.
     threshold
-        Scores below it were left out; None: none were.
+        Smallest score of a pair; None without a threshold.
 
     Notes
     -----
-    `calibrant.verbs.measure` takes a query as it takes a table, with its clusters. From ``tally()`` it
-    takes every pair as independent: clusters are not in it.
+    `calibrant.verbs.measure` accepts a query like a table, with its clusters. The result of ``tally()`` has
+    no clusters, so its pairs are treated as independent.
 
     Examples
     --------
@@ -233,33 +234,33 @@ class Query:
         missed: dict[str, int] | None = None,
         threshold: float | None = None,
     ) -> Query:
-        """Make a query of pairs at hand, of parts of whatever structure.
+        """Return a query of given pairs, for parts of any structure.
 
         Parameters
         ----------
         view, classes, unseen, missed, threshold
-            As the attributes; without classes there is one, called like the view.
+            As the attributes; without classes there is one class with the name of the view.
         score
             (n,) probability of each part, in [0, 1].
         label
-            (n,) whether gold has it.
+            (n,) 0 or 1, 1 if the part is in gold.
         structure
-            (n,) number of the sentence or document that a part is of, from 0, in order.
+            (n,) sorted number of each part's sentence or document, from 0.
         count
-            How many sentences or documents there are.
+            Number of sentences or documents.
         clusters
-            (count,) a name for each of what depends on each other. None: its number.
+            (count,) cluster of each sentence or document; None: each is a cluster.
         class_code
-            (n,) index into ``classes``; None: all are of the first.
+            (n,) index into ``classes``; None: all are in the first class.
 
         Raises
         ------
         InputError
-            If lengths differ, a score is not in [0, 1] or a label not 0 or 1, or structures are out of order.
+            If lengths differ, a score is not in [0, 1], a label is not 0 or 1, or structures are not sorted.
 
         Examples
         --------
-        >>> heads = np.array([[0.9, 0.1], [0.3, 0.7]])  # P(the head of a word is this one), a row a word
+        >>> heads = np.array([[0.9, 0.1], [0.3, 0.7]])  # P(the head of a word is this one), one row per word
         >>> gold = np.array([[True, False], [True, False]])
         >>> query = Query.of_parts("head", heads.ravel(), gold.ravel(), [0, 0, 0, 0], count=1)
         >>> query.tally().total_positives
@@ -271,9 +272,11 @@ class Query:
             true = pairs.label
         place = np.asarray(structure)
         if not place.shape == given.shape == true.shape:
-            raise InputError("structure has not one number a score", "give as many", code="length")
+            raise InputError(
+                "structure and score have different lengths", "give one per score", code="length"
+            )
         if len(place) and (place.dtype.kind not in "iu" or place[0] < 0 or place[-1] >= count):
-            raise InputError("a structure is no number below count", f"count is {count}", code="parameter")
+            raise InputError("a structure is not a number below count", f"count is {count}", code="parameter")
         if (np.diff(place) < 0).any():
             raise InputError("structures are out of order", "sort pairs by structure", code="parameter")
         names: NDArray[Any] = np.arange(count)
@@ -281,8 +284,8 @@ class Query:
         if clusters is not None:
             cluster, names = _checks.cluster_codes(clusters)
         if len(cluster) != count:
-            message = f"clusters has {len(cluster)} names and there are {count} structures"
-            raise InputError(message, "name the cluster of each", code="length")
+            message = f"clusters has {len(cluster)} names for {count} structures"
+            raise InputError(message, "give one cluster per structure", code="length")
         code = np.zeros(len(place), np.int64) if class_code is None else np.asarray(class_code, np.int64)
         start = np.searchsorted(place, np.arange(count + 1)).astype(np.int64)
         source = ListedSource(given, true.astype(np.bool_, copy=False), code, start)
@@ -290,11 +293,11 @@ class Query:
         return cls(view, classes or (view,), names, *found, _source=source, _cluster=cluster)
 
     def __len__(self) -> int:
-        """The number of pairs."""
+        """Return the number of pairs."""
         return self._source.size
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield the pairs in batches of about 2^20, or of one sentence or row of mentions if it has more."""
+        """Yield batches of about 2^20 pairs, or of one sentence or row of mentions if it has more."""
         for block in self._source.blocks():
             for score, label, start in self._source.pieces(block):
                 cluster = np.repeat(self._cluster[block.first : block.last], np.diff(start))
@@ -306,13 +309,11 @@ class Query:
         Raises
         ------
         InputError
-            If there are none, or more than 2^26: tally those.
+            If there are no pairs, or more than 2^26; use a tally for more.
         """
         if len(self) > LARGEST_PAIRS:
             message = f"{self.view}: {len(self):,} pairs are too many to hold at once"
-            raise InputError(
-                message, "take their tally, some of the classes, or fewer sentences or documents"
-            )
+            raise InputError(message, "use their tally, some of the classes, or fewer sentences or documents")
         self._not_empty()
         score, cluster = np.empty(len(self)), np.empty(len(self), np.int64)
         label = np.empty(len(self), np.bool_)
@@ -334,12 +335,12 @@ class Query:
         Raises
         ------
         InputError
-            If there is no such class, or it has no pairs.
+            If the class does not exist, or has no pairs.
         """
         if name not in self.classes:
             known = ", ".join(self.classes[:20])
             message = f"{self.view}: there is no class {name!r}"
-            raise InputError(message, f"classes are {known}", code="class-unknown")
+            raise InputError(message, f"choose one of {known}", code="class-unknown")
         code = self.classes.index(name)
         scores, labels, clusters = [], [], []
         for batch in self:
@@ -348,25 +349,24 @@ class Query:
             labels.append(batch.label[kept])
             clusters.append(batch.cluster[kept])
         if not sum(map(len, scores)):
-            raise InputError(f"{self.view}: {name} has no pairs", "ask about another class", code="empty")
+            raise InputError(f"{self.view}: {name} has no pairs", "choose another class", code="empty")
         score, label, cluster = np.concatenate(scores), np.concatenate(labels), np.concatenate(clusters)
         return Pairs(score, label, None, cluster, len(self.clusters))
 
     def tally(
         self, *, by_cluster: bool = False, exact: bool | None = None, threads: int | None = None
     ) -> Tally:
-        """Sum the pairs by score, or by score and cluster, in memory that does not grow with them.
+        """Return a tally of the pairs by score, or by score and cluster, in bounded memory.
 
         Parameters
         ----------
         by_cluster
-            Keep clusters apart, as intervals and tests need it: without, every pair counts as independent
-            of all others. A compressed tally by cluster has the grid's
-            rows only where min(q, 1 - q) is at least 2^-11, and wider ones below; there are still ends
-            of rows at those of 10, 15 and 20 equal-width bins. Take adaptive bins and scores other than the
-            Brier score from the tally without clusters.
+            Keep clusters separate, for intervals and tests; otherwise pairs are treated as independent. A
+            compressed tally by cluster has the grid's rows only for min(q, 1 - q) of at least 2^-11, and
+            wider rows below; rows still end at the bounds of 10, 15 and 20 equal-width bins. Compute adaptive
+            bins and scores other than the Brier score from the tally without clusters.
         exact
-            True: a row a distinct score. False: fixed rows. None: exact up to 2^20 pairs.
+            True: one row per distinct score. False: fixed rows. None: exact up to 2^20 pairs.
         threads
             Threads to use; all processors if not given. Counts do not depend on it, nor do sums to 1e-12.
 

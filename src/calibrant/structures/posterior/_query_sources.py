@@ -1,4 +1,4 @@
-"""Where the pairs of a query come from, whatever the structure: one block of sentences after another."""
+"""Sources of the pairs of a query, in blocks of sentences."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from calibrant.structures.posterior._blocks import Block, blocks
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BATCH = 1 << 20  # pairs a batch, unless one sentence has more
+BATCH = 1 << 20  # pairs per batch, unless one sentence has more
 
 
 class Scored(NamedTuple):
-    """Pairs of a block: scores, labels, and where each sentence's pairs begin, (sentences + 1,)."""
+    """Pairs of a block: scores, labels, and (sentences + 1,) offsets of each sentence's pairs."""
 
     score: Floats
     label: NDArray[np.bool_]
@@ -29,27 +29,27 @@ class Scored(NamedTuple):
 
 
 class Source(ABC):
-    """Pairs in order of the sentence, block by block."""
+    """Source of pairs in blocks, sorted by sentence."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """Pairs in all."""
+        """Return the number of pairs."""
 
     @abstractmethod
     def blocks(self, threads: int | None = None) -> Iterator[Block]:
-        """Blocks whose pairs are few enough to hold; what all of them need is done first, on some threads."""
+        """Yield blocks with pairs that fit into memory; shared values are computed first, in threads."""
 
     @abstractmethod
     def scored(self, block: Block) -> Scored:
-        """The pairs of a block."""
+        """Return the pairs of a block."""
 
     @abstractmethod
     def class_codes(self, block: Block, size: int) -> Integers:
-        """The class of each pair of a block, or of a piece with so many pairs."""
+        """Return the class of each pair of a block, or of a piece with ``size`` pairs."""
 
     def pieces(self, block: Block) -> Iterator[Scored]:
-        """The pairs of a block in pieces that are few enough to hold."""
+        """Yield the pairs of a block in pieces that fit into memory."""
         yield self.scored(block)
 
     def add(self, sums: GridSums, block: Block) -> None:
@@ -60,7 +60,7 @@ class Source(ABC):
 
 @dataclass(frozen=True)
 class ListedSource(Source):
-    """Pairs at hand, in order of the sentence, whose pairs begin at ``start``."""
+    """Source of given pairs, sorted by sentence, with offsets ``start``."""
 
     score: Floats
     label: NDArray[np.bool_]

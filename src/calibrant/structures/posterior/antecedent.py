@@ -1,4 +1,4 @@
-"""Posteriors over entities: each mention's distribution over antecedents, and what follows from them."""
+"""Posteriors over entities, from each mention's distribution over antecedents."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ Labels = NDArray[np.int32]
 
 
 class AntecedentPosterior(AntecedentRows):
-    """The distribution over entities of a batch of documents, from antecedents picked independently.
+    """Distribution over the entities of a batch of documents, with independent antecedents.
 
-    Mention i of a document picks one of the mentions before it, or none and starts an entity; entities are
-    the connected components. Where "exact" is said, no samples are drawn.
+    Mention i of a document selects one of the preceding mentions as its antecedent, or starts an entity;
+    entities are the connected components. Probabilities described as exact are computed without samples.
 
     Parameters
     ----------
     log_scores
-        The scores of all mentions' choices one after another. Mention i of a document (from 0) has
-        ``min(i, window) + 1``: of its candidates in the order of the text, which are the nearest mentions
-        before it, and of starting an entity. Any constant may be added to those of a mention; minus infinity
-        forbids.
+        Concatenated scores of all mentions' choices. Mention i of a document (from 0) has ``min(i, window) +
+        1`` scores: of its candidates, the nearest preceding mentions, in the order of the text, then of
+        starting an entity. A constant per mention has no effect; minus infinity forbids a choice.
     mention_counts
-        (D,) mentions of each document; 0 is legal.
+        (D,) number of mentions of each document, 0 or more.
     window
-        How many mentions back an antecedent may be; None: as far as there are any.
+        Largest distance of an antecedent, in mentions; None: unlimited.
     names
-        D different names of the documents; ``"0"``, ``"1"``, ... if not given.
+        D unique names of the documents; default: ``"0"``, ``"1"``, ...
 
     Attributes
     ----------
     names
-        The D names.
+        Names of the D documents.
     mention_counts, document_offsets
         (D,), (D + 1,) int64: document d has the mentions ``document_offsets[d]:document_offsets[d + 1]`` of
         the batch's M.
@@ -50,15 +49,15 @@ class AntecedentPosterior(AntecedentRows):
         (M + 1,), (M,) int64: mention m has the entries ``row_offsets[m]:row_offsets[m + 1]``, and its first
         candidate is the mention ``first[m]`` of its document.
     log_probabilities, probabilities
-        The entries, float64: each mention's exponentials add up to 1. They cannot be written to.
+        Read-only float64 entries; the probabilities of each mention sum to 1.
     window
-        As given.
+        Window as given.
 
     Raises
     ------
     InputError
-        If there is not one score a choice, a score is NaN or plus infinity, all choices of a mention are
-        forbidden, or names are not different strings.
+        If there is not one score per choice, a score is NaN or plus infinity, all choices of a mention are
+        forbidden, or names are not distinct strings.
 
     References
     ----------
@@ -84,7 +83,7 @@ class AntecedentPosterior(AntecedentRows):
         super().__init__(log_scores, mention_counts, window=window, names=names)
 
     def new_probabilities(self) -> Floats:
-        """Exact probability of each mention that it starts an entity.
+        """Return the exact probability that each mention starts an entity.
 
         Returns
         -------
@@ -94,13 +93,13 @@ class AntecedentPosterior(AntecedentRows):
         return values
 
     def best_antecedents(self) -> Integers:
-        """The most probable choice of each mention.
+        """Return the most probable choice of each mention.
 
         Returns
         -------
         ndarray of int64, shape (M,)
-            Number of the antecedent within the document, -1 for none; of equally probable ones the nearest
-            mention. Taken together they are the most probable antecedents, not the most probable entities.
+            Number of the antecedent within the document, or -1; ties are resolved to the nearest mention.
+            Together they are the most probable antecedents, but not always the most probable entities.
 
         Examples
         --------
@@ -112,39 +111,40 @@ class AntecedentPosterior(AntecedentRows):
         return found
 
     def sample_antecedents(self, size: int, seed: Seed = None, *, threads: int | None = None) -> Labels:
-        """Independent draws of all mentions' antecedents.
+        """Return independent samples of all mentions' antecedents.
 
-        Each document has a generator that depends on the seed and its name alone, so it has the same samples
-        in any batch and any order, and the first 10 of 100 samples are the 10 samples of that seed.
+        The generator of each document depends only on the seed and the document's name. A document therefore
+        has the same samples in any batch and order, and the first 10 of 100 samples equal the 10 samples with
+        that seed.
 
         Parameters
         ----------
         size
-            How many samples.
+            Number of samples.
         seed
-            A non-negative integer, a generator, or None.
+            Non-negative integer, generator, or None.
         threads
             Threads to use; all processors if not given. The result does not depend on it.
 
         Returns
         -------
         ndarray of int32, shape (size, M)
-            Numbers of the antecedents within the document, -1 for none.
+            Numbers of the antecedents within the document, or -1.
         """
         return clusters.sampled(self, size, seed, threads, as_entities=False)
 
     def sample(self, size: int, seed: Seed = None, *, threads: int | None = None) -> Labels:
-        """Independent draws of the entities.
+        """Return independent samples of the entities.
 
         Parameters
         ----------
         size, seed, threads
-            As in `sample_antecedents`, of whose draws these are the entities.
+            As in `sample_antecedents`; the entities are those of its samples.
 
         Returns
         -------
         ndarray of int32, shape (size, M)
-            The entity of each mention: the number of the entity's first mention within the document.
+            Entity of each mention, given as the number of its first mention within the document.
 
         References
         ----------
@@ -159,22 +159,22 @@ class AntecedentPosterior(AntecedentRows):
         return clusters.sampled(self, size, seed, threads, as_entities=True)
 
     def clusters_of(self, antecedents: ArrayLike) -> Labels:
-        """The entities that antecedents make: connected components.
+        """Return the entities of antecedents, which are their connected components.
 
         Parameters
         ----------
         antecedents
-            (M,) or (size, M), as `best_antecedents` and `sample_antecedents` return them.
+            (M,) or (size, M) antecedents, as from `best_antecedents` and `sample_antecedents`.
 
         Returns
         -------
         ndarray of int32, of the same shape
-            As `sample` returns them.
+            Entities, as from `sample`.
 
         Raises
         ------
         InputError
-            If there is not one a mention, or one is not an earlier mention of the document.
+            If there is not one antecedent per mention, or one is not an earlier mention of the document.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class AntecedentPosterior(AntecedentRows):
         if given.ndim not in (1, 2) or given.shape[-1] != self.mention_count or given.dtype.kind not in "iu":
             message = f"antecedents have shape {given.shape} and dtype {given.dtype}"
             raise InputError(
-                message, f"give one integer a mention, shape ({self.mention_count},)", code="shape"
+                message, f"give one integer per mention, shape ({self.mention_count},)", code="shape"
             )
         wrong = np.argwhere((given < -1) | (given >= self.mention_numbers))
         if len(wrong):
@@ -199,29 +199,29 @@ class AntecedentPosterior(AntecedentRows):
         return result.reshape(given.shape)
 
     def pair_probabilities(self, document: int | str = 0) -> Floats:
-        """Exact probability of each two mentions of a document that they belong to one entity.
+        """Return the exact probability that each two mentions of a document corefer.
 
         Parameters
         ----------
         document
-            Its number, from 0, or its name.
+            Number of the document, from 0, or its name.
 
         Returns
         -------
         ndarray of float64, shape (n, n)
-            Symmetric, with ones on the diagonal.
-            `calibrant.structures.posterior.coreference_queries.mention_pairs` streams those of long
-            documents.
+            Symmetric matrix with ones on the diagonal. For long documents,
+            `calibrant.structures.posterior.coreference_queries.mention_pairs` streams the probabilities.
 
         Raises
         ------
         InputError
-            If there is no such document.
+            If the document does not exist.
 
         Notes
         -----
-        For i < j, P(i ~ j) = sum over k < j of P(a_j = k) P(i ~ k): what j picks is independent of all that
-        decides whether i ~ k. It takes n^3 / 3 operations, or n^2 / 2 times the window.
+        For i < j, P(i ~ j) = sum over k < j of P(a_j = k) P(i ~ k), since the antecedent of j is independent
+        of all choices that determine i ~ k. The computation takes n^3 / 3 operations, or n^2 / 2 times the
+        window.
         """
         number = self.document_number(document)
         count = int(self.mention_counts[number])
@@ -230,23 +230,23 @@ class AntecedentPosterior(AntecedentRows):
         return pair
 
     def entity_count_distribution(self, document: int | str = 0) -> Floats:
-        """Exact distribution of the number of entities of a document.
+        """Return the exact distribution of the number of entities of a document.
 
         Parameters
         ----------
         document
-            Its number, from 0, or its name.
+            Number of the document, from 0, or its name.
 
         Returns
         -------
         ndarray of float64, shape (n + 1,)
-            Probability of 0 to n entities: of n independent events with the probabilities of
-            `new_probabilities` (Poisson-binomial).
+            Probability of 0 to n entities: the Poisson-binomial distribution of n independent events with the
+            probabilities of `new_probabilities`.
 
         Raises
         ------
         InputError
-            If there is no such document.
+            If the document does not exist.
         """
         number = self.document_number(document)
         mentions = self.mentions_of(number)
@@ -257,7 +257,7 @@ class AntecedentPosterior(AntecedentRows):
         return result
 
     def singleton_probabilities(self) -> Floats:
-        """Exact probability of each mention that it is alone in its entity.
+        """Return the exact probability that each mention is alone in its entity.
 
         Returns
         -------
@@ -275,9 +275,10 @@ class AntecedentPosterior(AntecedentRows):
         return result
 
     def entropy(self) -> Floats:
-        """Entropy of each document's antecedents, in nats: an upper bound on that of its entities.
+        """Return the entropy of each document's antecedents, in nats.
 
-        Different antecedents may make the same entities.
+        It is an upper bound on the entropy of the entities, since different antecedents may give the same
+        entities.
 
         Returns
         -------
@@ -297,27 +298,27 @@ class AntecedentPosterior(AntecedentRows):
     def expected_pairwise_f(
         self, labels: ArrayLike, document: int | str = 0, *, samples: int = 1000, seed: Seed = None
     ) -> float:
-        """Expected pairwise F of entities, where the true ones are distributed as this posterior says.
+        """Estimate the expected pairwise F of entities under this posterior.
 
-        The F of two clusterings is 2 t / (p + g): p and g count the pairs of mentions that each joins, t
-        those that both join; it is 1 where neither joins any. Its expectation (of the ratio, not a ratio of
-        expectations) is estimated as the mean over samples.
+        The F of two clusterings is 2 t / (p + g), where p and g are the numbers of pairs of mentions that
+        each joins, and t the number that both join; it is 1 if neither joins a pair. The expectation of this
+        ratio is estimated as the mean over samples.
 
         Parameters
         ----------
         labels
-            (n,) integers: equal ones for mentions of one entity.
+            (n,) integers, equal for mentions of the same entity.
         document
-            Its number, from 0, or its name.
+            Number of the document, from 0, or its name.
         samples
-            How many are drawn; the standard error is at most 1 / (2 sqrt(samples)), and mostly far below.
+            Number of samples; the standard error is at most 1 / (2 sqrt(samples)), and usually much smaller.
         seed
             As in `sample`.
 
         Raises
         ------
         InputError
-            If there is no such document, or not one label a mention.
+            If the document does not exist, or there is not one label per mention.
 
         Examples
         --------
@@ -330,24 +331,24 @@ class AntecedentPosterior(AntecedentRows):
         return clusters.expected_f(self.document(number), given, samples, seed)
 
     def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
-        """Entities of high expected pairwise F: the best of the samples, improved by a greedy search.
+        """Return entities with high expected pairwise F: the best sample, improved by a greedy search.
 
-        At most 100 of the samples, and the entities of the best antecedents, are candidates. From the one
-        with the highest `expected_pairwise_f` on all samples, single mentions and whole entities are moved to
-        other entities as long as that raises it. It is a local optimum.
+        Candidates are at most 100 of the samples, and the entities of the best antecedents. Starting from the
+        candidate with the highest `expected_pairwise_f` on all samples, single mentions and whole entities
+        are moved to other entities while this increases it. The result is a local optimum.
 
         Parameters
         ----------
         samples
-            How many are drawn for each document; memory and time are in proportion to them. Documents with
-            few mentions, whose F varies most, need and can afford thousands.
+            Number of samples per document; memory and time are proportional to it. Use thousands for
+            documents with few mentions, whose F varies most.
         seed, threads
             As in `sample`.
 
         Returns
         -------
         ndarray of int32, shape (M,)
-            As `sample` returns them.
+            Entities, as from `sample`.
 
         Examples
         --------

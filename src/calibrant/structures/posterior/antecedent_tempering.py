@@ -1,4 +1,4 @@
-"""One temperature for antecedents: mended pairs, entities and singletons, all from the same distribution."""
+"""Temperature scaling of antecedents: recalibrated pairs, entities and singletons from one distribution."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from calibrant.structures.results.coreference import AntecedentTemperature
 Floats = NDArray[np.float64]
 Clusters = Sequence[Sequence[Hashable | None]]
 
-TRIED = np.geomspace(1 / 16, 16, 25)  # temperatures at which the loss is computed first
+TRIED = np.geomspace(1 / 16, 16, 25)  # grid of temperatures for the loss
 
 
 def antecedent_losses(posterior: AntecedentPosterior, clusters: Clusters) -> Floats:
-    """Minus the logarithm of the probability of the right choice of each mention, in nats.
+    """Return the negative log-probability of the correct choices of each mention, in nats.
 
-    Any candidate of the mention's entity is right; where there is none, starting an entity is.
+    All candidates of the mention's entity are correct; without such a candidate, starting an entity is
+    correct.
 
     Parameters
     ----------
     posterior
-        M mentions in D documents.
+        Posterior of M mentions in D documents.
     clusters
-        For each document the gold entity of each mention; None: the mention has no right choice.
+        Gold entity of each mention, per document; None: the correct choice is unknown.
 
     Returns
     -------
     ndarray of float64, shape (M,)
-        Infinite where the right choices have no probability, NaN where none is known.
+        Losses; infinite if the correct choices have probability 0, NaN if they are unknown.
 
     Raises
     ------
     InputError
-        If clusters differ in number from documents or mentions.
+        If there is not one cluster per mention and one list per document.
 
     References
     ----------
@@ -55,9 +56,9 @@ def antecedent_losses(posterior: AntecedentPosterior, clusters: Clusters) -> Flo
 
 
 def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Clusters) -> AntecedentTemperature:
-    """Find the temperature that suits gold entities best, on data that the model was not trained on.
+    """Fit the temperature that suits gold entities best, on data that the model was not trained on.
 
-    It minimises the mean of `antecedent_losses`, between 1/16 and 16.
+    The temperature minimizes the mean of `antecedent_losses`, between 1/16 and 16.
 
     Parameters
     ----------
@@ -67,12 +68,12 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
     Returns
     -------
     AntecedentTemperature
-        For `AntecedentPosterior.tempered`.
+        Temperature for `AntecedentPosterior.tempered`, and losses before and after.
 
     Raises
     ------
     InputError
-        If clusters do not fit, no mention is left, or no temperature is best: the loss is smallest at an end.
+        If clusters do not fit, no mention is left, or the loss is smallest at an end of the range.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
     before = _losses(posterior, right, 1.0)
     used = np.isfinite(before)
     if not used.any():
-        message = "no mention has a gold entity whose antecedents have a probability"
+        message = "no mention has a gold entity whose antecedents have positive probability"
         raise InputError(message, "give documents with gold entities", code="empty")
 
     def loss(logarithm: float) -> float:
@@ -97,7 +98,9 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
     tried = [loss(float(value)) for value in grid]
     best = int(np.argmin(tried))
     if best in (0, len(grid) - 1):
-        message = f"no temperature is best: the loss is smallest at {TRIED[best]:g}, the last one tried"
+        message = (
+            f"there is no best temperature: the loss is smallest at {TRIED[best]:g}, an end of the range"
+        )
         raise InputError(message, "give more gold data", code="undefined")
     limits = (float(grid[best - 1]), float(grid[best + 1]))
     found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-8})
@@ -111,14 +114,14 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
 
 
 def _right(posterior: AntecedentPosterior, clusters: Clusters) -> NDArray[np.bool_]:
-    """Which entries are right choices; none of a mention without a gold entity."""
+    """Return a mask of correct entries, all False for mentions without a gold entity."""
     codes = _codes(posterior, clusters)
     size = np.diff(posterior.row_offsets)
     mention = np.repeat(np.arange(posterior.mention_count), size)
     document_start = np.repeat(posterior.document_offsets[:-1], posterior.mention_counts)
     candidate = np.arange(len(mention)) - np.repeat(posterior.row_offsets[:-1], size)
     candidate += np.repeat(posterior.first + document_start, size)
-    # The last entry of a row, starting an entity, points at the mention itself, or past a window at its end.
+    # The last entry of a row, for starting an entity, has the index of the mention, or one past the window.
     last = posterior.row_offsets[1:] - 1
     candidate[last] = np.arange(posterior.mention_count)
     right: NDArray[np.bool_] = (codes[candidate] == codes[mention]) & (codes[mention] >= 0)
@@ -129,15 +132,15 @@ def _right(posterior: AntecedentPosterior, clusters: Clusters) -> NDArray[np.boo
 
 
 def _codes(posterior: AntecedentPosterior, clusters: Clusters) -> NDArray[np.int64]:
-    """A number for the entity of each mention within its document, -1 for none."""
+    """Return the number of each mention's entity within its document, or -1."""
     if len(clusters) != posterior.document_count:
-        message = f"there are clusters of {len(clusters)} documents for {posterior.document_count}"
-        raise InputError(message, "give a list for each document", code="length")
+        message = f"there are clusters of {len(clusters)} documents for {posterior.document_count} documents"
+        raise InputError(message, "give one list per document", code="length")
     found: list[int] = []
     for name, count, entities in zip(posterior.names, posterior.mention_counts, clusters, strict=True):
         if len(entities) != count:
             message = f"document {name!r}: there are {len(entities)} clusters for {count} mentions"
-            raise InputError(message, "give one for each mention, or None", code="length")
+            raise InputError(message, "give one cluster or None per mention", code="length")
         places: dict[Hashable, int] = {}
         found += [-1 if each is None else places.setdefault(each, len(places)) for each in entities]
     return np.array(found, np.int64)

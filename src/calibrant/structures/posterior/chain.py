@@ -12,8 +12,9 @@ from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import chain as kernels
+from calibrant.structures._kernels.messages import add_expected_pairs
 from calibrant.structures.posterior import _paths
-from calibrant.structures.posterior._blocks import Block
+from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
 from calibrant.structures.posterior._potentials import ChainPotentials, frozen, no_path
@@ -23,46 +24,44 @@ Integers = NDArray[np.int64]
 
 
 class ChainPosterior(ChainPotentials):
-    """The distribution over tag sequences of one sentence or of a batch of sentences.
+    """Distribution over tag sequences of one sentence or of a batch of sentences.
 
     P(y | x) is proportional to
     exp(start[y_1] + sum_t unary[t, y_t] + sum_t transition[y_(t-1), y_t] + end[y_n]),
-    whatever model the potentials come from. Everything is exact, and safe from overflow: where plain
-    probabilities could underflow, logarithms are used.
+    for potentials from any model. Results are exact and do not overflow; logarithms are used if plain
+    probabilities could underflow.
 
     Parameters
     ----------
     unary
-        Log-potentials of tags: (n, K) for one sentence; for several a list of such arrays, or (N, K) with
-        ``lengths``. Minus infinity forbids a tag. Copied, unless it is a read-only float64 array that owns
-        its memory (``unary.setflags(write=False)``).
+        Log-potentials of tags: (n, K) for one sentence; for several sentences a list of such arrays, or (N,
+        K) with ``lengths``. Minus infinity forbids a tag. The array is copied, unless it is read-only float64
+        and owns its memory (``unary.setflags(write=False)``).
     transition
         (K, K) log-potentials of consecutive tags, ``[from, to]``. Minus infinity forbids a pair. None: tags
         are independent given the text.
     start, end
-        (K,) log-potentials of the first and of the last tag; none if not given.
+        (K,) log-potentials of the first and of the last tag; default: 0.
     lengths
-        (S,) tokens a sentence, if ``unary`` is one array of all sentences.
+        (S,) tokens per sentence, if ``unary`` is one array of all sentences.
     tags
-        K different names; ``"0"``, ``"1"``, ... if not given.
+        K unique names; default: ``"0"``, ``"1"``, ...
 
     Attributes
     ----------
     unary
-        (N, K) float64, sentences one after another, ``start`` and ``end`` included.
+        (N, K) float64 potentials of concatenated sentences, including ``start`` and ``end``; read-only.
     transition
-        (K, K) float64, or None.
+        (K, K) float64 potentials, or None; read-only.
     offsets
-        (S + 1,) int64: sentence s has the tokens ``offsets[s]:offsets[s + 1]``.
+        (S + 1,) int64; sentence s has the tokens ``offsets[s]:offsets[s + 1]``; read-only.
     tags
-        The K names.
-
-    These arrays and the marginals cannot be written to.
+        Names of the K tags.
 
     Raises
     ------
     InputError
-        If a sentence is empty, shapes do not fit, a potential is NaN or plus infinity, or tags are no
+        If a sentence is empty, shapes do not fit, a potential is NaN or plus infinity, or tags are not
         strings.
 
     References
@@ -96,14 +95,14 @@ class ChainPosterior(ChainPotentials):
 
     @property
     def log_partition(self) -> Floats:
-        """(S,) logarithm of the sum over all tag sequences of their exponentiated scores."""
+        """Return (S,) logarithms of the sum over all tag sequences of their exponentiated scores."""
         if self._log_partition is None:
             self.marginals()
         assert self._log_partition is not None
         return self._log_partition
 
     def marginals(self, *, threads: int | None = None) -> Floats:
-        """Probability of each tag at each token, by the forward-backward algorithm.
+        """Return the probability of each tag at each token, by the forward-backward algorithm.
 
         Parameters
         ----------
@@ -113,13 +112,13 @@ class ChainPosterior(ChainPotentials):
         Returns
         -------
         ndarray of float64, shape (N, K)
-            Rows sum to 1. Computed once, and read-only: take a copy to write to it.
+            Read-only, cached marginals; rows sum to 1.
 
         Raises
         ------
         InputError
-            If every tag sequence of a sentence is forbidden (it names the sentence), or ``threads`` is no
-            number of threads.
+            If every tag sequence of a sentence is forbidden (the message names the sentence), or ``threads``
+            is invalid.
         """
         threads = check_threads(threads)
         if self._marginals is None:
@@ -136,24 +135,25 @@ class ChainPosterior(ChainPotentials):
         return self._marginals
 
     def pair_marginals(self, sentence: int) -> Floats:
-        """Probability of each pair of tags at each two consecutive tokens of a sentence.
+        """Return the probability of each pair of tags at consecutive tokens of a sentence.
 
-        `calibrant.structures.posterior.queries.tag_pairs` streams those of many sentences into tallies.
+        For many sentences, `calibrant.structures.posterior.queries.tag_pairs` streams the probabilities into
+        tallies.
 
         Parameters
         ----------
         sentence
-            Its number, from 0.
+            Number of the sentence, from 0.
 
         Returns
         -------
         ndarray of float64, shape (n - 1, K, K)
-            ``[t, i, j]``: tag i at token t and tag j at token t + 1.
+            Probabilities ``[t, i, j]`` of tag i at token t and tag j at token t + 1.
 
         Raises
         ------
         InputError
-            If there is no such sentence, or every tag sequence is forbidden.
+            If the sentence does not exist, or every tag sequence is forbidden.
         """
         first, last = self.sentence_tokens(sentence)
         offsets = np.array([0, last - first])
@@ -164,13 +164,45 @@ class ChainPosterior(ChainPotentials):
         kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
         return np.minimum(pair, 1.0, out=pair)
 
+    def expected_pairs(self) -> Floats:
+        """Expected number of each two consecutive tags, in all sentences together.
+
+        It is the sum of `pair_marginals` over all sentences and tokens. `marginals` are computed on the way.
+
+        Returns
+        -------
+        ndarray of float64, shape (K, K)
+            ``[i, j]``: tag i followed by tag j.
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden (it names the sentence).
+
+        Examples
+        --------
+        >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]), np.log([[0.8, 0.2], [0.3, 0.7]]))
+        >>> posterior.expected_pairs().round(2).tolist()
+        [[0.72, 0.18], [0.03, 0.07]]
+        """
+        marginal, log_partition = np.empty(self.unary.shape), np.empty(self.sentence_count)
+        pairs = np.zeros(self.steps.plain.shape)
+        for block in blocks(self.offsets):
+            found = self.messages(block, marginal[block.tokens])
+            add_expected_pairs(self.as_block(found), pairs)
+            log_partition[block.first : block.last] = found.log_partition
+        if self._marginals is None:
+            np.minimum(marginal, 1.0, out=marginal)  # rounding
+            self._marginals, self._log_partition = frozen(marginal), frozen(log_partition)
+        return pairs[: self.tag_count, : self.tag_count]
+
     def window_probabilities(self, first: ArrayLike, windows: ArrayLike) -> Floats:
-        """Probability of some tags at consecutive tokens, however many.
+        """Return the probability of tags at any number of consecutive tokens.
 
         Parameters
         ----------
         first
-            (q,) number of each window's first token, counted through the batch.
+            (q,) number of each window's first token in the batch.
         windows
             (q, m) codes of the tags at tokens ``first`` to ``first + m - 1``.
 
@@ -181,7 +213,7 @@ class ChainPosterior(ChainPotentials):
         Raises
         ------
         InputError
-            If a window is not within one sentence, or a code is none of a tag.
+            If a window is not within one sentence, or a code is invalid.
 
         Examples
         --------
@@ -194,9 +226,10 @@ class ChainPosterior(ChainPotentials):
         return _paths.window_probabilities(self, first, windows)
 
     def entropy(self, *, threads: int | None = None) -> Floats:
-        """Entropy of the distribution over tag sequences of each sentence, in nats.
+        """Return the entropy of the distribution over tag sequences of each sentence, in nats.
 
-        0 where one sequence is certain, the sum of tokens' log K where all are equally probable.
+        The entropy is 0 if one sequence is certain, and n log K if all sequences of n tokens are equally
+        probable.
 
         Parameters
         ----------
@@ -206,7 +239,7 @@ class ChainPosterior(ChainPotentials):
         Returns
         -------
         ndarray of float64, shape (S,)
-            At least 0, and accurate near 0.
+            Entropies, at least 0 and accurate near 0.
 
         References
         ----------
@@ -221,7 +254,7 @@ class ChainPosterior(ChainPotentials):
         return _paths.entropies(self, threads)
 
     def log_probability(self, codes: ArrayLike) -> Floats:
-        """Logarithm of the probability of one tag sequence a sentence.
+        """Return the logarithm of the probability of one tag sequence per sentence.
 
         Parameters
         ----------
@@ -235,7 +268,7 @@ class ChainPosterior(ChainPotentials):
         Raises
         ------
         InputError
-            If there is not one code a token, or a code is none of a tag.
+            If there is not one code per token, or a code is invalid.
 
         Examples
         --------
@@ -243,20 +276,22 @@ class ChainPosterior(ChainPotentials):
         >>> round(float(np.exp(posterior.log_probability([0, 1])[0])), 3)
         0.45
         """
-        path = as_array(codes, "codes", "give those of all sentences, one after another")
+        path = as_array(codes, "codes", "give the concatenated codes of all sentences")
         if path.shape != (self.token_count,) or path.dtype.kind not in "iu":
             message = f"codes have shape {path.shape} and dtype {path.dtype}"
-            raise InputError(message, f"give one integer a token, shape ({self.token_count},)", code="shape")
+            raise InputError(
+                message, f"give one integer per token, shape ({self.token_count},)", code="shape"
+            )
         wrong = np.flatnonzero((path < 0) | (path >= self.tag_count))
         if len(wrong):
-            message = f"code {path[wrong[0]]} is none of the {self.tag_count} tags"
+            message = f"code {path[wrong[0]]} is not a code of the {self.tag_count} tags"
             raise InputError(message, "give codes of tags", code="parameter", row=int(wrong[0]))
         score = np.empty(self.sentence_count)
         kernels.path_scores(self.unary, self.transitions(), self.offsets, path.astype(np.int64), score)
         return np.minimum(score - self.log_partition, 0.0)
 
     def viterbi(self) -> Integers:
-        """The most probable tag sequence of each sentence.
+        """Return the most probable tag sequence of each sentence.
 
         Returns
         -------
@@ -297,18 +332,18 @@ class ChainPosterior(ChainPotentials):
         return codes
 
     def k_best(self, k: int, *, threads: int | None = None) -> BestSequences:
-        """The k most probable tag sequences of each sentence.
+        """Return the k most probable tag sequences of each sentence.
 
         Parameters
         ----------
         k, threads
-            How many; a sentence may have fewer. Threads as in `marginals`.
+            Number of sequences (a sentence may have fewer), and threads as in `marginals`.
 
         Returns
         -------
         BestSequences
-            Codes (k, N) and logarithms of probabilities (k, S), best first. The best is that of `viterbi`.
-            Equally good ones have a fixed order, whatever k.
+            Codes (k, N) and log-probabilities (k, S), best first. The first equals `viterbi`. Ties have a
+            fixed order that does not depend on k.
 
         Raises
         ------
@@ -337,19 +372,20 @@ class ChainPosterior(ChainPotentials):
         ids: Iterable[object] | None = None,
         threads: int | None = None,
     ) -> NDArray[np.int32]:
-        """Independent tag sequences, drawn exactly: forward filtering, backward sampling.
+        """Return independent samples of tag sequences, by forward filtering and backward sampling.
 
-        Each sentence has a generator that depends on the seed and its id alone, so a sentence has the same
-        samples in any batch and any order, and the first 10 of 100 samples are the 10 samples of that seed.
+        The generator of each sentence depends only on the seed and the sentence's id. A sentence therefore
+        has the same samples in any batch and order, and the first 10 of 100 samples equal the 10 samples with
+        that seed.
 
         Parameters
         ----------
         size
-            How many samples.
+            Number of samples.
         seed
-            A non-negative integer, a generator, or None.
+            Non-negative integer, generator, or None.
         ids
-            S different ids of the sentences, compared as text; 0 to S - 1 if not given.
+            S unique ids of the sentences, compared as text; default: 0 to S - 1.
         threads
             As in `marginals`.
 
@@ -361,7 +397,7 @@ class ChainPosterior(ChainPotentials):
         Raises
         ------
         InputError
-            If ids are not one a sentence and different, or every tag sequence of a sentence is forbidden.
+            If there is not one unique id per sentence, or every tag sequence of a sentence is forbidden.
 
         References
         ----------
@@ -376,12 +412,12 @@ class ChainPosterior(ChainPotentials):
         return _paths.sample(self, size, seed, ids, threads)
 
     def minimum_bayes_risk(self) -> Integers:
-        """The most probable tag of each token: the sequence with the fewest wrong tags expected.
+        """Return the most probable tag of each token: the sequence with the fewest expected errors.
 
         Returns
         -------
         ndarray of int64, shape (N,)
-            Codes of tags; of equally probable ones the first.
+            Codes of tags; ties are resolved to the first tag.
 
         Raises
         ------

@@ -1,6 +1,6 @@
-"""Queries about entities: pairs of a probability and whether gold says yes, with documents as clusters.
+"""Queries about entities: pairs of a probability and a gold label, with documents as clusters.
 
-A query yields its pairs in batches, or sums them into a tally without ever holding all of them.
+A query yields its pairs in batches, or sums them into a tally in bounded memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GoldClusters = Sequence[Sequence[str | None]]
 
 __all__ = ["MentionPairs", "each_pair", "is_new", "is_singleton", "mention_pairs", "sampling_noise"]
 
-NONE = -1  # the code of a mention without a gold entity
+NONE = -1  # code of mentions without a gold entity
 
 
 def mention_pairs(
@@ -39,35 +39,34 @@ def mention_pairs(
     seed: Seed = None,
     threshold: float | None = None,
 ) -> Query:
-    """Do these two mentions belong to one entity: the probability of each pair, and whether gold says so.
+    """Return the query for pairs of mentions: the probability that two mentions corefer, and gold.
 
     Parameters
     ----------
     posterior
-        D documents.
+        Posterior of D documents.
     clusters
-        For each document the gold entity of each mention. Pairs with a mention that has none (None) are left
-        out.
+        Gold entity of each mention, per document. Pairs with a mention without one (None) are left out.
     window
-        Only pairs at most so many mentions apart: 1 are neighbours. None: all of a document.
+        Largest distance of a pair, in mentions; 1 for adjacent mentions. None: unlimited.
     samples
-        Score a pair by the share of so many sampled clusterings that join it, as the paper does. None:
-        exactly. Shares are noisier than probabilities (`sampling_noise`), which makes a calibrated posterior
-        look overconfident.
+        Number of sampled clusterings from which scores are estimated, as in the paper. None: exact scores.
+        Estimates from samples are noisy (`sampling_noise`), so that a calibrated posterior appears
+        overconfident.
     seed
-        Of the samples.
+        Seed of the samples.
     threshold
-        Leave out pairs that score less; gold pairs among them are counted in ``missed``.
+        Smallest score of a pair; gold pairs with lower scores are counted in ``missed``.
 
     Returns
     -------
     Query
-        Pairs in order of the document, the second mention and the first one.
+        Pairs, sorted by document, second mention and first mention.
 
     Raises
     ------
     InputError
-        If clusters are not one a mention, or the threshold is not in [0, 1].
+        If there is not one cluster per mention, or the threshold is not in [0, 1].
 
     References
     ----------
@@ -91,19 +90,19 @@ def mention_pairs(
 
 
 def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
-    """Does this mention start an entity: the probability, and whether it is the first of its gold entity.
+    """Return the query for first mentions: the probability that a mention starts an entity, and gold.
 
     Parameters
     ----------
     posterior
-        D documents.
+        Posterior of D documents.
     clusters
         As in `mention_pairs`; mentions without a gold entity are left out.
 
     Raises
     ------
     InputError
-        If clusters are not one a mention.
+        If there is not one cluster per mention.
 
     Examples
     --------
@@ -119,19 +118,19 @@ def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
 
 
 def is_singleton(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
-    """Is this mention alone in its entity: the exact probability, and whether gold says so.
+    """Return the query for singletons: the exact probability that a mention is alone, and if it is in gold.
 
     Parameters
     ----------
     posterior
-        D documents.
+        Posterior of D documents.
     clusters
         As in `mention_pairs`; mentions without a gold entity are left out.
 
     Raises
     ------
     InputError
-        If clusters are not one a mention.
+        If there is not one cluster per mention.
 
     Examples
     --------
@@ -154,7 +153,7 @@ def each_pair(
     samples: int | None = None,
     seed: Seed = None,
 ) -> Iterator[MentionPairs]:
-    """Every pair of mentions with its probability, some 100,000 at a time, without gold.
+    """Yield all pairs of mentions with probabilities, in batches of about 100,000, without gold.
 
     Parameters
     ----------
@@ -164,7 +163,7 @@ def each_pair(
     Yields
     ------
     MentionPairs
-        Of one document each, in order; a document with many mentions comes in parts.
+        Pairs of one document, in order; documents with many mentions are divided into parts.
 
     Examples
     --------
@@ -179,18 +178,18 @@ def each_pair(
 
 
 def sampling_noise(query: Query, samples: int) -> float:
-    """How much sampled scores of mention pairs add to the Brier score of the exact ones, as expected.
+    """Return the expected increase of the Brier score if mention pairs are scored by samples.
 
-    The share of S samples that join a pair of probability q has the mean q and the variance q (1 - q) / S, so
-    the mean of that is added, whether or not the posterior is calibrated. It is the squared calibration error
-    that a calibrated posterior seems to have, up to what bins average out.
+    The proportion of S samples that join a pair with probability q has the mean q and the variance q (1 - q)
+    / S. The expected increase is the mean of these variances, for any posterior. For a calibrated posterior,
+    it is the apparent squared calibration error, apart from the averaging within bins.
 
     Parameters
     ----------
     query
-        Mention pairs scored exactly.
+        Mention pairs with exact scores.
     samples
-        S.
+        Number S of samples.
 
     Raises
     ------
@@ -212,7 +211,7 @@ def sampling_noise(query: Query, samples: int) -> float:
 
 @dataclass(frozen=True)
 class PairsSource(Source):
-    """Pairs of mentions with gold entities; ``start`` is where each document's begin."""
+    """Source of pairs of mentions with gold entities; ``start`` contains the offset of each document."""
 
     stream: PairStream
     gold: Integers
@@ -249,7 +248,7 @@ class PairsSource(Source):
 
 
 def _starts(stream: PairStream, gold: Integers) -> Integers:
-    """Where the pairs of each document begin."""
+    """Return the offsets of the pairs of each document."""
     start = np.zeros(stream.posterior.document_count + 1, np.int64)
     for document in range(stream.posterior.document_count):
         known = (gold[stream.posterior.mentions_of(document)] != NONE).astype(np.int64)
@@ -261,7 +260,7 @@ def _starts(stream: PairStream, gold: Integers) -> Integers:
 
 
 def _above(source: Source, documents: int, threshold: float) -> tuple[ListedSource, int]:
-    """The pairs that score at least the threshold, and how many gold ones do not."""
+    """Return the pairs with at least the threshold as score, and the number of gold pairs below it."""
     scores, labels, counts, missed = [], [], np.zeros(documents, np.int64), 0
     for block in source.blocks():
         document = block.first
@@ -294,7 +293,7 @@ def _of_mentions(
 
 
 def _documents(posterior: AntecedentPosterior) -> Integers:
-    """The number of each mention's document."""
+    """Return the number of each mention's document."""
     return np.repeat(np.arange(posterior.document_count), posterior.mention_counts)
 
 
@@ -318,7 +317,7 @@ def _checked(threshold: object) -> float:
 
 
 def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
-    """A code a mention for its gold entity within its document."""
+    """Return the code of each mention's gold entity within its document."""
     if not is_list(clusters) or len(clusters) != posterior.document_count:
         found = f"are {len(clusters)}" if is_list(clusters) else f"is {clusters!r:.40}"
         message = f"clusters of documents {found}, for {posterior.document_count} documents"
@@ -341,12 +340,12 @@ def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
 
 
 def _keys(posterior: AntecedentPosterior, gold: Integers) -> Integers:
-    """A number for each gold entity, and for having none, that no other document's has."""
+    """Return a number for each gold entity, and for no entity, that is unique over documents."""
     return _documents(posterior) * (posterior.mention_count + 1) + gold
 
 
 def _first(posterior: AntecedentPosterior, gold: Integers) -> Bools:
-    """Which mentions are the first of their gold entity."""
+    """Return a mask of the mentions that are first in their gold entity."""
     _, first = np.unique(_keys(posterior, gold), return_index=True)
     found = np.zeros(len(gold), np.bool_)
     found[first] = True

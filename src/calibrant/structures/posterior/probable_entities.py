@@ -1,4 +1,4 @@
-"""A clustering of high probability: each mention joins the entity that most probably has its antecedent."""
+"""Greedy search for a clustering with high probability."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from calibrant.structures.posterior.antecedent import AntecedentPosterior
 
 
 def probable_entities(posterior: AntecedentPosterior) -> NDArray[np.int32]:
-    """Find entities of high probability, from the first mention to the last.
+    """Return entities with high probability, by a greedy search from the first mention to the last.
 
-    The probability of a clustering is exactly the product over mentions of the probability that the
-    antecedent lies in the mention's own entity (of "new" for an entity's first mention), since antecedents
-    are independent. This takes, mention by mention, the factor that is largest given the entities so far.
-    Unlike the best antecedents it adds up the candidates of one entity: a pronoun with nine candidates of
-    10 % each, all of one entity, is no new entity. It is not always the most probable clustering of all.
+    Since antecedents are independent, the probability of a clustering is the product over mentions of the
+    probability that the antecedent is in the mention's entity (of "new" for an entity's first mention). The
+    search selects, for each mention, the largest factor given the entities so far. Unlike the best
+    antecedents, it sums the candidates of one entity: a pronoun with nine candidates of 10 % each, all in one
+    entity, does not start a new entity. The result is not always the most probable clustering.
 
     Parameters
     ----------
     posterior
-        Of a batch of documents.
+        Posterior of a batch of documents.
 
     Returns
     -------
     ndarray of int32, shape (M,)
-        The entity of each mention: the number of its first mention within the document, as
-        `AntecedentPosterior.clusters_of` has it.
+        Entity of each mention, given as the number of its first mention within the document, as from
+        `AntecedentPosterior.clusters_of`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Queries: questions about parts of tag sequences, as pairs of a probability and whether gold says yes.
+"""Queries about parts of tag sequences: pairs of a probability and a gold label.
 
-A query yields its pairs in batches, or sums them into a tally without ever holding all of them.
+A query yields its pairs in batches, or sums them into a tally in bounded memory.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans
 
 Integers = NDArray[np.int64]
 
-MESSAGES = 1024  # tokens a block at most: messages of a block stay in a processor's cache
+MESSAGES = 1024  # most tokens per block, so that the messages of a block fit into a processor's cache
 
 
 @dataclass(frozen=True)
 class TagSource(Source):
-    """Single tags: some columns of the marginals."""
+    """Source of single tags: some columns of the marginals."""
 
     posterior: ChainPosterior
     gold: Gold
@@ -63,7 +63,7 @@ class TagSource(Source):
 
 @dataclass(frozen=True)
 class TopSource(Source):
-    """The most probable tag of each token; classes are the tags."""
+    """Source of the most probable tag of each token; classes are the tags."""
 
     posterior: ChainPosterior
     gold: Gold
@@ -92,7 +92,7 @@ class TopSource(Source):
 
 @dataclass(frozen=True)
 class PairSource(Source):
-    """Some pairs of tags at consecutive tokens; ``first`` and ``second`` are the codes of each."""
+    """Source of some pairs of tags at consecutive tokens, with codes ``first`` and ``second``."""
 
     posterior: ChainPosterior
     gold: Gold
@@ -131,7 +131,7 @@ class PairSource(Source):
 
 
 class AllPairsSource(PairSource):
-    """All pairs of tags: the same, but tallied without listing them."""
+    """Source of all pairs of tags, which are tallied without listing them."""
 
     def add(self, sums: GridSums, block: Block) -> None:
         found = self.posterior.messages(block)
@@ -152,13 +152,13 @@ class AllPairsSource(PairSource):
 
 
 def in_logarithms(found: Messages) -> NDArray[np.bool_]:
-    """Which sentences of a block have messages in logarithms."""
+    """Return a mask of the sentences of a block with messages in logarithms."""
     logarithms: NDArray[np.bool_] = found.state == chain_kernels.LOGARITHMS
     return logarithms
 
 
 def _pair_starts(block: Block) -> Integers:
-    """Where each sentence's consecutive tokens begin, counted in such places."""
+    """Return the offsets of each sentence in the list of consecutive tokens."""
     return block.offsets - np.arange(len(block.offsets))
 
 
@@ -168,19 +168,19 @@ __all__ = ["Batch", "Query", "all_tags", "spans", "tag_is", "tag_pairs", "top_la
 def tag_is(
     posterior: ChainPosterior, gold: GoldTags, tag: str, *, clusters: ArrayLike | None = None
 ) -> Query:
-    """Is this word X: the probability of one tag at each token, and whether it is the gold tag.
+    """Return the query for one tag: its probability at each token, and if it is the gold tag.
 
     Parameters
     ----------
     posterior
-        S sentences with N tokens.
+        Posterior of S sentences with N tokens.
     gold
-        The gold tags of each sentence: names, or codes 0 to K - 1; also (N,) codes as `viterbi` returns
-        them. A tag that the model has never seen counts as a miss and is reported in ``unseen``.
+        Gold tags of each sentence: names or codes 0 to K - 1, or (N,) codes as from `viterbi`. Tags that the
+        model has never seen are counted in ``unseen``.
     tag
         One of the model's tags.
     clusters
-        (S,) a name a sentence of what depends on each other, such as its document. None: its number.
+        (S,) cluster of each sentence, such as its document; None: each sentence is a cluster.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def tag_is(
     Raises
     ------
     InputError
-        If gold differs in length from the sentences, or the model has no such tag.
+        If gold differs in length from the sentences, or the model does not have the tag.
 
     References
     ----------
@@ -209,7 +209,7 @@ def tag_is(
 
 
 def all_tags(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike | None = None) -> Query:
-    """All tags pooled: the probability of each tag at each token, and whether it is the gold tag.
+    """Return the query for all tags pooled: the probability of each tag at each token, and gold.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def all_tags(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike |
 
 
 def top_label(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike | None = None) -> Query:
-    """The most probable tag of each token: its probability, and whether it is the gold tag.
+    """Return the query for the most probable tag of each token: its probability, and if it is the gold tag.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def top_label(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike 
     Returns
     -------
     Query
-        N pairs; the class of each is the tag that was most probable (the first of equally probable ones).
+        N pairs; the class of each is the most probable tag (the first of equally probable ones).
 
     Raises
     ------
@@ -279,23 +279,23 @@ def tag_pairs(
     top: int | None = None,
     clusters: ArrayLike | None = None,
 ) -> Query:
-    """Pairs of tags at consecutive tokens: the probability of each, and whether gold has it.
+    """Return the query for pairs of tags at consecutive tokens: the probability of each, and if gold has it.
 
     Parameters
     ----------
     posterior, gold, clusters
-        As in `tag_is`. A pair with a tag that the model has never seen is missed.
+        As in `tag_is`. Gold pairs with a tag that the model has never seen have no positive pair.
     pairs
-        Which pairs of tags; all K^2 if neither this nor ``top`` is given.
+        Pairs of tags; all K^2 pairs if neither ``pairs`` nor ``top`` is given.
     top
-        The so many most frequent pairs of the gold tags (of equally frequent ones the first in the order of
-        the model's tags).
+        Number of the most frequent pairs of gold tags to use; ties are resolved in the order of the model's
+        tags.
 
     Returns
     -------
     Query
-        (N - S) pairs a pair of tags; classes are named like ``"DT NN"``. With all K^2 of them its
-        ``tally`` is made in the time of some single-tag tallies, and holds some thousand scores at a time.
+        N - S pairs per pair of tags; classes are named like ``"DT NN"``. For all K^2 pairs, ``tally`` takes
+        the time of a few single-tag tallies, and keeps a few thousand scores in memory.
 
     Raises
     ------
@@ -342,28 +342,29 @@ def spans(
     threshold: float = 0.01,
     clusters: ArrayLike | None = None,
 ) -> Query:
-    """Labelled spans: the probability of an entity of a type at exactly these tokens, and whether it is gold.
+    """Return the query for labeled spans: the probability of an entity at exactly these tokens, and gold.
 
-    Spans less probable than the threshold yield no pairs, as in a prediction table with a threshold: every
-    number is one of the pairs above it. Gold spans among them are counted in ``missed`` by type.
+    Spans with probability below the threshold have no pair, as in a prediction table with a threshold, so
+    that all numbers describe the pairs above it. Gold spans below the threshold are counted in ``missed`` by
+    type.
 
     Parameters
     ----------
     posterior, gold, clusters
         As in `tag_is`; tags are named as in `calibrant.structures.posterior.spans.likely_spans`.
     scheme, strict, threshold
-        As in `calibrant.structures.posterior.spans.likely_spans`; gold is read in the same way.
+        As in `calibrant.structures.posterior.spans.likely_spans`, also for gold.
 
     Returns
     -------
     Query
-        A pair a span; the classes are the types. Gold spans of types that no tag of the model has are counted
-        in ``unseen``.
+        One pair per span; the classes are the types. Gold spans of types that the model does not have are
+        counted in ``unseen``.
 
     Raises
     ------
     InputError
-        If gold differs in length from the sentences, or a tag is not of the scheme.
+        If gold differs in length from the sentences, or a tag does not belong to the scheme.
 
     Examples
     --------
@@ -398,43 +399,43 @@ def spans(
 
 
 def _span_keys(posterior: ChainPosterior, found: Spans, types: int) -> Integers:
-    """One number a span that no other span has."""
+    """Return one unique number per span."""
     width = int(posterior.lengths.max()) + 1
     return ((found.sentence * width + found.first) * width + found.last) * types + found.type
 
 
 def _count(found: Spans, which: NDArray[np.bool_]) -> dict[str, int]:
-    """How many of some spans there are of each type, the most frequent first."""
+    """Return the number of spans of each type, the most frequent first."""
     names = np.array(found.names, object)[which]
     return dict(Counter(names.tolist()).most_common())
 
 
 def _pair_codes(posterior: ChainPosterior, pairs: Sequence[Any]) -> Integers:
-    """First tag times K plus second tag of each pair asked for."""
+    """Return the code of the first tag times K plus that of the second, for each requested pair."""
     if not is_list(pairs):
         message = f"pairs is {pairs!r:.40}"
         raise InputError(message, "give pairs of tags like ('DT', 'NN')", code="dtype")
     if not len(pairs):
-        raise InputError("pairs are empty", "give pairs of tags like ('DT', 'NN')", code="empty")
+        raise InputError("pairs is empty", "give pairs of tags like ('DT', 'NN')", code="empty")
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(tag, str) for tag in pair)):
-            message = f"pairs hold {pair!r}"
+            message = f"pairs contains {pair!r}"
             raise InputError(message, "give pairs of tags like ('DT', 'NN')", code="parameter")
     if len(set(pairs)) < len(pairs):
-        raise InputError("a pair of tags is given twice", "give each once", code="parameter")
+        raise InputError("a pair of tags is given twice", "give each pair once", code="parameter")
     codes = [tag_code(posterior, i) * posterior.tag_count + tag_code(posterior, j) for i, j in pairs]
     return np.array(codes, np.int64)
 
 
 def _most_frequent(posterior: ChainPosterior, gold: Gold, top: int) -> Integers:
-    """The most frequent pairs of gold tags that the model knows."""
+    """Return the most frequent pairs of gold tags that the model knows."""
     before, after = gold.codes[:-1], gold.codes[1:]
     kept = (before >= 0) & (after >= 0)
-    kept[posterior.offsets[1:-1] - 1] = False  # the next sentence's first tag comes after those
+    kept[posterior.offsets[1:-1] - 1] = False  # a pair must not span two sentences
     count = np.bincount(before[kept] * posterior.tag_count + after[kept])
     found = int((count > 0).sum())
     if top > found:
-        message = f"top is {top} and gold has {found} different pairs of tags"
+        message = f"top is {top}, but gold has {found} distinct pairs of tags"
         raise InputError(message, f"give at most {found}", code="parameter")
     return np.argsort(-count, kind="stable")[:top]
 

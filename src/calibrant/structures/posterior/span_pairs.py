@@ -1,4 +1,4 @@
-"""Predicted spans against gold spans: which spans of a model are right, and which gold spans it misses."""
+"""Matching of predicted spans with gold spans."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MATCHES, TYPES, REPEATS = get_args(Match), get_args(Types), get_args(Repeats)
 
 @dataclass(frozen=True)
 class SpanRows:
-    """Spans of documents, one per row, in any order; they may be nested and may cross.
+    """Spans of documents, one per row, in any order; spans may be nested and may cross.
 
     Attributes
     ----------
     document, type
-        (n,) codes of the document and of the type.
+        (n,) codes of document and type.
     start, end
-        (n,) the span reaches from ``start`` to ``end``, which is the first position after it.
+        (n,) first position of the span, and first position after it.
     score
-        (n,) probability that the span is right; None for gold spans.
+        (n,) probability that the span is gold; None for gold spans.
     """
 
     document: Integers
@@ -44,31 +44,31 @@ class SpanRows:
 
 @dataclass(frozen=True)
 class SpanPairs:
-    """The scores and labels of the spans that a model outputs, and how many gold spans it misses.
+    """Scores and labels of the spans that a model outputs, and numbers of missed gold spans.
 
     Attributes
     ----------
     match
         ``exact``, ``boundary`` or ``type``; see `pair_spans`.
     score, label
-        (n,) probability of each span, and whether it is gold.
+        (n,) probability of each span, and True if it is gold.
     document, start, end, type
-        (n,) of each span, sorted by document; ``type`` has codes, and is 0 throughout for ``boundary``.
+        (n,) values of each span, sorted by document; ``type`` contains codes, all 0 for ``boundary``.
     documents, types
-        Their names.
+        Names of documents and types.
     gold
         Number of gold spans that the model could have found: distinct spans, distinct boundaries, or distinct
         spans whose boundary it outputs.
     missed
-        Those that have no pair, by type.
+        Gold spans without a pair, by type.
     unseen
-        Those that have no pair since the model never outputs their type, by type.
+        Gold spans whose type the model never outputs, by type.
     repeated, repeated_gold
         Rows that repeat the span of another row.
     without_gold
-        Documents with predicted spans and without gold spans.
+        Number of documents with predicted spans but without gold spans.
     threshold
-        Scores below it were left out; None: none were.
+        Smallest score of a pair; None without a threshold.
     """
 
     match: Match
@@ -90,7 +90,7 @@ class SpanPairs:
 
     @property
     def query(self) -> Query:
-        """The pairs as `calibrant.measure` takes them, with documents as clusters."""
+        """Return the pairs as a query for `calibrant.measure`, with documents as clusters."""
         return Query.of_parts(
             f"spans, {self.match}",
             self.score,
@@ -117,37 +117,36 @@ def pair_spans(
     repeats: Repeats = "refuse",
     threshold: float | None = None,
 ) -> SpanPairs:
-    """Pair the score of each predicted span with whether it is gold.
+    """Match predicted spans with gold spans, as pairs of a score and a label.
 
-    Every number is conditional on what the model outputs: a gold span that it does not output makes no pair,
-    since the spans that are neither gold nor predicted, of which there are far more, make none either. It is
-    counted in ``missed``.
+    Calibration of these pairs is conditional on the model's output. A gold span that the model does not
+    output has no pair, like the many spans that are neither gold nor predicted; it is counted in ``missed``.
 
     Parameters
     ----------
     predicted, gold
-        The spans, with codes of the same documents and types.
+        Spans, with codes of the same documents and types.
     documents, types
         Names of documents and types, by code.
     match
-        ``exact``: a pair per predicted span, which is right if gold has its boundary with its type.
-        ``boundary``: a pair per predicted boundary, which is right if gold has it with any type. ``type``: a
-        pair per predicted span whose boundary is gold, with the probability of its type given that the
-        boundary is right.
+        ``exact``: one pair per predicted span, correct if gold has its boundary with its type. ``boundary``:
+        one pair per predicted boundary, correct if gold has it with any type. ``type``: one pair per
+        predicted span whose boundary is gold, with the probability of its type given the boundary.
     type_scores
-        How the scores of several types of one boundary go together: ``exclusive`` types (a softmax, a CRF)
-        add up to the probability of the boundary, ``independent`` types (sigmoids) to 1 - (1 - p)(1 - q)...
+        Combination of the scores of several types at one boundary: the probability of the boundary is the sum
+        for ``exclusive`` types (softmax, CRF), and 1 - (1 - p)(1 - q)... for ``independent`` types
+        (sigmoids).
     repeats
-        What becomes of a span that is predicted twice with different scores: ``refuse``, or take the
-        ``largest`` score or their ``mean``. Rows with the same score are one span.
+        Treatment of a span that is predicted with different scores: ``refuse``, or use the ``largest`` score
+        or the ``mean``. Rows with the same score are one span.
     threshold
-        Spans with a lower score are left out.
+        Smallest score of a predicted span.
 
     Raises
     ------
     InputError
-        A span has two scores, exclusive types add up to more than 1, or for ``type`` no boundary has scores
-        of several types. ``row`` is the place among the predicted rows.
+        If a span has two scores, exclusive types sum to more than 1, or, for ``type``, no boundary has scores
+        of several types. ``row`` is the index of the predicted row.
 
     Examples
     --------
@@ -211,7 +210,7 @@ def pair_spans(
 
 
 def _codes(predicted: SpanRows, gold: SpanRows) -> tuple[Integers, Integers]:
-    """Codes of the spans, and of their boundaries, of predicted rows and then of gold rows."""
+    """Return codes of the spans and of their boundaries, for predicted rows, then gold rows."""
     boundary = [
         np.concatenate([getattr(predicted, part), getattr(gold, part)])
         for part in ("document", "start", "end")
@@ -221,7 +220,7 @@ def _codes(predicted: SpanRows, gold: SpanRows) -> tuple[Integers, Integers]:
 
 
 def _distinct(columns: list[Integers]) -> Integers:
-    """One code per row, the same for rows that are equal in all columns."""
+    """Return one code per row, equal for rows that are equal in all columns."""
     order = np.lexsort(columns)
     differs = np.zeros(len(order), np.bool_)
     for column in columns:
@@ -233,7 +232,7 @@ def _distinct(columns: list[Integers]) -> Integers:
 
 
 def _once(spans: Integers, predicted: SpanRows, repeats: Repeats) -> tuple[Floats, Integers]:
-    """Scores (n,), and the first row of each span, which has the score of all of its rows."""
+    """Return (n,) scores, and the first row of each span, with the score of all its rows."""
     assert predicted.score is not None
     _, first, index = np.unique(spans, return_index=True, return_inverse=True)
     each = predicted.score
@@ -244,7 +243,7 @@ def _once(spans: Integers, predicted: SpanRows, repeats: Repeats) -> tuple[Float
             f"the span {predicted.start[row]} to {predicted.end[row]} has the score {each[row].item()!r} "
             f"here and {each[first[index[row]]].item()!r} in an earlier row"
         )
-        hint = "keep one row per span and type, or say `repeats='largest'` or `repeats='mean'`"
+        hint = "keep one row per span and type, or use `repeats='largest'` or `repeats='mean'`"
         raise InputError(message, hint, code="duplicate", row=row)
     score = each.copy()
     if repeats == "mean":
@@ -255,7 +254,7 @@ def _once(spans: Integers, predicted: SpanRows, repeats: Repeats) -> tuple[Float
 
 
 def _joined(score: Floats, row: Integers, unit: Integers, types: Types) -> tuple[Floats, Integers]:
-    """The probability of any type at the boundary of each row, and the first row of each boundary."""
+    """Return the probability of any type at each row's boundary, and the first row of each boundary."""
     _, first, index = np.unique(unit[row], return_index=True, return_inverse=True)
     if types == "exclusive":
         total = np.bincount(index, score[row])
@@ -263,9 +262,9 @@ def _joined(score: Floats, row: Integers, unit: Integers, types: Types) -> tuple
         if len(above):
             place = first[above].min()
             message = (
-                f"the scores of the types of this boundary add up to {total[index[place]]:.6g}, more than 1"
+                f"the scores of the types at this boundary sum to {total[index[place]]:.6g}, more than 1"
             )
-            hint = "for types that do not exclude each other say `type_scores='independent'`"
+            hint = "use `type_scores='independent'` for types that do not exclude each other"
             raise InputError(message, hint, code="class-sum", row=int(row[place]))
     else:
         with np.errstate(divide="ignore"):
@@ -277,11 +276,13 @@ def _joined(score: Floats, row: Integers, unit: Integers, types: Types) -> tuple
 
 def _check_several(row: Integers, boundary: Integers) -> None:
     if len(np.unique(boundary[row])) == len(row):
-        message = "every boundary has the score of one type, whose probability given the boundary is unknown"
-        hint = "write the scores of all types of a boundary, a row each"
+        message = (
+            "every boundary has the score of one type only, so probabilities given the boundary are unknown"
+        )
+        hint = "write the scores of all entity types for each start and end, one row per type"
         raise InputError(message, hint, code="view")
 
 
 def _count(codes: Integers, types: tuple[str, ...]) -> dict[str, int]:
-    """How many spans there are of each type, the most frequent first."""
+    """Return the number of spans of each type, the most frequent first."""
     return {types[code]: count for code, count in Counter(codes.tolist()).most_common()}

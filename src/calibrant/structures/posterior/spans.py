@@ -1,4 +1,4 @@
-"""Spans: the probability that exactly these tokens are an entity of a type, from tags in BIO or BIOES."""
+"""Spans of BIO and BIOES tags, with the probability that exactly these tokens are an entity of a type."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ LETTERS = {"BIO": "BI", "BIOES": "BIES"}  # of tags inside entities
 
 @dataclass(frozen=True)
 class Spans:
-    """Labelled spans of a batch of sentences, in the order of sentences and first tokens.
+    """Labeled spans of a batch of sentences, in the order of sentences and first tokens.
 
     Attributes
     ----------
     sentence
         (n,) number of the sentence, from 0.
     first, last
-        (n,) the span has the tokens ``first`` to ``last - 1`` of its sentence, counted from 0.
+        (n,) bounds of the span: tokens ``first`` to ``last - 1`` of its sentence, counted from 0.
     type
-        (n,) code of its type.
+        (n,) code of the type.
     types
         Names of the types.
     probability
@@ -53,7 +53,7 @@ class Spans:
 
     @property
     def names(self) -> list[str]:
-        """Name of each span's type."""
+        """Return the name of each span's type."""
         return [self.types[code] for code in self.type.tolist()]
 
 
@@ -65,36 +65,38 @@ def likely_spans(
     threshold: float = 0.01,
     threads: int | None = None,
 ) -> Spans:
-    """All labelled spans whose probability is at least a threshold.
+    """Return all labeled spans whose probability is at least a threshold.
 
-    The probability is that exactly these tokens are an entity of this type, neither more nor fewer: the sum
-    over all tag sequences that are read so. At most 1 / threshold spans cover a token.
+    The probability of a span is the sum over all tag sequences in which exactly these tokens are an entity of
+    this type. At most 1 / threshold spans cover a token.
 
     Parameters
     ----------
     posterior
-        Tags are named ``O``, ``B-PER``, ``I-PER``, ...; or ``B``, ``I`` with a single type, named "".
+        Distribution over tags named ``O``, ``B-PER``, ``I-PER``, ...; or ``B``, ``I`` for a single type,
+        named "".
     scheme
         ``"BIO"`` (IOB1 and IOB2), or ``"BIOES"``, which marks an entity's end (E) and an entity of one
         token (S).
     strict
-        How a sequence that breaks the scheme is read. False: as conlleval and seqeval do, so that every tag
-        but O belongs to an entity; an I after O or after another type begins one. True: what does not begin
-        (and, in BIOES, end) as an entity should is none.
+        Reading of sequences that break the scheme. False: as conlleval and seqeval do, every tag except O
+        belongs to an entity, and an I after O or after another type begins one. True: tags that do not begin
+        (and, in BIOES, end) an entity correctly are ignored.
     threshold
-        Spans less probable are left out; between 0 and 1.
+        Smallest probability of a returned span, between 0 and 1.
     threads
         Threads to use; all processors if not given. The result does not depend on it.
 
     Returns
     -------
     Spans
-        With probabilities; of a sentence by first token, type and last token.
+        Spans with probabilities, sorted by sentence, first token, type and last token.
 
     Raises
     ------
     InputError
-        If a tag is not of the scheme (it names the tag), or every tag sequence of a sentence is forbidden.
+        If a tag does not belong to the scheme (the message names the tag), or a sentence forbids every tag
+        sequence.
 
     References
     ----------
@@ -137,7 +139,7 @@ def span_probabilities(
     scheme: str = "BIO",
     strict: bool = False,
 ) -> Floats:
-    """Probability of each of some labelled spans, however small.
+    """Return the probability of each given span.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ def span_probabilities(
     sentence, first, last
         (n,) integers: tokens ``first`` to ``last - 1`` of the sentence, counted from 0.
     types
-        n names; 0 is the probability of a type that no tag has.
+        n names of types; a type that no tag has gets probability 0.
 
     Returns
     -------
@@ -155,7 +157,7 @@ def span_probabilities(
     Raises
     ------
     InputError
-        If a span is empty or not within a sentence, or a tag is not of the scheme.
+        If a span is empty or not within a sentence, or a tag does not belong to the scheme.
 
     Examples
     --------
@@ -170,7 +172,7 @@ def span_probabilities(
     code = {name: number for number, name in enumerate(known)}
     codes = [code.get(name, -1) for name in types]
     named = {"sentence": sentence, "first": first, "last": last, "types": codes}
-    given = [_checks.as_array(values, name, "give one integer a type") for name, values in named.items()]
+    given = [_checks.as_array(values, name, "give one integer per type") for name, values in named.items()]
     places = _places(posterior, given)
     probability = np.zeros(len(places))
     asked = np.flatnonzero(places[:, 3] >= 0)
@@ -190,7 +192,7 @@ def span_probabilities(
 def gold_spans(
     tags: Sequence[Sequence[str]], *, scheme: str = "BIO", strict: bool = False, types: Sequence[str] = ()
 ) -> Spans:
-    """Read the entities off tag sequences, as `likely_spans` reads those of a posterior.
+    """Return the entities of tag sequences, with the reading of `likely_spans`.
 
     Parameters
     ----------
@@ -199,18 +201,18 @@ def gold_spans(
     scheme, strict
         As in `likely_spans`.
     types
-        Names of types that get the first codes, such as those of a posterior's spans; others follow.
+        Names of types that get the first codes, such as those of a posterior's spans; other types follow.
 
     Returns
     -------
     Spans
-        Without probabilities.
+        Spans without probabilities.
 
     Raises
     ------
     InputError
-        If ``tags`` are no list of lists of text, or a tag is not of the scheme; it names the tag, the
-        sentence and the token.
+        If ``tags`` is not a list of lists of strings, or a tag does not belong to the scheme. The message
+        names the tag, the sentence and the token.
 
     Examples
     --------
@@ -228,7 +230,7 @@ def gold_spans(
     kind = np.full(len(code), -1)
     kind[reading.members] = np.repeat(np.arange(len(known)), np.diff(reading.bounds))
     number = np.repeat(np.arange(len(tags)), lengths)
-    joined = np.zeros(len(codes) + 1, bool)  # each token to the one before it
+    joined = np.zeros(len(codes) + 1, bool)  # True if a token belongs to the entity of the token before it
     joined[1:-1] = reading.joins[codes[:-1], codes[1:]] & (number[:-1] == number[1:])
     inside = kind[codes] >= 0
     first = np.flatnonzero(inside & ~joined[:-1])
@@ -260,12 +262,12 @@ def _spans(place: Integers, types: tuple[str, ...], probability: Floats | None =
 
 
 def _places(posterior: ChainPosterior, columns: Sequence[NDArray[Any]]) -> Integers:
-    """(n, 4) sentence, first, last and type of spans that are asked for, checked."""
+    """Return (n, 4) checked sentences, first and last tokens and types of requested spans."""
     count = len(columns[-1])
     for name, values in zip(("sentence", "first", "last"), columns, strict=False):
         if values.shape != (count,) or (count and values.dtype.kind not in "iu"):
             message = f"{name} has shape {values.shape} and dtype {values.dtype}"
-            raise InputError(message, f"give one integer a type, shape ({count},)", code="shape")
+            raise InputError(message, f"give one integer per type, shape ({count},)", code="shape")
     place = np.stack([values.astype(np.int64) for values in columns], axis=1)
     sentence, first, last, _ = place.T
     known = (sentence >= 0) & (sentence < posterior.sentence_count)
@@ -273,9 +275,13 @@ def _places(posterior: ChainPosterior, columns: Sequence[NDArray[Any]]) -> Integ
     wrong = np.flatnonzero(~known | (first < 0) | (last <= first) | (last > length))
     if len(wrong):
         row = int(wrong[0])
-        there = f"it has {length[row]} tokens" if known[row] else f"there are {posterior.sentence_count}"
+        there = (
+            f"the sentence has {length[row]} tokens"
+            if known[row]
+            else f"there are {posterior.sentence_count} sentences"
+        )
         message = f"span {row} has the tokens {first[row]} to {last[row]} of sentence {sentence[row]}"
-        hint = f"{there}; last is the token after the span's last"
+        hint = f"{there}; last is the number of the first token after the span"
         raise InputError(message, hint, code="parameter", row=row)
     return place
 
@@ -287,7 +293,7 @@ def _reading(
     types: Sequence[str] = (),
     sentences: Sequence[Sequence[str]] = (),
 ) -> tuple[kernels.Reading, tuple[str, ...]]:
-    """Tables of how tags make entities, and the types' names: those given, then others by name."""
+    """Return the tables that turn tags into entities, and names of types: given types, then others sorted."""
     if scheme not in LETTERS:
         raise InputError(f"the scheme is {scheme!r}", f"give one of {', '.join(LETTERS)}", code="parameter")
     parts = [_parts(tag, scheme, sentences) for tag in tags]
@@ -306,7 +312,7 @@ def _reading(
 
 
 def _parts(tag: str, scheme: str, sentences: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """The letter and the type of a tag."""
+    """Return the letter and the type of a tag."""
     if tag == OUTSIDE:
         return tag, ""
     letter, _, kind = tag.partition("-")
@@ -314,6 +320,6 @@ def _parts(tag: str, scheme: str, sentences: Sequence[Sequence[str]]) -> tuple[s
         places = ((s, row.index(tag)) for s, row in enumerate(sentences) if tag in row)
         place = next((f" (sentence {s}, token {token})" for s, token in places), "")
         expected = ", ".join(f"{letter}-TYPE" for letter in LETTERS[scheme])
-        message = f"the tag {tag!r}{place} is not of the scheme {scheme}"
-        raise InputError(message, f"its tags are {expected} and {OUTSIDE}", code="parameter")
+        message = f"the tag {tag!r}{place} does not belong to the scheme {scheme}"
+        raise InputError(message, f"use the tags {expected} and {OUTSIDE}", code="parameter")
     return letter, kind

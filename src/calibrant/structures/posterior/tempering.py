@@ -1,8 +1,8 @@
-"""One temperature for a chain: mended tags, pairs of tags and spans, all from the same distribution.
+"""Temperature scaling of a chain: recalibrated tags, pairs of tags and spans from one distribution.
 
-Mending the scores of single tags leaves pairs and spans as they were. Dividing the log-potentials by a
-temperature T gives another distribution over whole tag sequences, P(y | x)^(1/T) normalised, so that whatever
-is asked of it changes together and stays consistent; the most probable sequence stays the same.
+Recalibrating the scores of single tags does not change pairs and spans. Dividing the log-potentials by a
+temperature T gives another distribution over whole tag sequences, P(y | x)^(1/T) normalized. All queries of
+this distribution are consistent, and the most probable sequence stays the same.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from calibrant.structures.posterior.queries import all_tags
 
 Objective = Literal["likelihood", "calibration"]
 
-LARGEST = 1024.0  # and the smallest is its inverse
-TRIED = np.geomspace(1 / 8, 8, 19)  # temperatures at which a calibration error is computed first
-TOLERANCE = 1e-3  # of the logarithm of a temperature, where a noisy error is minimised
+LARGEST = 1024.0  # the smallest temperature is its inverse
+TRIED = np.geomspace(1 / 8, 8, 19)  # grid of temperatures for the calibration error
+TOLERANCE = 1e-3  # of the logarithm of a temperature, for the minimization of a noisy error
 
 
 def tempered(posterior: ChainPosterior, temperature: float) -> ChainPosterior:
@@ -36,15 +36,15 @@ def tempered(posterior: ChainPosterior, temperature: float) -> ChainPosterior:
     Parameters
     ----------
     posterior
-        Any chain.
+        Distribution of any chain.
     temperature
-        Above 1 all probabilities of sequences come closer together, below 1 they go apart; the order of
-        sequences stays. Forbidden tags and pairs of tags stay forbidden.
+        Positive number. Above 1 the probabilities of sequences become more equal, below 1 less equal; their
+        order does not change. Forbidden tags and pairs of tags stay forbidden.
 
     Returns
     -------
     ChainPosterior
-        Over the same sentences and tags.
+        Distribution over the same sentences and tags.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def tempered(posterior: ChainPosterior, temperature: float) -> ChainPosterior:
     [[0.75, 0.25]]
     """
     value = _checks.positive(temperature, "temperature")
-    with np.errstate(over="ignore"):  # an infinite potential raises an error of its own
+    with np.errstate(over="ignore"):  # infinite potentials raise an error below
         transition = None if posterior.transition is None else posterior.transition / value
         unary = posterior.unary / value
     return ChainPosterior(unary, transition, lengths=posterior.lengths, tags=posterior.tags)
@@ -78,29 +78,29 @@ def fit_temperature(
     clusters: ArrayLike | None = None,
     threads: int | None = None,
 ) -> ChainTemperature:
-    """Find the temperature that suits gold tags best, on data that the model was not trained on.
+    """Fit the temperature that suits gold tags best, on data that the model was not trained on.
 
-    The negative log-likelihood is convex in 1/T, and its minimum is found exactly: there the mean of minus
-    the logarithm of the gold sequences' probability equals the mean entropy. The calibration error is
-    neither convex nor smooth; it is tried on a grid from 1/8 to 8 and then minimised near the best.
+    The negative log-likelihood is convex in 1/T, and its minimum is found exactly: there the mean negative
+    log-probability of the gold sequences equals the mean entropy. The calibration error is neither convex nor
+    smooth; it is evaluated on a grid from 1/8 to 8 and then minimized near the best grid point.
 
     Parameters
     ----------
     posterior
-        S sentences, at temperature 1.
+        Distribution over S sentences, at temperature 1.
     gold
         As in `calibrant.structures.posterior.queries.tag_is`.
     objective
-        ``"likelihood"``: of whole sequences. Sentences with a gold tag that the model has never seen, or
-        whose gold sequence it forbids, are left out and counted. ``"calibration"``: the debiased squared
-        calibration error of ``query``; nothing is left out.
+        ``"likelihood"`` maximizes the likelihood of whole sequences; sentences with a gold tag that the model
+        has never seen, or whose gold sequence it forbids, are left out and counted. ``"calibration"``
+        minimizes the debiased squared calibration error of ``query`` on all sentences.
     query
-        What is asked, for ``"calibration"``: `all_tags`, `calibrant.structures.posterior.queries.tag_pairs`,
-        or any function of a posterior and gold that takes ``clusters``. Of
-        `calibrant.structures.posterior.queries.spans` only with a threshold of next to 0: else another
-        temperature leaves out other spans, and the errors are not of the same ones.
+        Query for ``"calibration"``: `all_tags`, `calibrant.structures.posterior.queries.tag_pairs`, or any
+        function of a posterior and gold that takes ``clusters``. Use
+        `calibrant.structures.posterior.queries.spans` only with a threshold near 0: with a larger one, each
+        temperature leaves out different spans, and the errors are not comparable.
     clusters
-        (S,) a name a sentence of what depends on each other, for ``"calibration"``. None: its number.
+        (S,) cluster of each sentence, for ``"calibration"``; None: each sentence is a cluster.
     threads
         Threads to use; all processors if not given.
 
@@ -111,9 +111,9 @@ def fit_temperature(
     Raises
     ------
     InputError
-        If gold does not fit the sentences, no sentence is left, or no temperature is best: the likelihood
-        grows up to certainty (the model gives every gold sequence the highest probability) or down to
-        equal probabilities, or the error is smallest at an end of the grid.
+        If gold does not fit the sentences, no sentence is left, or there is no minimum: the likelihood
+        increases towards temperature 0 (every gold sequence is the most probable one) or towards infinity, or
+        the error is smallest at an end of the grid.
 
     Examples
     --------
@@ -131,13 +131,13 @@ def fit_temperature(
 
 
 def _by_likelihood(posterior: ChainPosterior, gold: Gold, threads: int | None) -> ChainTemperature:
-    """Find the temperature at which the mean loss is the mean entropy: the loss is flat there."""
+    """Fit the temperature at which the mean loss equals the mean entropy, where the loss is smallest."""
     from scipy.optimize import brentq
 
     kept, codes = _possible(posterior, gold)
 
     def loss_and_slope(temperature: float) -> tuple[float, float]:
-        """Mean loss, and its derivative by 1/T: T times loss minus entropy."""
+        """Return the mean loss, and its derivative by 1/T: T times loss minus entropy."""
         chain = tempered(kept, temperature)
         chain.marginals(threads=threads)
         loss = -float(chain.log_probability(codes).mean())
@@ -161,26 +161,26 @@ def _by_likelihood(posterior: ChainPosterior, gold: Gold, threads: int | None) -
 
 
 def _bracket(slope: Callable[[float], float], at_one: float) -> tuple[float, float]:
-    """Logarithms of two temperatures with the best between them; equal ones where 1 is best."""
+    """Return logarithms of two temperatures that enclose the best one; equal ones if 1 is best."""
     if at_one == 0:
         return 0.0, 0.0
-    # Where the loss grows with 1/T, the best T is larger.
+    # If the loss increases with 1/T, the best T is larger.
     step = math.copysign(math.log(2), at_one)
     near, far = 0.0, step
     while slope(far) * at_one > 0:
         near, far = far, far + step
         if abs(far) > math.log(LARGEST) + 1e-9:
             why = (
-                "every gold sequence gets more probable as the temperature falls to 0"
+                "every gold sequence becomes more probable as the temperature decreases to 0"
                 if step < 0
-                else "gold sequences are no more probable than others"
+                else "gold sequences are not more probable than other sequences"
             )
-            raise InputError(f"no temperature is best: {why}", "give more gold data", code="undefined")
+            raise InputError(f"there is no best temperature: {why}", "give more gold data", code="undefined")
     return (near, far) if near < far else (far, near)
 
 
 def _possible(posterior: ChainPosterior, gold: Gold) -> tuple[ChainPosterior, NDArray[np.int64]]:
-    """The sentences whose gold sequence has a probability, and its codes."""
+    """Return the sentences whose gold sequence has positive probability, and its codes."""
     known = np.where(gold.codes == UNSEEN, 0, gold.codes)
     first = posterior.offsets[:-1]
     possible = ~np.logical_or.reduceat(gold.codes == UNSEEN, first)
@@ -188,8 +188,8 @@ def _possible(posterior: ChainPosterior, gold: Gold) -> tuple[ChainPosterior, ND
     if possible.all():
         return posterior, gold.codes
     if not possible.any():
-        message = "no sentence has gold tags that the model can give it"
-        raise InputError(message, "give gold tags of the model's own tagset", code="empty")
+        message = "no gold sequence has positive probability under the model"
+        raise InputError(message, "give gold tags of the model's tagset", code="empty")
     tokens = np.repeat(possible, posterior.lengths)
     chain = ChainPosterior(
         posterior.unary[tokens],
@@ -217,7 +217,9 @@ def _by_calibration(
     tried = [error(math.log(temperature)) for temperature in TRIED]
     best = int(np.argmin(tried))
     if best in (0, len(TRIED) - 1):
-        message = f"no temperature is best: the error is smallest at {TRIED[best]:g}, the last one tried"
+        message = (
+            f"there is no best temperature: the error is smallest at {TRIED[best]:g}, an end of the grid"
+        )
         raise InputError(message, "give more gold data, or fit by likelihood", code="undefined")
     limits = np.log(TRIED[[best - 1, best + 1]])
     found = minimize_scalar(error, bounds=limits, method="bounded", options={"xatol": TOLERANCE})

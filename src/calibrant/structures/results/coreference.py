@@ -1,4 +1,4 @@
-"""Records of coreference: how well entities were found, how a model was trained, what was written of it."""
+"""Records of coreference: scores, training, and written posteriors and pairs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONLL = "Mean F1 of MUC, B-cubed and CEAF-e"
 
 
 class PrecisionRecall(Record, frozen=True, kw_only=True):
-    """Precision, recall and their harmonic mean, each in [0, 1] with an interval."""
+    """Precision, recall and F1, each in [0, 1] with an interval."""
 
     metric: Annotated[str, name("Metric", "Name of the metric.")]
     precision: Annotated[
@@ -81,16 +81,16 @@ class CoreferenceScores(Record, frozen=True, kw_only=True):
         tuple[PrecisionRecall, ...],
         rows(
             "Metrics",
-            "Scores by metric; pairs are those of mentions in one entity, and mentions count whatever entity "
-            "they are in.",
+            "Scores by metric. The metric pairs compares pairs of mentions in one entity; the metric "
+            "mentions ignores entities.",
         ),
     ]
     conll_f1: Annotated[
         Quantity,
         number(
             "CoNLL F1",
-            f"{CONLL}. Numerators and denominators are summed over documents, as the reference scorer of the "
-            "CoNLL shared tasks does; intervals are for more documents like these.",
+            f"{CONLL}. Numerators and denominators are summed over documents, as in the reference scorer of "
+            "the CoNLL shared tasks. Intervals treat documents as a sample.",
             group=SCORES,
             best=1,
             headline=True,
@@ -106,9 +106,7 @@ class CoreferenceScores(Record, frozen=True, kw_only=True):
     level: Annotated[
         float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
     ]
-    samples: Annotated[
-        int, setting("Resamples", "Resamples of the documents behind the intervals.", headline=True)
-    ]
+    samples: Annotated[int, setting("Resamples", "Bootstrap resamples of the documents.", headline=True)]
     seed: Annotated[
         int | None,
         setting("Seed", "Seed of the resamples; null if a generator was given.", unit="seed", headline=True),
@@ -124,13 +122,14 @@ class CoreferenceScores(Record, frozen=True, kw_only=True):
 
 
 class AntecedentTemperature(Record, frozen=True, kw_only=True):
-    """Temperature that mends antecedent distributions best."""
+    """Temperature that recalibrates antecedent distributions best."""
 
     temperature: Annotated[
         float,
         number(
             "Temperature",
-            "Divisor of the log-scores: above 1 the model was too sure of itself, below 1 too unsure.",
+            "Divisor of the log-scores: above 1 if the model was overconfident, below 1 if it was "
+            "underconfident.",
             group=SCORES,
             headline=True,
         ),
@@ -141,21 +140,21 @@ class AntecedentTemperature(Record, frozen=True, kw_only=True):
     ]
     after: Annotated[
         float,
-        number("Loss after", "Mean loss per mention at this one.", group=SCORES, unit="nats", best=0),
+        number("Loss after", "Mean loss per mention at this temperature.", group=SCORES, unit="nats", best=0),
     ]
     mentions: Annotated[int, number("Mentions", "Mentions that were used.", group=DATA)]
     left_out: Annotated[
         int,
         number(
             "Left out",
-            "Mentions without a gold entity, or with right choices of no probability.",
+            "Mentions without a gold entity, or whose correct antecedents have probability 0.",
             group=DATA,
         ),
     ]
 
 
 class CoreferenceCandidate(Record, frozen=True):
-    """One choice of settings, and how well it did on the development data."""
+    """Settings that were tried, and their scores on the development data."""
 
     hyperparameters: Annotated[dict[str, Any], name("Settings", "Value by name.")]
     conll_f1: Annotated[
@@ -165,7 +164,7 @@ class CoreferenceCandidate(Record, frozen=True):
         float,
         number(
             "Log loss",
-            "Mean of minus the logarithm of the probability of the right antecedents, per mention.",
+            "Mean negative logarithm of the probability of the correct antecedents, per mention.",
             group=SCORES,
             unit="nats",
             best=0,
@@ -182,35 +181,33 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
         str, setting("Features", "Features of the antecedent model: surface or syntax.", headline=True)
     ]
     mentions: Annotated[
-        str, setting("Mentions", "Mentions that it was trained on: gold or detected.", headline=True)
+        str, setting("Mentions", "Mentions that the model was trained on: gold or detected.", headline=True)
     ]
     train: Annotated[list[str], setting("Training texts", "Files of the training data.", headline=True)]
     about: Annotated[
         str,
-        setting("Trained on", "Training texts in words, as the saved model names them.", headline=True),
+        setting("Trained on", "Description of the training texts, as saved with the model.", headline=True),
     ]
     dev: Annotated[
         str | None,
         setting(
             "Development text",
-            "File by which the settings were chosen; null if these are the defaults.",
+            "File on which the settings were chosen; null if they are the defaults.",
             headline=True,
         ),
     ]
     candidates: Annotated[
         tuple[CoreferenceCandidate, ...],
-        rows("Candidates", "Every choice that was tried, in the order of trying."),
+        rows("Candidates", "Settings that were tried, in order."),
     ]
     documents: Annotated[int, number("Documents", "Documents of the training data.", group=TRAINING)]
     mention_count: Annotated[int, number("Mentions", "Mentions of the training data.", group=TRAINING)]
-    hyperparameters: Annotated[
-        dict[str, Any], setting("Settings", "Value by name that was chosen.", headline=True)
-    ]
+    hyperparameters: Annotated[dict[str, Any], setting("Settings", "Chosen value by name.", headline=True)]
     conll_f1: Annotated[
         float | None,
         number(
             "CoNLL F1",
-            f"{CONLL} of the settings that were chosen, a little too good since they were chosen there.",
+            f"{CONLL} of the chosen settings, slightly too high because they were chosen on this text.",
             group=DEVELOPMENT,
             best=1,
             headline=True,
@@ -241,7 +238,7 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
         float,
         number(
             "Temperature",
-            "Divisor of the log-scores, fitted on the development data; 1 without these.",
+            "Divisor of the log-scores, fitted on the development data; 1 without development data.",
             group=DEVELOPMENT,
         ),
     ]
@@ -249,7 +246,7 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
         str | None, setting("Output", "File of the model; null if it was not saved.", headline=True)
     ]
     seconds: Annotated[
-        float, setting("Seconds", "Time of reading, training and choosing, in seconds.", headline=True)
+        float, setting("Seconds", "Time of reading, training and selection, in seconds.", headline=True)
     ]
     seed: Annotated[
         int, setting("Seed", "Seed of the order in which training sees mentions.", unit="seed", headline=True)
@@ -258,33 +255,35 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
     reason: Annotated[
         str | None, setting("Reason", "Reason why a number of the development data is undefined, if one is.")
     ] = None
-    temperature_warning: Annotated[str | None, warning("No temperature is best.")] = None
+    temperature_warning: Annotated[str | None, warning("No temperature minimizes the log loss.")] = None
     impossible_warning: Annotated[
-        str | None, warning("The log loss leaves out mentions whose antecedents have no probability.")
+        str | None, warning("The log loss leaves out mentions whose correct antecedents have probability 0.")
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return why the settings, or the scores, say less than they seem to."""
+        """Yield limits of the chosen settings and of the scores."""
         if self.dev is None:
-            yield "", "No text was given to choose the settings by (dev)."
+            yield "", "Settings are defaults: no development text was given (dev)."
         elif self.dev in self.train:
-            yield "conll_f1", "this is a training text, which says nothing of other texts"
+            yield "conll_f1", "on a training text; use another text to estimate the score on new text"
 
 
 class WrittenPosteriors(Record, frozen=True, kw_only=True):
-    """Posteriors of a coreference model that were written."""
+    """Written posteriors of a coreference model."""
 
     output: Annotated[str, setting("Output", "File of the posteriors.", headline=True)]
     clusters: Annotated[
         str | None,
-        setting("Entities", "File of the entities that were found; null if none was written.", headline=True),
+        setting("Entities", "File of the predicted entities; null if none was written.", headline=True),
     ]
     documents: Annotated[int, number("Documents", "Documents that were written.", group=WRITTEN)]
     mentions: Annotated[int, number("Mentions", "Mentions that were written.", group=WRITTEN)]
     detected: Annotated[
         bool,
         setting(
-            "Detected", "True if mentions were detected; they are those of the text otherwise.", headline=True
+            "Detected",
+            "True if mentions were detected, false if the text's mentions were used.",
+            headline=True,
         ),
     ]
     labelled: Annotated[int, number("With gold entity", "Mentions with a gold entity.", group=WRITTEN)]
@@ -292,20 +291,20 @@ class WrittenPosteriors(Record, frozen=True, kw_only=True):
         int | None,
         number(
             "Gold mentions",
-            "Mentions of gold in the text; those that were not detected are not among the mentions. Null if "
-            "the text has no gold.",
+            "Gold mentions of the text, including those that were not detected; null if the text has no "
+            "gold.",
             group=DATA,
         ),
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return the absence of gold."""
+        """Yield a note if there is no gold."""
         if self.gold_mentions is None:
             yield "", "The text has no gold entities."
 
 
 class WrittenPairs(Record, frozen=True, kw_only=True):
-    """Pairs of mentions that were written."""
+    """Written pairs of mentions."""
 
     source: Annotated[str, setting("Posteriors", "File of the posteriors.", headline=True)]
     output: Annotated[str, setting("Output", "File of the pairs.", headline=True)]
@@ -314,7 +313,8 @@ class WrittenPairs(Record, frozen=True, kw_only=True):
         int,
         number(
             "Below the threshold",
-            "Pairs whose score was below the threshold; errors are of those written, so other than of all.",
+            "Pairs whose score was below the threshold. Calibration errors of the written pairs differ from "
+            "those of all pairs.",
             group=WRITTEN,
         ),
     ]
@@ -322,23 +322,24 @@ class WrittenPairs(Record, frozen=True, kw_only=True):
         int,
         number(
             "Without label",
-            "Pairs of a mention without a gold entity, left out without labels; 0 in a table without labels.",
+            "Pairs of a mention without a gold entity, which have no label and are not written; 0 in a table "
+            "without labels.",
             group=WRITTEN,
         ),
     ]
     documents: Annotated[int, number("Documents", "Documents of the posteriors.", group=DATA)]
     mentions: Annotated[int, number("Mentions", "Mentions of the posteriors.", group=DATA)]
     threshold: Annotated[
-        float, setting("Threshold", "Least score that was written; 0 writes every pair.", headline=True)
+        float, setting("Threshold", "Smallest score that was written; 0 writes every pair.", headline=True)
     ]
     labelled: Annotated[bool, setting("Labels", "True if the table has labels.", headline=True)]
     window: Annotated[
         int | None,
-        setting("Window", "Mentions that a pair is apart at most; null for all pairs.", headline=True),
+        setting("Window", "Largest distance of a pair, in mentions; null for all pairs.", headline=True),
     ]
     samples: Annotated[
         int | None,
-        setting("Samples", "Clusterings that were sampled; null if scores are exact.", headline=True),
+        setting("Samples", "Number of sampled clusterings; null if scores are exact.", headline=True),
     ]
     seed: Annotated[
         int | None,
@@ -346,21 +347,23 @@ class WrittenPairs(Record, frozen=True, kw_only=True):
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return how scores were made, and the effect of the threshold and of missing labels."""
+        """Yield the method of the scores, and the effect of the threshold and of missing labels."""
         if self.samples is None:
             yield "rows", "exact probabilities"
         else:
             yield "rows", f"proportions of {self.samples:,} samples"
         if self.dropped:
-            yield "dropped", f"scores below {self.threshold:g}; errors are of those written"
+            yield "dropped", f"scores below {self.threshold:g}; calibration errors ignore these pairs"
         if not self.labelled:
-            yield "", "The table has no labels, so it cannot be measured."
+            yield "", "The table has no labels, so its calibration cannot be measured."
 
 
 class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
     """Coreference scores of a model, and calibration of its probabilities of pairs."""
 
-    model: Annotated[str, setting("Model", "Model, or file of posteriors, as it was named.", headline=True)]
+    model: Annotated[
+        str, setting("Model", "Model, or file of posteriors, as named in the call.", headline=True)
+    ]
     text: Annotated[str, setting("Text", "File with gold entities.", headline=True)]
     scores: Annotated[CoreferenceScores, part("Entities", "Scores of the entities.")]
     documents: Annotated[int, setting("Documents", "Number of documents.", headline=True)]
@@ -369,44 +372,44 @@ class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
         int,
         setting(
             "Pairs left out",
-            "Pairs of a mention without a gold entity: they have no label, and are not measured.",
+            "Pairs of a mention without a gold entity, which have no label and are not measured.",
             headline=True,
         ),
     ]
     detected: Annotated[
         bool,
         setting(
-            "Detected", "True if mentions were detected; they are those of gold otherwise.", headline=True
+            "Detected", "True if mentions were detected, false if gold mentions were used.", headline=True
         ),
     ]
     clustering: Annotated[
         str,
         setting(
             "Clustering",
-            "How entities were made of a posterior: probable (high probability), expected (high expected "
-            "pairwise F) or antecedents (the best antecedent of each mention).",
+            "Choice of entities from a posterior: probable (high probability), expected (high expected "
+            "pairwise F) or antecedents (the most probable antecedent of each mention).",
             headline=True,
         ),
     ]
     threshold: Annotated[
         float,
         setting(
-            "Threshold", "Least score of the pairs in pairs_above: most others are trivial.", headline=True
+            "Threshold", "Smallest score of the pairs in pairs_above; most others are trivial.", headline=True
         ),
     ]
     pairs: Annotated[
         Measured | None,
         part(
             "Pairs",
-            "Calibration of the exact probability that two mentions are of one entity, as calibrant measure "
-            "gives it, with documents as units; null without pairs.",
+            "Calibration of the exact probability that two mentions corefer, as calibrant measure reports "
+            "it, with documents as units; null without pairs.",
         ),
     ]
     pairs_above: Annotated[
         Measured | None,
         part(
             "Pairs above the threshold",
-            "The same of pairs with at least this score; null without any.",
+            "Calibration of the pairs with at least this score; null if there are no such pairs.",
             brief=True,
         ),
     ]
@@ -415,6 +418,6 @@ class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return why there is no calibration of pairs, if there is none."""
+        """Yield the reason why there is no calibration of pairs, if there is one."""
         if self.reason is not None:
             yield "", self.reason

@@ -12,7 +12,7 @@ MOST_TYPES = 8
 
 
 class MatchedSpans(Record, frozen=True, kw_only=True):
-    """Predicted spans that were matched with gold spans and written as pairs of a score and a label."""
+    """Predicted spans matched with gold spans, written as pairs of a score and a label."""
 
     predicted: Annotated[str, setting("Predicted", "Table of the predicted spans.", headline=True)]
     gold_source: Annotated[
@@ -26,8 +26,7 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
         str,
         setting(
             "Match",
-            "exact: boundary and type. boundary: the boundary, with any type. type: the type, of spans whose "
-            "boundary is gold.",
+            "exact: boundary and type. boundary: boundary only. type: type, of spans whose boundary is gold.",
             headline=True,
         ),
     ]
@@ -38,7 +37,7 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
         ),
     ]
     rows: Annotated[
-        int, number("Pairs", "Pairs written: spans, or boundaries, with a score.", group=PAIRS, headline=True)
+        int, number("Pairs", "Pairs written: scored spans, or scored boundaries.", group=PAIRS, headline=True)
     ]
     positives: Annotated[int, number("Right", "Pairs whose span is gold.", group=PAIRS, headline=True)]
     repeated: Annotated[
@@ -48,19 +47,19 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
     documents: Annotated[
         int,
         number(
-            "Documents", "Documents with predicted or gold spans; pairs of one are a cluster.", group=PAIRS
+            "Documents", "Documents with predicted or gold spans; each is a cluster of pairs.", group=PAIRS
         ),
     ]
     without_gold: Annotated[
         int,
-        number("Documents without gold", "Documents with predicted spans and no gold span.", group=PAIRS),
+        number("Documents without gold", "Documents with predicted spans but no gold span.", group=PAIRS),
     ]
     gold: Annotated[
         int,
         number(
             "Gold",
-            "Distinct gold spans; of boundaries, distinct boundaries; of types, spans whose boundary is "
-            "predicted.",
+            "Number of distinct gold spans; for the match boundary, of distinct gold boundaries; for the "
+            "match type, of gold spans whose boundary is predicted.",
             group=GOLD,
             headline=True,
         ),
@@ -69,8 +68,8 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
         int,
         number(
             "Missed",
-            "Gold spans that the model does not output. They make no pair: numbers of the pairs are "
-            "conditional on what is output.",
+            "Gold spans that the model does not output. They are not written as pairs, so calibration errors "
+            "describe the model's output only.",
             group=GOLD,
             headline=True,
         ),
@@ -87,7 +86,7 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
         ),
     ]
     repeated_gold: Annotated[
-        int, number("Repeated gold", "Gold rows that repeat another; each span counts once.", group=GOLD)
+        int, number("Repeated gold", "Gold rows that repeat another row; each span counts once.", group=GOLD)
     ]
     missed_types: Annotated[
         dict[str, int], setting("Missed by type", "Missed gold spans by type, the most frequent first.")
@@ -98,24 +97,31 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
     ]
     threshold: Annotated[
         float | None,
-        setting("Threshold", "Least score of a span; spans with a lower score are left out. Null: none."),
+        setting("Threshold", "Smallest score of a written span; null if there is no threshold."),
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return what to know before the pairs are measured."""
+        """Yield notes for the measurement of the pairs."""
         if self.missed:
-            yield "missed", "they make no pair; errors are of the spans that the model outputs"
+            yield "missed", "not written as pairs; calibration errors describe the model's output only"
         if not self.positives:
-            yield "positives", "do both tables count positions alike, with ends after the last position?"
+            yield (
+                "positives",
+                "check that both tables count positions alike, with ends after the last position",
+            )
         if self.unseen_types:
             shown = ", ".join(f"{name} ({count:,})" for name, count in self._first_types())
             more = len(self.unseen_types) - MOST_TYPES
             shown += f" and {more} more" if more > 0 else ""
-            yield "", f"The model never outputs these gold types: {shown}. Are types named alike in both?"
+            yield (
+                "",
+                f"The model never outputs these gold types: {shown}. Check that both tables use the same "
+                "names.",
+            )
         if self.without_gold:
-            yield "without_gold", "if these are not annotated, leave them out"
+            yield "without_gold", "leave out documents that were not annotated"
         if self.match == "type":
-            yield "", "Types without a score at a boundary count as probability 0."
+            yield "", "A type without a score at a boundary has probability 0."
 
     def _first_types(self) -> list[tuple[str, int]]:
         return list(self.unseen_types.items())[:MOST_TYPES]

@@ -1,1 +1,1 @@
-"""What is asked of taggers and coreference models: train, predict, evaluate."""
+"""Verbs on taggers and coreference models: train, predict, evaluate."""

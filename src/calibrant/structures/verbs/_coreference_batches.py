@@ -1,4 +1,4 @@
-"""Batches of documents, as processes and machines parse them and find their entities."""
+"""Batches of documents that processes and machines parse and predict."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from calibrant.structures.posterior import AntecedentPosterior, probable_entitie
 from calibrant.structures.verbs.coreference_source import Mentions, asked_mentions, check_trees, open_model
 
 Clustering = Literal["probable", "expected", "antecedents"]
-BATCH = 16  # documents; a parser sees the sentences of so many together, wherever it runs
-SAMPLES = 200  # of each document, by which entities of high expected F are found
+BATCH = 16  # documents per batch; a parser gets all sentences of a batch at once, on every executor
+SAMPLES = 200  # per document, to find entities with high expected F
 
 
 @dataclass(frozen=True)
 class Predicting:
-    """How documents are predicted.
+    """Settings of a prediction.
 
     Attributes
     ----------
     model
-        Path, name, or a model itself.
+        Path or name of a model, or the model.
     parser
-        None: documents have trees, or need none.
+        spaCy pipeline; None: documents have trees, or need none.
     how
-        Which mentions get a posterior.
+        Mentions that get a posterior.
     file
-        Where documents come from, for errors.
+        File of the documents, for messages.
     clustering
-        How entities are found; None: they are not.
+        Method to find entities; None: no entities.
     seed
-        Of what is drawn for them.
+        Seed of the samples for the entities.
     run
-        What tells runs apart: each loads its models anew, since a file may have changed.
+        Identifier of the run; each run loads its models again, since files may have changed.
     """
 
     model: Any
@@ -53,20 +53,20 @@ class Predicting:
 
 @dataclass(frozen=True)
 class Predicted:
-    """A document that was predicted.
+    """Predicted document.
 
     Attributes
     ----------
     name
-        Of the document.
+        Name of the document.
     line
-        Its posterior, as it is written.
+        Written posterior.
     mentions, labelled
-        How many there are, and how many have a gold entity.
+        Number of mentions, and of mentions with a gold entity.
     gold
-        Gold mentions with an entity; None: no gold is known.
+        Number of gold mentions with an entity; None without gold.
     document, entities
-        With its mentions, and the entity of each; None if not asked for.
+        Document with its mentions, and the entity of each mention; None if not requested.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Predicted:
     entities: list[int]
 
 
-_alone = Lock()  # threads of one process share a parser, which is made for one
+_alone = Lock()  # threads of a process share a parser, which is not thread-safe
 
 
 @lru_cache(maxsize=1)
@@ -94,7 +94,7 @@ def _pipeline(parser: Any, run: str) -> Any:
 
 
 def parsed(parser: Any, run: str, batch: Sequence[Document]) -> list[Document]:
-    """Documents with the trees of a parser."""
+    """Return documents with the trees of a parser."""
     from calibrant.structures.models.parsing import parse
 
     with _alone:
@@ -102,7 +102,7 @@ def parsed(parser: Any, run: str, batch: Sequence[Document]) -> list[Document]:
 
 
 def predicted(settings: Predicting, batch: Sequence[Document]) -> list[Predicted]:
-    """Find the entities of some documents."""
+    """Predict some documents."""
     with _alone:
         model = _model(settings.model, settings.run)
     if settings.parser is not None:
@@ -130,7 +130,7 @@ def _predicted(settings: Predicting, model: Any, document: Document) -> Predicte
 def entities_of(
     posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
 ) -> list[int]:
-    """The entity of each mention of all documents, one after another."""
+    """Return the entity of each mention of all documents, concatenated."""
     if clustering == "probable":
         labels = probable_entities(posterior)
     elif clustering == "expected":

@@ -1,4 +1,4 @@
-"""Batches of sentences, as processes and machines tag them, each with a tagger of its own."""
+"""Batches of sentences that processes and machines tag, each with a separate tagger."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Sentences = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class TaggerSource:
-    """What workers load a tagger from.
+    """Source from which workers load a tagger.
 
     Attributes
     ----------
     path
-        Of a saved model, or path or name of a spaCy pipeline.
+        Path of a saved model, or path or name of a spaCy pipeline.
     column
-        What is asked of a pipeline; None: it is a saved model.
+        Annotation to request from a pipeline; None for a saved model.
     run
-        What tells runs apart: each loads its model anew, since a file may have changed.
+        Identifier of the run; each run loads its model again, since the file may have changed.
     """
 
     path: str
@@ -36,12 +36,12 @@ class TaggerSource:
 
 
 def tagger_source(model: Any, pool: Workers) -> TaggerSource:
-    """Where workers find a model: a path, or a tagger of a spaCy pipeline that has one.
+    """Return the source of a model: a path, or the path or name of a tagger's spaCy pipeline.
 
     Raises
     ------
     InputError
-        If it has none.
+        If the model has neither.
     """
     from calibrant.structures.models.spacy_tagger import SpacyTagger
 
@@ -50,7 +50,7 @@ def tagger_source(model: Any, pool: Workers) -> TaggerSource:
     return TaggerSource(named_source(model, pool, "model"))
 
 
-_alone = Lock()  # threads of one process share a pipeline, which is made for one
+_alone = Lock()  # threads of a process share a pipeline, which is not thread-safe
 
 
 @lru_cache(maxsize=1)
@@ -65,7 +65,7 @@ def _tagger(source: TaggerSource) -> Any:
 
 
 def tagged(source: TaggerSource, sentences: Sentences) -> ChainPosterior:
-    """Distribution over the tags of some sentences."""
+    """Return the distribution over the tags of some sentences."""
     with _alone:
         found: ChainPosterior = _tagger(source).posterior(sentences)
     return found

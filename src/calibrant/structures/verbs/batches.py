@@ -1,4 +1,4 @@
-"""What is sent to workers: batches of documents, their names, and where models are."""
+"""Batches of documents for workers, their names, and the sources of models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Settings = TypeVar("Settings", bound="DataclassInstance")
 def batches_of(
     items: Iterable[Item], most: int, *, size: Callable[[Item], int] | None = None, full: int = 0
 ) -> Iterator[list[Item]]:
-    """Cut items into batches of at most ``most``; one is also closed when its sizes add up to ``full``."""
+    """Yield batches of at most ``most`` items; a batch also ends when its sizes add up to ``full``."""
     batch: list[Item] = []
     total = 0
     for item in items:
@@ -34,19 +34,19 @@ def batches_of(
 
 
 def same_paths(settings: Settings, *names: str) -> Settings:
-    """Make paths absolute, where they are paths: workers may be in other folders."""
+    """Make paths absolute, since workers may run in other folders; names stay."""
     paths = {name: getattr(settings, name) for name in names}
     there = {name: os.path.abspath(path) for name, path in paths.items() if path and os.path.exists(path)}
     return replace(settings, **there)
 
 
 def named_source(source: Any, pool: Workers, what: str) -> Any:
-    """What workers load a model from: its path or name, or, in this process, the model itself.
+    """Return the source from which workers load a model: its path or name, or, in this process, the model.
 
     Raises
     ------
     InputError
-        If others than this process would need a model that has no path.
+        If other processes need a model without a path.
     """
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
@@ -54,11 +54,11 @@ def named_source(source: Any, pool: Workers, what: str) -> Any:
     if pool.local or source is None:
         return source
     message = f"workers cannot load a {what} that has no path"
-    raise InputError(message, f"give the path of the {what}, or one worker", code="parameter")
+    raise InputError(message, f"give the path of the {what}, or use one worker", code="parameter")
 
 
 def span(names: Sequence[str]) -> str:
-    """Words for the documents of a batch, by the first and the last.
+    """Return a phrase for the documents of a batch, with the first and the last name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Find entities with a trained model: write its posteriors, and measure how far they can be trusted."""
+"""Prediction and evaluation with a trained coreference model."""
 
 from __future__ import annotations
 
@@ -62,32 +62,32 @@ def predict_coreference(
     executor: Executor | str | None = None,
     progress: Progress | None = None,
 ) -> WrittenPosteriors:
-    """Write a model's distribution over the antecedents of each mention, document by document.
+    """Write a model's distribution over the antecedents of each mention, one line per document.
 
     Parameters
     ----------
     model
-        Path of a model that `train_coreference` saved, the name of one that ships (``"litbank"``), or a
-        trained `calibrant.structures.models.CoreferenceModel`.
+        Path of a model that `train_coreference` saved, the included model ``"litbank"``, or a trained
+        `calibrant.structures.models.CoreferenceModel`.
     text
-        Path of a file that `calibrant.structures.read_documents` reads, or documents.
+        Path, as for `calibrant.structures.read_documents`, or documents.
     output
-        JSON lines, as `calibrant.structures.read_posteriors` reads them; ``-`` is standard output.
+        JSON lines to write, as for `calibrant.structures.read_posteriors`; ``-`` is standard output.
     detect
-        Detect mentions in the trees, instead of taking those of the text.
+        Detect mentions in the trees instead of using the text's mentions.
     possessive_endings
-        Whether *'s* belongs to a detected mention, as in GUM; in LitBank it does not.
+        Include *'s* in detected mentions, as in GUM; LitBank does not include it.
     parser
-        A spaCy pipeline that makes the trees.
+        spaCy pipeline that parses the text.
     clusters
-        Where to write the entities found too, in columns of CoNLL-2012.
+        Path to which the predicted entities are also written, as CoNLL-2012.
     clustering, seed
         As in `evaluate_coreference`.
     workers, executor
-        Who parses and predicts, as in `extract_events`; with more than one worker model and parser need a
-        path or a name. What is written is the same.
+        Processes that parse and predict, as in `extract_events`. With more than one worker, model and parser
+        need a path or a name. The output does not depend on the workers.
     progress
-        Called now and then with a stage, the work done, and None.
+        Called with a stage, the number of documents done, and None.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def predict_coreference(
     Raises
     ------
     InputError
-        The model or the text cannot be used, a document lacks mentions or trees that are needed, or a file
-        cannot be written.
+        If the model or the text is invalid, a document lacks required mentions or trees, or a file cannot be
+        written.
 
     Examples
     --------
@@ -185,38 +185,38 @@ def evaluate_coreference(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> CoreferenceEvaluation:
-    """Score the entities that a model finds, and measure its exact probabilities of pairs of mentions.
+    """Score the entities that a model finds, and measure its probabilities that two mentions corefer.
 
     Parameters
     ----------
     model
-        As in `predict_coreference`; or the path of posteriors in JSON lines, of any system.
+        As in `predict_coreference`, or the path of any system's posteriors in JSON lines.
     text
-        As there, with gold entities. None for posteriors that have them: gold then has only the mentions that
-        are there.
+        As in `predict_coreference`, with gold entities. None for posteriors with gold entities: gold then
+        contains only the mentions of the posteriors.
     name
-        What to call the model in the record; None for its path.
+        Name of the model in the record; None for its path.
     detect, possessive_endings, parser
         As in `predict_coreference`.
     clustering
-        ``"probable"``: entities of high probability (`calibrant.structures.posterior.probable_entities`).
-        ``"expected"``: of high expected pairwise F
-        (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: those of
-        each mention's best antecedent.
+        ``"probable"``: entities with high probability (`calibrant.structures.posterior.probable_entities`).
+        ``"expected"``: entities with high expected pairwise F
+        (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: entities
+        from each mention's most probable antecedent.
     singletons
-        False: entities of one mention are left out of the scores, on both sides.
+        If False, entities of one mention are left out of prediction and gold before scoring.
     threshold
-        Pairs with at least this score are measured apart too: most others are trivial.
+        Pairs with at least this score are also measured separately, since most others are trivial.
     window
-        Measure only pairs at most so many mentions apart; None: all.
+        Measure only pairs at most this many mentions apart; None: all.
     bin_size, n_bins, n_ece_bins, interval, samples, smooth, exact, threads, progress, command
         As in `measure`.
     workers, executor
-        Who parses, as in `extract_events`; all else is quick.
+        Processes that parse and predict, as in `extract_events`.
     level
-        Coverage of all intervals. Documents are their units.
+        Coverage of all intervals, between 0 and 1. Documents are the independent units.
     seed
-        Of everything that is drawn.
+        Seed of all samples.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def evaluate_coreference(
     Raises
     ------
     InputError
-        The model, the text or a setting cannot be used, or there is no gold.
+        If the model, the text or a setting is invalid, or there is no gold.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def evaluate_coreference(
 def entities_by_document(
     posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
 ) -> list[list[int]]:
-    """The entity of each mention, for each document."""
+    """Return the entity of each mention, per document."""
     found = entities_of(posterior, clustering, seed, threads)
     return [found[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
 
@@ -297,15 +297,15 @@ def entities_by_document(
 def _prediction(
     model: Any, text: Any, how: Mentions, parser: Any, pool: Workers, progress: Progress | None
 ) -> tuple[Prediction, str]:
-    """What is to be measured, and what the model is called."""
+    """Return the prediction to measure, and the name of the model."""
     if is_posteriors(model):
         if how.detect or parser is not None:
-            message, hint = "posteriors have mentions already", "leave `detect` and `parser` out"
+            message, hint = "posteriors already have mentions", "leave `detect` and `parser` out"
             raise InputError(message, hint, code="parameter", file=os.fspath(model))
         return read_prediction(os.fspath(model), text, progress), os.fspath(model)
     trained, called = open_model(model)
     if text is None:
-        message, hint = "a model needs a text to be measured on", "name a file with gold entities (FILE)"
+        message, hint = "there is no text to evaluate the model on", "give a file with gold entities (FILE)"
         raise InputError(message, hint, code="parameter", file=called)
     file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
     documents = list(texts(text, None, progress))
@@ -319,7 +319,7 @@ def _prediction(
 
 
 def _left_out(prediction: Prediction, window: int | None) -> int:
-    """Pairs that have no label: of a mention without a gold entity."""
+    """Return the number of pairs without a label, because a mention has no gold entity."""
     known = [[None if each is None else "" for each in document] for document in prediction.clusters]
     every = [[""] * len(document) for document in known]
     all_pairs, labelled = (
@@ -333,14 +333,14 @@ def _worded(text: Any) -> str:
 
 
 def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[str], *sources: Any) -> None:
-    """Raise at once if the entities could not be written there."""
+    """Raise `InputError` before the prediction if the entities cannot be written."""
     if os.fspath(clusters) == "-" or os.path.realpath(clusters) == os.path.realpath(output):
-        message, hint = "the entities need a file of their own", "name another file (`clusters`)"
+        message, hint = "the entities need a separate file", "give another file (`clusters`)"
         raise InputError(message, hint, code="output", file=os.fspath(clusters))
     keep_sources(clusters, *sources)
     check_place(clusters)
 
 
 def document_span(batch: Sequence[Document]) -> str:
-    """Words for a batch of documents."""
+    """Return a phrase for a batch of documents."""
     return span([document.name for document in batch])

@@ -1,4 +1,4 @@
-"""Write the probabilities of pairs of mentions to a table."""
+"""Export of the probabilities of pairs of mentions to a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from calibrant.structures.files.writing_pairs import PairWriter
 from calibrant.structures.posterior.coreference_queries import each_pair
 from calibrant.structures.results.coreference import WrittenPairs
 
-NONE = -1  # the code of a mention without a gold entity
+NONE = -1  # code of mentions without a gold entity
 
 
 def export_pairs(
@@ -32,32 +32,32 @@ def export_pairs(
     labels: bool = True,
     progress: Progress | None = None,
 ) -> WrittenPairs:
-    """Write the probability that two mentions are of one entity, for all pairs of each document.
+    """Write the probability that two mentions corefer, for all pairs of each document.
 
-    The table's columns are ``score``, ``label`` (1 if gold has the two in one entity), ``cluster`` (the
+    The table's columns are ``score``, ``label`` (1 if the two are in one gold entity), ``cluster`` (the
     document), ``first`` and ``second`` (the mentions' numbers in the document, from 0). Documents are read
-    and written one after another.
+    and written one by one.
 
     Parameters
     ----------
     posteriors
-        Path of JSON lines, as `calibrant.structures.read_posteriors` reads them; ``-`` for standard input.
+        Path of JSON lines, as for `calibrant.structures.read_posteriors`; ``-`` is standard input.
     output
-        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``. ``-`` is CSV
-        on standard output.
+        Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; ``-`` writes CSV
+        to standard output.
     samples
-        Scores are shares of so many sampled clusterings; None: exact probabilities.
+        Number of sampled clusterings from which scores are estimated; None: exact probabilities.
     seed
-        Of the samples.
+        Seed of the samples.
     window
-        Only pairs at most so many mentions apart; None: all.
+        Write only pairs at most this many mentions apart; None: all.
     threshold
-        Scores below it are left out, and the table says so; 0 writes all.
+        Smallest score to write; the table records the threshold. 0 writes all pairs.
     labels
-        Write labels where the posteriors have gold entities; pairs of a mention without one are left out.
-        False: no labels, all pairs.
+        Write labels if the posteriors have gold entities, and leave out pairs of mentions without one. False:
+        write all pairs without labels.
     progress
-        Called now and then with a stage, the documents done, and None.
+        Called with a stage, the number of documents done, and None.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def export_pairs(
     Raises
     ------
     InputError
-        The posteriors or an argument cannot be used, the table cannot be written, only some documents have
+        If the posteriors or an argument are invalid, the table cannot be written, only some documents have
         gold entities, or there are no pairs.
 
     Examples
@@ -97,7 +97,7 @@ def export_pairs(
         labelled = False
         for document in read_posteriors(posteriors, progress=progress):
             documents += 1
-            if not document.mentions:  # it has no pairs, whatever gold says
+            if not document.mentions:  # a document without mentions has no pairs
                 continue
             if writer is None:
                 labelled = labels and document.clusters is not None
@@ -107,7 +107,7 @@ def export_pairs(
             left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
             mentions += len(document.mentions)
     if writer is None:
-        message, hint = "no document has mentions", "pairs need documents with two or more"
+        message, hint = "no document has mentions", "give documents with two or more mentions"
         raise InputError(message, hint, code="empty", file=os.fspath(posteriors))
     return WrittenPairs(
         source=os.fspath(posteriors),
@@ -126,7 +126,7 @@ def export_pairs(
 
 
 def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **asked: Any) -> int:
-    """Write the pairs of a document; return how many are left out, since gold does not know a mention."""
+    """Write the pairs of a document; return the number of pairs without a label, which are left out."""
     entities = document.clusters if labelled and document.clusters is not None else ()
     place: dict[str, int] = {}
     codes = [NONE if each is None else place.setdefault(each, len(place)) for each in entities]
@@ -145,7 +145,10 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
 
 def _mixed(document: PosteriorDocument, file: str) -> InputError:
     has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
-    message = f"document {document.name!r} has {has}, other than those before it"
+    message = f"document {document.name!r} has {has}, unlike the documents before it"
     return InputError(
-        message, "give them to all, or leave labels out (`labels=False`)", code="missing-value", file=file
+        message,
+        "give gold entities to all documents, or write no labels (`labels=False`)",
+        code="missing-value",
+        file=file,
     )

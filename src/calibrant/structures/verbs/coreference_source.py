@@ -1,4 +1,4 @@
-"""What the verbs of coreference share: models by name, texts with the mentions asked for, posteriors."""
+"""Sources of the coreference verbs: models by name, texts with mentions, posteriors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ OBJECT = "{"
 
 @dataclass(frozen=True)
 class Mentions:
-    """Which mentions of a text get a posterior.
+    """Mentions of a text that get a posterior.
 
     Attributes
     ----------
     detect
-        Those detected in its trees; else its own.
+        True for mentions detected in trees, False for the text's mentions.
     possessive_endings
-        Whether *'s* belongs to a detected mention.
+        True if detected mentions include *'s*.
     """
 
     detect: bool = False
@@ -43,14 +43,14 @@ class Mentions:
 
 @dataclass(frozen=True)
 class Gold:
-    """The mentions and entities that predictions are compared with.
+    """Gold mentions and entities of a document.
 
     Attributes
     ----------
     name
-        The document.
+        Name of the document.
     mentions, clusters
-        Mentions and the entity of each; None: a mention without one.
+        Mentions, and the entity of each mention or None.
     """
 
     name: str
@@ -60,18 +60,18 @@ class Gold:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A batch of documents with posteriors, and what is known of them.
+    """Batch of documents with posteriors and gold.
 
     Attributes
     ----------
     posterior
-        Of the D documents.
+        Posterior of the D documents.
     mentions
-        For each document those that have a posterior.
+        Mentions with a posterior, per document.
     clusters
-        For each document the gold entity of each of them, None for one without.
+        Gold entity of each of these mentions or None, per document.
     gold
-        For each document all mentions and entities of gold.
+        All gold mentions and entities, per document.
     """
 
     posterior: AntecedentPosterior
@@ -81,7 +81,7 @@ class Prediction:
 
 
 def open_model(model: Any) -> tuple[CoreferenceModel, str]:
-    """Return a model and its name: given, read from a file, or one that ships."""
+    """Return a model and its name: the given model, a file, or an included model."""
     if isinstance(model, CoreferenceModel):
         return model, type(model).__name__
     name = os.fspath(model)
@@ -93,12 +93,12 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
     except InputError as error:
         if error.code != "file-missing":
             raise
-        hint = f"check the path, or name a model that ships: {', '.join(shipped) or 'none does'}"
+        hint = f"check the path, or name an included model: {', '.join(shipped) or 'there is none'}"
         raise InputError(error.message, hint, code=error.code, file=name) from error
 
 
 def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Document]:
-    """Documents of a file, or those given; with the trees of a parser, if there is one."""
+    """Yield the documents of a file, or the given documents, with the trees of a parser if there is one."""
     documents: Iterable[Document]
     if isinstance(source, (str, os.PathLike)):
         documents = iter_documents(source, progress=progress)
@@ -113,15 +113,15 @@ def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Docum
 
 
 def asked_mentions(document: Document, how: Mentions, file: str | None) -> Document:
-    """The document with its own mentions, or with those detected in its trees and their gold entities."""
+    """Return the document with its mentions, or with detected mentions and their gold entities."""
     if not how.detect:
         if document.mentions is None:
             message = f"document {document.name!r} has no mentions"
-            raise InputError(message, "detect them (`detect`)", code="missing-value", file=file)
+            raise InputError(message, "detect mentions (`detect`)", code="missing-value", file=file)
         return document
     if document.trees is None:
-        message = f"document {document.name!r} has no trees to detect mentions in"
-        raise InputError(message, "name a parser (`parser`)", code="missing-value", file=file)
+        message = f"document {document.name!r} has no trees, which detection of mentions needs"
+        raise InputError(message, "give a parser (`parser`)", code="missing-value", file=file)
     from calibrant.structures.models.mentions import detect_mentions
 
     found = detect_mentions(document, possessive_endings=how.possessive_endings)
@@ -133,18 +133,18 @@ def asked_mentions(document: Document, how: Mentions, file: str | None) -> Docum
 
 
 def check_trees(document: Document, features: FeatureSet, file: str | None) -> None:
-    """Raise if a model needs trees that a document has not."""
+    """Raise `InputError` if a model needs trees and the document has none."""
     if features == "syntax" and document.trees is None:
-        message = f"document {document.name!r} has no trees, which syntax features are made of"
-        hint = "name a parser (`parser`), or use a model with surface features"
+        message = f"document {document.name!r} has no trees, which syntax features need"
+        hint = "give a parser (`parser`), or use a model with surface features"
         raise InputError(message, hint, code="missing-value", file=file)
 
 
 def gold_of(document: Document, file: str | None) -> Gold:
-    """The gold entities of a document; raise if it has none."""
+    """Return the gold entities of a document; raise `InputError` if it has none."""
     if document.mentions is None or document.clusters is None:
         message = f"document {document.name!r} has no gold entities"
-        hint = "scores compare with them: give a text that has them"
+        hint = "give a text with gold entities, with which predictions are compared"
         raise InputError(message, hint, code="missing-value", file=file)
     return Gold(document.name, document.mentions, document.clusters)
 
@@ -152,7 +152,7 @@ def gold_of(document: Document, file: str | None) -> Gold:
 def predicted(
     model: CoreferenceModel, documents: Sequence[Document], how: Mentions, file: str | None
 ) -> Prediction:
-    """What a model says of documents with gold entities."""
+    """Return a model's prediction for documents with gold entities."""
     gold = [gold_of(document, file) for document in documents]
     asked = [asked_mentions(document, how, file) for document in documents]
     for document in asked:
@@ -166,7 +166,7 @@ def predicted(
 
 
 def read_prediction(path: str, text: Any, progress: Progress | None) -> Prediction:
-    """What a file of posteriors says; gold is that of a text, or its own."""
+    """Return the prediction in a file of posteriors, with gold from a text or from the file."""
     documents = list(read_posteriors(path, progress=progress))
     posterior = AntecedentPosterior(
         np.concatenate([np.empty(0), *(each.posterior().log_probabilities for each in documents)]),
@@ -178,7 +178,7 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
         without = next((each.name for each in documents if each.mentions and each.clusters is None), None)
         if without is not None:
             message = f"document {without!r} has no gold entities (clusters)"
-            hint = "name the text that has them, after the posteriors"
+            hint = "give the text with gold entities after the posteriors"
             raise InputError(message, hint, code="missing-value", file=path)
         clusters: list[Clusters] = [each.clusters or () for each in documents]
         gold = [
@@ -194,8 +194,8 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
         _check_words(document, known.get(document.name, ()), path)
     missing = sorted(set(by_name) ^ set(posterior.names))
     if missing:
-        where = "the text has it, the posteriors have not" if missing[0] in by_name else "the text has it not"
-        message = f"document {missing[0]!r}: {where}"
+        where = "missing in the posteriors" if missing[0] in by_name else "missing in the text"
+        message = f"document {missing[0]!r} is {where}"
         raise InputError(message, "give posteriors of the documents of the text", file=path)
     gold = [by_name[name] for name in posterior.names]
     entities = [dict(zip(each.mentions, each.clusters, strict=True)) for each in gold]
@@ -204,17 +204,17 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
 
 
 def _check_words(document: Document, mentions: Sequence[Mention], file: str) -> None:
-    """Raise if a mention is of words that the text has not: then the posteriors are of another text."""
+    """Raise `InputError` if a mention is outside the text, so that the posteriors are for another text."""
     lengths = [len(words) for words in document.sentences]
     for number, (sentence, start, end) in enumerate(mentions):
         if sentence >= len(lengths) or end > lengths[sentence]:
             place = f"document {document.name!r}, mention {number} [{sentence}, {start}, {end}]"
             hint = "give posteriors of this text, with the same words and sentences"
-            raise InputError(f"{place}: the text has it not", hint, file=file)
+            raise InputError(f"{place} is outside the text", hint, file=file)
 
 
 def is_posteriors(path: Any) -> bool:
-    """Whether a file holds posteriors: JSON lines, by name, or by what it begins with."""
+    """Return True if a file contains posteriors, that is JSON lines, by its name or its first character."""
     if not isinstance(path, (str, os.PathLike)):
         return False
     name = os.fspath(path)

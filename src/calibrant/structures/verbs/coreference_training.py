@@ -1,4 +1,4 @@
-"""Train a coreference model, with its settings chosen by CoNLL F1 on other documents."""
+"""Training of a coreference model, with penalties chosen by CoNLL F1 on a dev set."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from calibrant.structures.verbs.coreference_source import (
     texts,
 )
 
-L1_PENALTIES = (1e-5, 3e-5, 1e-4)  # to choose from, where nothing else is asked for
+L1_PENALTIES = (1e-5, 3e-5, 1e-4)  # default candidates
 SETTINGS = ("l1", "l2", "epochs", "window")
 KINDS = ("gold", "detected")
 
@@ -56,53 +56,52 @@ def train_coreference(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> tuple[CoreferenceModel, TrainedCoreference]:
-    """Train a coreference model; with development data, choose its penalties and its temperature there.
+    """Train a coreference model; with development data, choose its penalties and fit its temperature.
 
     Parameters
     ----------
     train
-        Path or paths of files that `calibrant.structures.read_documents` reads, with gold entities; or
-        documents.
+        Path or paths of files with gold entities, as for `calibrant.structures.read_documents`, or documents.
     dev
-        A path, or documents. Without, penalties are the defaults, or those given.
+        Path or documents. Without it, the given or default penalties are used.
     features
-        ``"surface"``: words and mentions are enough. ``"syntax"``: documents need trees.
+        ``"surface"`` needs words and mentions only. ``"syntax"`` also needs trees.
     mentions
-        ``"gold"``: those of the files. ``"detected"``: those found in their trees.
+        ``"gold"``: mentions of the files. ``"detected"``: mentions detected in their trees.
     possessive_endings
         As in `predict_coreference`.
     parser
-        A spaCy pipeline that makes the trees.
+        spaCy pipeline that parses the texts.
     l1, l2
-        Penalties, or several of each to choose from: every combination is tried. Default: `L1_PENALTIES` (or
-        that of `calibrant.structures.models.CoreferenceModel` without ``dev``) and 0.
+        Penalties, or several values of each, of which every combination is tried. Default: `L1_PENALTIES`
+        (without ``dev``, the default of `calibrant.structures.models.CoreferenceModel`) and 0.
     epochs, window
-        As in `calibrant.structures.models.CoreferenceModel`; its defaults if not given.
+        As in `calibrant.structures.models.CoreferenceModel`; None for its defaults.
     temperature
-        With ``dev``: divide log-scores by the temperature that suits its gold entities best; the weights of
-        the model are divided by it.
+        With ``dev``: divide the weights, and with them the log-scores, by the temperature that suits the gold
+        entities best.
     output
-        Where to save the model; None to save nothing.
+        Path of the saved model; None to save nothing.
     about
-        What the training texts are, in words. It is saved with the model, and shown where the model is used.
-        None: the names of the files and the number of documents.
+        Description of the training texts, saved with the model and shown when it is used. None: names of the
+        files and number of documents.
     seed
-        Of the order in which training sees mentions.
+        Seed of the order in which training visits mentions.
     progress
-        Called now and then with a stage, the work done and the whole work.
+        Called with a stage, the work done and the total work.
 
     Returns
     -------
     model : CoreferenceModel
-        Trained on ``train`` alone.
+        Model trained on ``train`` only.
     record : TrainedCoreference
-        What was tried and what was chosen.
+        Candidates and chosen settings.
 
     Raises
     ------
     InputError
-        A file or a setting cannot be used, there are several penalties and no ``dev``, or the model cannot be
-        written there.
+        If a file or a setting is invalid, there are several penalties and no ``dev``, or the model cannot be
+        written.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def train_coreference(
     sources = _sources(train)
     if output is not None:
         if os.fspath(output) == "-":
-            message, hint = "a model is not written to standard output", "name a file (`output`)"
+            message, hint = "a model cannot be written to standard output", "give a file (`output`)"
             raise InputError(message, hint, code="output")
         keep_sources(output, dev, *sources)
         check_model_place(output)
@@ -174,20 +173,20 @@ def train_coreference(
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A model with some settings, and how well it does on the development data.
+    """Model with some settings, and its scores on the development data.
 
     Attributes
     ----------
     model, settings
-        The model, and what tells it from the others.
+        Model and its settings.
     held_out
-        What it says of the development data; None without.
+        Prediction of the development data; None without development data.
     conll_f1, log_loss
-        There; None without, and where undefined.
+        Scores on the development data; None if undefined or without development data.
     temperature
-        What its weights were divided by.
+        Temperature by which the weights were divided.
     reason
-        Why a number is None.
+        Reason why a number is None.
     temperature_warning, impossible_warning
         As in `TrainedCoreference`.
     """
@@ -225,7 +224,10 @@ class _Attempt:
         losses = antecedent_losses(prediction.posterior, prediction.clusters)
         used = losses[np.isfinite(losses)]
         if not len(used):
-            message, hint = "no mention has a gold entity, to choose settings by", "give another text (`dev`)"
+            message, hint = (
+                "no mention of the development text has a gold entity",
+                "give another text (`dev`)",
+            )
             raise InputError(message, hint, code="empty", file=file)
         impossible = int(np.isposinf(losses).sum())
         return cls(
@@ -235,40 +237,41 @@ class _Attempt:
             scores.conll_f1.estimate,
             float(used.mean()),
             reason=scores.conll_f1.reason if scores.conll_f1.estimate is None else None,
-            impossible_warning=f"{impossible} mentions whose antecedents have no probability are left out"
+            impossible_warning=f"{impossible} mentions whose correct antecedents have probability 0 are left "
+            "out"
             if impossible
             else None,
         )
 
     @property
     def rank(self) -> tuple[float, float]:
-        """The higher the better: F1, and of equal ones the likelihood."""
+        """Return F1 and, for ties, the likelihood; higher is better."""
         f1 = -1.0 if self.conll_f1 is None else self.conll_f1
         return f1, -np.inf if self.log_loss is None else -self.log_loss
 
     def tempered(self) -> _Attempt:
-        """The same model with the temperature that suits the development data best, if there is one."""
+        """Return the model with the best temperature for the development data, if there is one."""
         assert self.held_out is not None
         try:
             found = fit_antecedent_temperature(self.held_out.posterior, self.held_out.clusters)
         except InputError as error:
             return replace(self, temperature_warning=error.message)
         state = self.model.to_state()
-        # Log-scores are sums of weights: dividing these by the temperature divides all of them.
+        # Log-scores are sums of weights, so dividing the weights by the temperature divides the log-scores.
         state["weight"] = (state["weight"] / found.temperature).astype(np.float32)
         model = CoreferenceModel.from_state(state)
         return replace(self, model=model, log_loss=found.after, temperature=found.temperature)
 
 
 def _sources(train: Any) -> list[Any]:
-    """What is read one after another: each file, or all documents at once."""
+    """Return the sources: each file, or all documents at once."""
     if isinstance(train, (str, os.PathLike)):
         return [train]
     given = list(train)
     if given and all(isinstance(each, Document) for each in given):
         return [given]
     if not given or not all(isinstance(each, (str, os.PathLike)) for each in given):
-        raise InputError("there is nothing to train on", "give paths, or documents", code="parameter")
+        raise InputError("there are no training texts", "give paths or documents", code="parameter")
     return given
 
 
@@ -279,12 +282,12 @@ def _training_documents(
     how: Mentions,
     features: FeatureSet,
 ) -> list[Document]:
-    """All documents of all sources, each name once: a document given twice would weigh twice."""
+    """Return all documents of all sources; raise `InputError` for a repeated name."""
     found: dict[str, Document] = {}
     for source in sources:
         for document in texts(source, parser, progress):
             if document.name in found:
-                message, hint = f"there is a document {document.name!r} before this one", "give each once"
+                message, hint = f"there are two documents named {document.name!r}", "give each document once"
                 raise InputError(message, hint, code="duplicate", file=_file(source))
             found[document.name] = _with_gold(document, how, features, _file(source))
     return list(found.values())
@@ -293,14 +296,14 @@ def _training_documents(
 def _settings(
     l1: float | Sequence[float] | None, l2: float | Sequence[float] | None, several: bool
 ) -> list[dict[str, Any]]:
-    """Every combination of penalties that is to be tried."""
+    """Return the combinations of penalties to try."""
     first = _values(l1, L1_PENALTIES if several and l2 is None else None)
     found = [
         {name: value for name, value in (("l1", one), ("l2", two)) if value is not None}
         for one, two in product(first, _values(l2, None))
     ]
     if len(found) > 1 and not several:
-        message = f"there are {len(found)} combinations of penalties and no development data to choose by"
+        message = f"there are {len(found)} combinations of penalties, but no development data to choose one"
         raise InputError(message, "give one `l1` and one `l2`, or `dev`", code="parameter")
     return found
 
@@ -332,7 +335,7 @@ def _worded(settings: dict[str, Any]) -> str:
 
 
 def _staged(progress: Progress | None, stage: str) -> Progress | None:
-    """Report training under a name of ours."""
+    """Report training under another stage name."""
     if progress is None:
         return None
 

@@ -1,4 +1,4 @@
-"""Match predicted spans with gold spans, and write their scores and labels as a prediction table."""
+"""Matching of predicted spans with gold spans, written as a prediction table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def match_spans(
     columns: SpanColumns | None = None,
     progress: Progress | None = None,
 ) -> MatchedSpans:
-    """Match predicted spans with gold spans, and write a long prediction table of the predicted ones.
+    """Match predicted spans with gold spans, and write a long prediction table of the predicted spans.
 
     The table's columns are ``score``, ``label`` (1 if the span is gold), ``class`` (the type), ``cluster``
     (the document), ``start`` and ``end``. Gold spans that the model does not output are counted, not written.
@@ -35,10 +35,10 @@ def match_spans(
     predicted, gold, match, type_scores, repeats, threshold, columns
         As in `calibrant.structures.read_spans`.
     output
-        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``. ``-`` is CSV
-        on standard output.
+        Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; ``-`` writes CSV
+        to standard output.
     progress
-        Called with each stage; the work of a stage is not known.
+        Called with each stage; the work of a stage is unknown.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def match_spans(
     Raises
     ------
     InputError
-        As in `calibrant.structures.read_spans`, or the table cannot be written.
+        As in `calibrant.structures.read_spans`, or if the table cannot be written.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def match_spans(
 
 
 def _named(source: Any) -> str:
-    """The name of a table in the record."""
+    """Return the name of a table in the record."""
     if isinstance(source, (str, os.PathLike)):
         return "stdin" if os.fspath(source) == "-" else os.fspath(source)
     return "a dataframe"

@@ -1,10 +1,10 @@
-"""Train a tagger, with its hyperparameters chosen by accuracy on other sentences."""
+"""Training of a tagger, with hyperparameters chosen by accuracy on a dev set."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from calibrant.progress import Progress
 from calibrant.structures.files.saved_models import check_model_place, save_model
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
+from calibrant.structures.models.crf import Algorithm
 from calibrant.structures.models.features import Features
 from calibrant.structures.models.hmm import Unseen
 from calibrant.structures.results.tagging import TaggerCandidate, TrainedTagger
@@ -43,53 +44,59 @@ def train_tagger(
     output: str | os.PathLike[str] | None = None,
     l2: float | Sequence[float] | None = None,
     max_iterations: int | None = None,
+    algorithm: Algorithm | None = None,
+    seed: int | None = None,
     pseudocount: float | Sequence[float] | None = None,
     unseen: Unseen | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> tuple[Trained, TrainedTagger]:
-    """Train a tagger; with development data, choose its hyperparameters by accuracy there.
+    """Train a tagger; with development data, choose its hyperparameters by accuracy.
 
     Parameters
     ----------
     train, dev
-        Paths of files with tags (see `calibrant.structures.read_tagged`), or `TaggedText`. Without ``dev``
-        the hyperparameters are the defaults, or those given.
+        Paths of files with tags (see `calibrant.structures.read_tagged`), or `TaggedText`. Without ``dev``,
+        the given or default hyperparameters are used.
     model
         ``"crf"`` (`CRFTagger`) or ``"hmm"`` (`HMMTagger`).
     features
-        Of a CRF: ``"basic"``, ``"advanced"`` (the default), names of feature groups, or a function.
+        Features of a CRF: ``"basic"``, ``"advanced"`` (the default), names of feature groups, or a function.
     column
-        Which column of the files the tags are; None for the default of their kind.
+        Column of the tags; None for the default of the file format.
     output
-        Where to save the model; None to save nothing.
+        Path of the saved model; None to save nothing.
     l2
-        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 0.1 without ``dev``.
+        L2 penalty of a CRF, or several values to choose from. Default: `L2_PENALTIES`, or 0.1 without
+        ``dev``.
     max_iterations
-        Of a CRF: training ends here if it has not converged. Default: 200.
+        Largest number of iterations of a CRF's training. Default: 200.
+    algorithm, seed
+        Trainer of a CRF, and seed of the order of sentences, as in `CRFTagger`. Default: ``"lbfgs"``, which
+        does not use the seed, and 0.
     pseudocount
-        Of an HMM: the pseudocount, or several to choose from. Default: `PSEUDOCOUNTS`, or 0.01 without
+        Pseudocount of an HMM, or several values to choose from. Default: `PSEUDOCOUNTS`, or 0.01 without
         ``dev``.
     unseen
-        Of an HMM: ``"classes"`` (the default; unseen words by suffix and shape) or ``"uniform"``.
+        Model of unseen words of an HMM: ``"classes"`` (the default; by suffix and shape) or ``"uniform"``.
     progress
-        Called now and then with a stage, the work done and the whole work.
+        Called with a stage, the work done and the total work.
     executor
-        Where to try hyperparameters, several at a time, such as a ``ProcessPoolExecutor`` with two workers;
-        one after another if not given. The result does not depend on it.
+        Executor that tries hyperparameters in parallel, such as a ``ProcessPoolExecutor`` with two workers;
+        None: one after another. The result does not depend on it.
 
     Returns
     -------
     model : CRFTagger or HMMTagger
-        Trained on ``train`` alone.
+        Tagger trained on ``train`` only.
     record : TrainedTagger
-        What was tried and what was chosen.
+        Candidates and chosen hyperparameters.
 
     Raises
     ------
     InputError
-        A file or a setting cannot be used, there are several settings and no ``dev``, or the model cannot be
-        written there.
+        If a file or a setting is invalid, there are several settings and no ``dev``, or the model cannot be
+        written.
 
     References
     ----------
@@ -105,11 +112,12 @@ def train_tagger(
     start = time.perf_counter()
     if output is not None:
         if os.fspath(output) == "-":
-            message, hint = "a model is not written to standard output", "name a file (`output`)"
+            message, hint = "a model cannot be written to standard output", "give a file (`output`)"
             raise InputError(message, hint, code="output")
         keep_sources(output, train, dev)
         check_model_place(output)
-    family = _family(model, features, l2, max_iterations, pseudocount, unseen)
+    chosen = {"max_iterations": max_iterations, "algorithm": algorithm, "seed": seed}
+    family = _family(model, features, l2, chosen, pseudocount, unseen)
     values = family.values(several=dev is not None)
     text = read_gold(train, column, progress)
     assert text.tags is not None
@@ -153,15 +161,15 @@ class _Family:
     Attributes
     ----------
     name
-        The hyperparameter.
+        Name of the hyperparameter.
     given
-        Its values that were asked for; None for the defaults.
+        Requested values; None for the defaults.
     default, several
-        Its value without development data, and those to choose from with them.
+        Default value without development data, and default candidates with them.
     shared
         Other hyperparameters.
     make
-        Makes a tagger, given the hyperparameter.
+        Function that returns a tagger for a value.
     """
 
     name: str
@@ -172,20 +180,20 @@ class _Family:
     make: Callable[..., Trained]
 
     def values(self, several: bool) -> list[float]:
-        """The values to try: more than one only where there is something to choose by."""
+        """Return the values to try; more than one needs development data."""
         if self.given is None:
             return list(self.several) if several else [self.default]
         given = [self.given] if isinstance(self.given, (int, float)) else self.given
         values = list(dict.fromkeys(given))
         if not values or (len(values) > 1 and not several):
-            message = f"there are {len(values)} values of {self.name} and no development data to choose by"
+            message = f"there are {len(values)} values of {self.name}, but no development data to choose one"
             raise InputError(message, f"give one `{self.name}`, or `dev`", code="parameter")
         for value in values:
-            self.tagger(value)  # one that is out of range is known before the first is trained
+            self.tagger(value)  # raises an error for a value out of range before any training
         return values
 
     def tagger(self, value: float) -> Trained:
-        """An untrained tagger with a value."""
+        """Return an untrained tagger with a value."""
         return self.make(**{self.name: value})
 
 
@@ -193,19 +201,20 @@ def _family(
     model: str,
     features: Features | None,
     l2: float | Sequence[float] | None,
-    max_iterations: int | None,
+    chosen: Mapping[str, Any],
     pseudocount: float | Sequence[float] | None,
     unseen: Unseen | None,
 ) -> _Family:
+    """Return the taggers to try; ``chosen`` are a CRF's further hyperparameters, None for the defaults."""
     if model == "crf":
         _refuse("HMM", {"pseudocount": pseudocount, "unseen": unseen})
-        chosen, most = features or DEFAULT_FEATURES, max_iterations or MOST_ITERATIONS
-
-        crf = partial(CRFTagger, features=chosen, max_iterations=most)
-        return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, {"max_iterations": most}, crf)
+        given = {name: value for name, value in chosen.items() if value is not None}
+        shared = {"max_iterations": MOST_ITERATIONS, **given}
+        crf = partial(CRFTagger, features=features or DEFAULT_FEATURES, **shared)
+        return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, shared, crf)
     if model != "hmm":
         raise InputError(f"model is {model!r}", "give crf or hmm", code="parameter")
-    _refuse("CRF", {"features": features, "l2": l2, "max_iterations": max_iterations})
+    _refuse("CRF", {"features": features, "l2": l2, **chosen})
     kind: Unseen = unseen or "classes"
 
     hmm = partial(HMMTagger, unseen=kind)
@@ -213,15 +222,15 @@ def _family(
 
 
 def _refuse(model: str, options: dict[str, Any]) -> None:
-    """Raise if an option of the other model is given."""
+    """Raise `InputError` if an option of the other model is given."""
     for name, value in options.items():
         if value is not None:
-            message, hint = f"{name} belongs to the {model}", f"leave `{name}` out, or choose that model"
+            message, hint = f"{name} is an option of the {model}", f"leave `{name}` out, or choose that model"
             raise InputError(message, hint, code="parameter")
 
 
 class _Attempt:
-    """A tagger with one value of the hyperparameter, which says how far its training has come."""
+    """Tagger with one value of the hyperparameter, which reports the progress of its training."""
 
     def __init__(self, family: _Family, value: float, place: str, progress: Progress | None) -> None:
         self.tagger, self.value = family.tagger(value), value
@@ -252,7 +261,7 @@ def _chosen(
     progress: Progress | None,
     executor: Executor | None,
 ) -> tuple[_Attempt, list[TaggerCandidate]]:
-    """Train with each value; return the best on the development data, and how all did."""
+    """Train with each value; return the best on the development data, and all candidates."""
     assert text.tags is not None
     assert dev.tags is not None
     attempts = [
@@ -281,12 +290,12 @@ def _attempt(family: _Family, progress: Progress | None, setting: tuple[float, s
 
 
 def _share_tags(text: TaggedText, dev: TaggedText) -> None:
-    """Raise if no tag of the development data is one of training: every accuracy would be 0."""
+    """Raise `InputError` if training and development data share no tag, since every accuracy would be 0."""
     assert text.tags is not None
     assert dev.tags is not None
     found = {tag for sentence in dev.tags for tag in sentence}
     if found.isdisjoint(tag for sentence in text.tags for tag in sentence):
-        message = f"none of its tags ({listed(sorted(found), most=3)}) is a tag of {text.name}"
+        message = f"none of the tags ({listed(sorted(found), most=3)}) occurs in {text.name}"
         raise InputError(message, "give a text with the same tags", code="class-unknown", file=dev.name)
 
 

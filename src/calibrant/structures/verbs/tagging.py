@@ -1,4 +1,4 @@
-"""Tag a text with a trained model: write its probabilities, and measure how far they can be trusted."""
+"""Prediction and evaluation with a trained tagger."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from calibrant.verbs.measurement import IntervalMethod, Run, Settings
 from calibrant.verbs.measuring import measured, read
 from calibrant.verbs.sources import asked_names
 
-FEWEST_TOKENS = 1 << 12  # at once, however many tags there are: work in small pieces is slow
+FEWEST_TOKENS = 1 << 12  # tokens per piece, for any number of tags, since small pieces are slow
 UNKNOWN = -1
 
 
 class Tagger(Protocol):
-    """What predicts: an HMM, a CRF, a spaCy pipeline, or a model of the user's own."""
+    """Model that predicts tags: an HMM, a CRF, a spaCy pipeline, or a custom model."""
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Names of the tags."""
+        """Return the names of the tags."""
 
     def posterior(self, sentences: Sequence[Sequence[str]]) -> ChainPosterior:
         """Return the distribution over the tags of some sentences."""
@@ -60,7 +60,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Part:
-    """Some consecutive sentences of a text: their places, those of their tokens, and their posterior."""
+    """Consecutive sentences of a text, with the positions of sentences and tokens, and the posterior."""
 
     sentences: slice
     tokens: slice
@@ -68,31 +68,31 @@ class Part:
 
 
 class TaggerRows:
-    """Reads the scores and labels of all tags at all tokens from a tagger, some sentences at a time.
+    """Scores and labels of all tags at all tokens, computed by a tagger in batches of sentences.
 
     Parameters
     ----------
     tagger
-        The model.
+        Model.
     text
         Sentences with gold tags.
     cluster
         ``sentence`` or ``document``.
     form
-        ``long``: a row a token and tag; ``wide``: a row a token.
+        ``long``: one row per token and tag; ``wide``: one row per token.
     progress
-        Called with the tokens done.
+        Called with the number of tokens done.
     pool, source
-        Who tags, and what others than this process load the tagger from.
+        Workers that tag, and the source from which other processes load the tagger.
 
     Attributes
     ----------
     gold
-        (N,) code of each token's gold tag; `UNKNOWN` where the tagger has no such tag.
+        (N,) code of each token's gold tag; `UNKNOWN` for tags that the tagger does not know.
     unseen_tags
-        Tokens by gold tag that the tagger has not.
+        Tokens per gold tag that the tagger does not know.
     right
-        (N,) bool: whether the best sequence has the token right; filled as sentences are read.
+        (N,) bool, True if the best sequence has the gold tag; filled as sentences are read.
     cluster
         (S,) code of each sentence's cluster.
     cluster_codes, item_codes, class_codes
@@ -101,7 +101,7 @@ class TaggerRows:
     Raises
     ------
     InputError
-        If the tagger knows none of the gold tags: they are of another kind.
+        If the tagger knows none of the gold tags.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class TaggerRows:
 
     @property
     def predictions(self) -> Predictions:
-        """What `calibrant.io.open_predictions` would make of the table."""
+        """Return the rows as `calibrant.io.open_predictions` returns them for the written table."""
         rows = len(self.gold) * (len(self.tagger.tags) if self.form == "long" else 1)
         return Predictions(
             self,
@@ -151,7 +151,7 @@ class TaggerRows:
         )
 
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
-        """Tag whole sentences, at a time about ``size`` scores and not fewer than some thousand tokens."""
+        """Yield parts of whole sentences with about ``size`` scores, but at least some thousand tokens."""
         tokens = max(FEWEST_TOKENS, size // len(self.tagger.tags))
         offsets, sentences = self._offsets, list(self._slices(tokens))
         batches = (self.text.sentences[each] for each in sentences)
@@ -172,7 +172,7 @@ class TaggerRows:
             first = last
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield batches, some for each part."""
+        """Yield the batches of each part."""
         assert self.text.tags is not None
         for part in self.parts(size):
             cluster = self.cluster[part.sentences]
@@ -192,15 +192,15 @@ def _other_tags(tagger: Tagger, text: TaggedText) -> InputError:
     other = dict.fromkeys(chain.from_iterable(text.tags))
     message = (
         f"the model knows none of the file's tags ({listed(list(other), most=3)}): "
-        f"its own are {listed(tagger.tags, most=3)}"
+        f"its tags are {listed(tagger.tags, most=3)}"
     )
-    return InputError(message, "choose their column (`column`)", code="class-unknown", file=text.name)
+    return InputError(message, "choose another column (`column`)", code="class-unknown", file=text.name)
 
 
 Cluster = Literal["sentence", "document"]
 Column = str | int
 CANNOT_SAY = "the model does not say which words it was trained on"
-NO_SPREAD = "all tokens are right, or all wrong, so the spread between clusters is unknown"
+NO_SPREAD = "all tokens are correct, or all wrong, so the variance between clusters is unknown"
 NONE_UNSEEN = "every word of the text is in the training data"
 
 
@@ -218,9 +218,9 @@ def predict_tags(
 ) -> WrittenPredictions:
     """Write a tagger's probability of every tag at every token to a long prediction table.
 
-    Its columns are ``score``, ``label`` (1 if the tag is the gold tag), ``class`` (the tag), ``cluster``,
-    ``token`` (its number in the sentence) and ``item`` (its number in the text). Some thousand tokens are
-    tagged at a time, so that scores never fill the memory.
+    The columns are ``score``, ``label`` (1 if the tag is the gold tag), ``class`` (the tag), ``cluster``,
+    ``token`` (the token's number in the sentence) and ``item`` (its number in the text). Tokens are tagged in
+    batches, so that memory use does not grow with the text.
 
     Parameters
     ----------
@@ -230,19 +230,18 @@ def predict_tags(
     text
         Path of a file with gold tags (see `calibrant.structures.read_tagged`), or a `TaggedText`.
     output
-        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
+        Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     column
-        Which column of the file the tags are; None for the one that was given in training, or else the
-        default of the file's kind.
+        Column of the tags; None for the column of training, or else the default of the file format.
     threshold
-        Scores below it are left out, and the table says so; 0 writes all.
+        Smallest score to write; the table records the threshold. 0 writes all scores.
     cluster
-        ``"sentence"`` or ``"document"``: what the column ``cluster`` names.
+        Unit named in the column ``cluster``: ``"sentence"`` or ``"document"``.
     workers, executor
-        Who tags, as in `extract_events`; with more than one worker the model needs a path. What is written is
-        the same.
+        Processes that tag, as in `extract_events`. With more than one worker, the model needs a path. The
+        output does not depend on the workers.
     progress
-        Called now and then with a stage, the work done and the whole work.
+        Called with a stage, the work done and the total work.
 
     Returns
     -------
@@ -251,7 +250,7 @@ def predict_tags(
     Raises
     ------
     InputError
-        The model or the text cannot be used, they have no tag in common, or the table cannot be written.
+        If the model or the text is invalid, they share no tag, or the table cannot be written.
 
     Examples
     --------
@@ -317,21 +316,21 @@ def evaluate_tagger(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> TagEvaluation:
-    """Measure how often a tagger is right, and how far its probabilities can be trusted.
+    """Measure the accuracy of a tagger and the calibration of its probabilities.
 
-    The measurement is what `measure` gives for the table of `predict_tags`, all tags pooled unless other
-    views are asked for.
+    The calibration errors equal those of `measure` on the table that `predict_tags` writes. By default all
+    tags are pooled.
 
     Parameters
     ----------
     model, text, column
         As in `predict_tags`.
     name
-        What to call the model in the record; None for its path.
+        Name of the model in the record; None for its path.
     cluster
-        ``"sentence"`` or ``"document"``: what intervals take as one independent unit.
+        Unit that intervals treat as independent: ``"sentence"`` or ``"document"``.
     view
-        One or several of ``pooled`` (all tags), ``top`` (is the most probable tag right), ``class:TAG`` and
+        One or several of ``pooled`` (all tags), ``top`` (the most probable tag), ``class:TAG`` and
         ``classwise`` (each tag, then their mean). None: ``pooled``.
     bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
         As in `measure`.
@@ -345,7 +344,7 @@ def evaluate_tagger(
     Raises
     ------
     InputError
-        The model, the text or a setting cannot be used, or model and text have no tag in common.
+        If the model, the text or a setting is invalid, or model and text share no tag.
 
     Examples
     --------
@@ -353,7 +352,7 @@ def evaluate_tagger(
     >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "dev")
     >>> found = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
     >>> found.accuracy, found.tokens, found.measured["pooled"].n
-    (Quantity(estimate=1.0, reason='all tokens are right, or all wrong, ...'), 3, 6)
+    (Quantity(estimate=1.0, reason='all tokens are correct, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(view) or ["pooled"]
     settings = Settings(asked, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
@@ -364,7 +363,7 @@ def evaluate_tagger(
         form: Form = "wide" if "top" in asked else "long"
         source = None if pool.local else tagger_source(model, pool)
         rows = TaggerRows(tagger, gold, cluster, form, progress, pool, source)
-        # The rows themselves say how far tagging has come.
+        # The rows report the progress of tagging.
         found = measured(*read(rows.predictions, settings, replace(run, progress=None)), settings, run)
     unseen, unseen_accuracy = _on_unseen_words(tagger, rows)
     return TagEvaluation(
@@ -382,7 +381,7 @@ def evaluate_tagger(
 
 
 def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column | None]:
-    """Return a tagger, its name, and the column of its tags: as asked for, or as noted with the model."""
+    """Return a tagger, its name, and the column of its tags: the requested column, or that of training."""
     if isinstance(model, (str, os.PathLike)):
         tagger: Tagger = load_tagger(model)
         return tagger, os.fspath(model), model_column(model) if column is None else column
@@ -390,20 +389,21 @@ def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column 
 
 
 def read_gold(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
-    """Return a text with gold tags: read, if a path is given."""
+    """Return a text with gold tags, read from a file if a path is given."""
     if not isinstance(text, TaggedText):
         return read_tagged(text, column=column, progress=progress)
     if text.tags is None:
-        message, hint = "the text has no gold tags", "labels come from them: give a text that has them"
+        message, hint = "the text has no gold tags", "give a text with gold tags, from which labels are made"
         raise InputError(message, hint, code="missing-value", file=text.name)
     return text
 
 
 def _accuracy(rows: TaggerRows, level: float) -> Quantity:
-    """Mean of what is right with clusters as units.
+    """Return the accuracy with clusters as units.
 
-    Wilson's interval of an effective number of tokens, as for the frequency in a bin: those divided by the
-    design effect, and by that of quantiles of t, since the spread is known from the clusters alone.
+    The Wilson interval uses an effective number of tokens, as for the frequency in a bin: the number of
+    tokens divided by the design effect and by a factor for quantiles of t, since the variance is estimated
+    from the clusters.
 
     References
     ----------
@@ -428,7 +428,7 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:
-    """Tokens that training has not seen, and the accuracy on them."""
+    """Return the number of tokens not seen in training, and the accuracy on them."""
     vocabulary = getattr(tagger, "vocabulary", None)
     if vocabulary is None:
         return None, Quantity(None, reason=CANNOT_SAY)

@@ -1,4 +1,4 @@
-"""The pages of the explorer, a module each: a new one gets a place in the list of `PAGES`."""
+"""Pages of the explorer, one module per page; add a new page to the list `PAGES`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page is: values at a path, made from a store and rendered by a template."""
+"""Base of the pages: values at a path, computed from a store and rendered by a template."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from calibrant.records.record import SCHEMA_VERSION, plain
 
 @dataclass(frozen=True)
 class Address:
-    """What stands in an address after the question mark.
+    """Query of an address.
 
     Attributes
     ----------
     query
         Values by name.
     by
-        How time is cut; None if it does not say.
+        Length of a period; None if the query does not give it.
     """
 
     query: Mapping[str, str]
@@ -32,7 +32,7 @@ class Address:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Address:
-        """Raise InputError where time is cut in a way that is not known."""
+        """Return the parsed query; raise `InputError` if the length of a period is unknown."""
         by: Any = query.get("by")
         if by is not None:
             one_of(by, PERIODS, "by")
@@ -40,26 +40,26 @@ class Address:
 
     @property
     def rates(self) -> bool:
-        """Whether charts are to show rates."""
+        """Return True if charts show rates."""
         return self.query.get("rates") == "1"
 
     def text(self, name: str) -> str:
-        """A value that has to be there."""
+        """Return a required value."""
         found = self.query.get(name)
         if not found:
-            raise InputError(f"the address has no {name}", "begin at /", code="parameter")
+            raise InputError(f"the address has no {name}", "start at /", code="parameter")
         return found
 
     def number(self, name: str) -> int:
-        """A number of documents; 0 if it is not there."""
+        """Return a number of documents; 0 if the query does not give it."""
         text = self.query.get(name, "0")
         if not (text.isascii() and text.isdigit() and len(text) < 10):
-            raise InputError(f"{text!r:.20} is no number of documents", "begin at /", code="parameter")
+            raise InputError(f"{text!r:.20} is not a number of documents", "start at /", code="parameter")
         return int(text)
 
 
 class Served:
-    """What a page is for programs."""
+    """Values of a page as JSON and rows."""
 
     def to_json(self) -> str:
         """Return the values of the page as JSON, the schema version first."""
@@ -73,16 +73,16 @@ class Served:
 
 @dataclass(frozen=True)
 class Page(Served, ABC):
-    """Base of the pages. `calibrant.events.web.pages.PAGES` has those that are served.
+    """Base of the pages; `calibrant.events.web.pages.PAGES` lists the pages that are served.
 
     Attributes
     ----------
     path
-        Its address without the query.
+        Address of the page, without the query.
     template
-        In the folder ``templates``; it is given this as ``page``.
+        File in the folder ``templates``, which gets the page as ``page``.
     about
-        The store.
+        Description of the store.
     """
 
     path: ClassVar[str]
@@ -93,4 +93,4 @@ class Page(Served, ABC):
     @classmethod
     @abstractmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Make the page that an address asks for; raise InputError where there is none."""
+        """Return the page of an address; raise `InputError` if there is no page."""

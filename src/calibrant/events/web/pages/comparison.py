@@ -1,4 +1,4 @@
-"""Two countries side by side."""
+"""The page that compares two countries."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from calibrant.records.record import columns_of
 
 @dataclass(frozen=True)
 class ComparisonPage(Page):
-    """Two countries side by side.
+    """Comparison of two countries.
 
     Attributes
     ----------
     about, by, rates, countries
         As in `OverviewPage`.
     first, second
-        Their series.
+        Series of the two countries.
     both
-        Documents that may count for both.
+        Number of documents that may count for both.
     together
-        All periods as one.
+        Comparison over all periods.
     periods
-        Those in which a document may count for one of them.
+        Comparison of each period in which a document may count for one of them.
     """
 
     path: ClassVar[str] = "/compare"
@@ -46,21 +46,21 @@ class ComparisonPage(Page):
     periods: tuple[PeriodComparison, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a period."""
+        """Return one row per period."""
         return as_rows(*columns_of(self.periods)) if self.periods else []
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Make the page that an address asks for."""
+        """Return the page of an address."""
         first, second = address.text("first"), address.text("second")
         return cls.of(store, first, second, by=address.by, rates=address.rates)
 
     @classmethod
     def of(cls, store: StoreInMemory, first: str, second: str, *, by: By | None, rates: bool) -> Self:
-        """Make the page of two countries, by their codes or names."""
+        """Return the page of two countries, given by code or name."""
         first, second = find(first, store.countries), find(second, store.countries)
         if first == second:
-            raise InputError("the two countries are the same", "choose another one", code="parameter")
+            raise InputError("the two countries are the same", "choose two countries", code="parameter")
         by = by or store.default_by
         joint = store.joint(first, second)
         return cls(

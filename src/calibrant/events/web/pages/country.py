@@ -1,4 +1,4 @@
-"""One country, period by period."""
+"""The page of one country by period."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from calibrant.metrics.periods import By
 
 @dataclass(frozen=True)
 class CountryPage(Page):
-    """One country's series.
+    """Counts of one country by period.
 
     Attributes
     ----------
     about, by, rates, countries
         As in `OverviewPage`.
     series
-        Its counts.
+        Counts of the country.
     """
 
     path: ClassVar[str] = "/country"
@@ -32,17 +32,17 @@ class CountryPage(Page):
     series: Series
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a period."""
+        """Return one row per period."""
         return self.series.to_rows()
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Make the page that an address asks for."""
+        """Return the page of an address."""
         return cls.of(store, address.text("country"), by=address.by, rates=address.rates)
 
     @classmethod
     def of(cls, store: StoreInMemory, country: str, *, by: By | None, rates: bool) -> Self:
-        """Make the page of a country, by its code or name."""
+        """Return the page of a country, given by code or name."""
         by = by or store.default_by
         code = find(country, store.countries)
         return cls(store.about, by, rates, store.countries, store.series(code, by))

@@ -1,4 +1,4 @@
-"""One document: for whom it counts, and why."""
+"""The page of one document, with the countries for which it counts and the evidence."""
 
 from __future__ import annotations
 
@@ -15,32 +15,28 @@ from calibrant.exceptions import InputError
 from calibrant.records.record import plain
 
 NO_TEXT = (
-    "The store holds no texts. They are shown with `calibrant explore STORE --documents DOCS`, or by a store "
-    "that was made with `--with-text`."
+    "The store contains no texts. To show them, start `calibrant explore STORE --documents DOCS`, or write "
+    "the store with `--with-text`."
 )
-OTHER_TEXT = (
-    "The evidence does not fit this text: it is not the one that the store was made from, "
-    "and no mention is marked."
-)
+OTHER_TEXT = "No mention is marked, because this text differs from the text of the run that wrote the store."
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two mentions that may be of one entity.
+    """Two mentions that may corefer.
 
     Attributes
     ----------
     number
-        From 1, over all countries of the document.
+        Number of the pair, from 1, over all countries of the document.
     country, verb, probability
-        Of which country the one mention is, what the other does, and the share of the samples in which the
-        two are one entity.
+        Country of the first mention, verb of the second one, and proportion of samples in which they corefer.
     mention_sentence, agent_sentence
-        From 1.
+        Numbers of the sentences, from 1.
     mention_span, agent_span
-        Characters of the text, the end exclusive.
+        Character offsets in the text, the end exclusive.
     mention, agent
-        Their words; None without a text.
+        Words of the mentions; None without a text.
     """
 
     number: int
@@ -57,16 +53,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of text between two ends of marks.
+    """Piece of text between two boundaries of marks.
 
     Attributes
     ----------
     text
-        Its characters.
+        Characters of the piece.
     mentions, agents
-        Numbers of the pairs of which it is the mention of a country, or the agent.
+        Numbers of the pairs whose mention of a country, or whose agent, contains the piece.
     ends
-        Numbers of the pairs one of whose mentions ends here.
+        Numbers of the pairs with a mention that ends here.
     """
 
     text: str
@@ -76,7 +72,7 @@ class Piece:
 
 
 def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair, ...]:
-    """Evidence as it is shown, with words where there is a text that fits."""
+    """Return the displayed evidence, with words if there is a text that fits."""
     spans = [(each.mention_from, each.mention_to) for each in evidence]
     spans += [(each.agent_from, each.agent_to) for each in evidence]
     fitting = text if text is not None and _fits(text, spans) else None
@@ -98,7 +94,7 @@ def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair
 
 
 def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
-    """The text, cut where a mention begins or ends."""
+    """Return the text, split where a mention begins or ends."""
     mentions, agents = [each.mention_span for each in pairs], [each.agent_span for each in pairs]
     if not _fits(text, [*mentions, *agents]):
         return (Piece(text),)
@@ -119,7 +115,7 @@ def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
 
 
 def note_of(text: str | None, pairs: Sequence[Pair]) -> str:
-    """What is to be known about the text."""
+    """Return the note on the text, or an empty string."""
     if text is None:
         return NO_TEXT
     spans = [span for each in pairs for span in (each.mention_span, each.agent_span)]
@@ -140,18 +136,18 @@ def _words(text: str | None, start: int, end: int) -> str | None:
 
 @dataclass(frozen=True)
 class DocumentCount:
-    """Whether a document counts for a country.
+    """Probability that a document counts for a country.
 
     Attributes
     ----------
     country, name
-        Its code, and what people call it.
+        Code and display name of the country.
     probability
-        Share of the samples in which it counts.
+        Proportion of samples in which the document counts.
     samples_counted, samples
-        The same as whole numbers.
+        Number of samples in which the document counts, and of all samples.
     best
-        Whether it counts in the 1-best structure.
+        True if the document counts in the 1-best structure.
     """
 
     country: str
@@ -164,22 +160,22 @@ class DocumentCount:
 
 @dataclass(frozen=True)
 class DocumentPage(Page):
-    """A document: for whom it counts, and why.
+    """Document with the countries for which it counts and the evidence.
 
     Attributes
     ----------
     about
-        The store.
+        Description of the store.
     id, date, title
-        The title is None where texts are not there.
+        Id, day and title; the title is None without texts.
     counts
-        One a country.
+        One entry per country.
     pairs
-        The evidence, by country, the most probable first.
+        Evidence by country, the most probable pair first.
     text
-        The whole text; None where it is not there.
+        Whole text, or None.
     note
-        What is to be known about the text; empty if nothing.
+        Note on the text, or an empty string.
     """
 
     path: ClassVar[str] = "/document"
@@ -195,11 +191,11 @@ class DocumentPage(Page):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The text, cut where a mention begins or ends."""
+        """Return the text, split where a mention begins or ends."""
         return () if self.text is None else pieces_of(self.text, self.pairs)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a pair of mentions."""
+        """Return one row per pair of mentions."""
         return [
             {name: value for name, value in plain(pair).items() if not name.endswith("_span")}
             for pair in self.pairs
@@ -207,15 +203,15 @@ class DocumentPage(Page):
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Make the page that an address asks for."""
+        """Return the page of an address."""
         return cls.of(store, address.text("id"))
 
     @classmethod
     def of(cls, store: StoreInMemory, name: str) -> Self:
-        """Make the page of a document, by its id."""
+        """Return the page of a document, given by its id."""
         rows = store.rows_by_name.get(name)
         if rows is None:
-            hint = "only documents that may count for a country are kept"
+            hint = "the store contains only documents that may count for a country"
             raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
         found = store.document_of(name)
         pairs = pairs_of(found.evidence, found.text)

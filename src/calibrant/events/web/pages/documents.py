@@ -1,4 +1,4 @@
-"""Documents that may count for a country."""
+"""The page of documents that may count for a country."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.periods import By
 from calibrant.records.record import plain
 
-LISTED = 50  # documents a page
+LISTED = 50  # documents per page
 ORDERS = ("uncertain", "probability", "date")
 
 
 @dataclass(frozen=True)
 class ListedDocument:
-    """A document in a list.
+    """Document in a list.
 
     Attributes
     ----------
     id, date, title
-        The title is None where texts are not there.
+        Id, day and title; the title is None without texts.
     probability
-        Share of the samples in which it counts for the country.
+        Proportion of samples in which the document counts for the country.
     best
-        Whether it counts in the 1-best structure.
+        True if the document counts in the 1-best structure.
     """
 
     id: str
@@ -42,22 +42,22 @@ class ListedDocument:
 
 @dataclass(frozen=True)
 class DocumentsPage(Page):
-    """Documents that may count for a country, the least certain first.
+    """Documents that may count for a country.
 
     Attributes
     ----------
     about
-        The store.
+        Description of the store.
     country, name, by
-        Which counts, and what people call it; how time is cut.
+        Code and display name of the country; length of a period.
     period
-        None: all periods.
+        Period; None: all periods.
     order
-        ``uncertain`` (nearest 50 % first), ``probability`` (falling) or ``date``.
+        ``uncertain`` (nearest 50 % first), ``probability`` (decreasing) or ``date``.
     offset, total
-        How many come before those listed, and how many there are.
+        Number of documents before the listed ones, and in all.
     documents
-        Listed.
+        Listed documents.
     """
 
     path: ClassVar[str] = "/documents"
@@ -73,12 +73,12 @@ class DocumentsPage(Page):
     documents: tuple[ListedDocument, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a document."""
+        """Return one row per document."""
         return [plain(document) for document in self.documents]
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Make the page that an address asks for."""
+        """Return the page of an address."""
         return cls.of(
             store,
             address.text("country"),
@@ -99,7 +99,7 @@ class DocumentsPage(Page):
         order: str,
         offset: int,
     ) -> Self:
-        """Make the page of a country, by its code or name."""
+        """Return the page of a country, given by code or name."""
         one_of(order, ORDERS, "order")
         by = by or store.default_by
         country = find(country, store.countries)
@@ -108,7 +108,7 @@ class DocumentsPage(Page):
         if period is not None:
             calendar = store.calendar(by)
             if period not in calendar.periods:
-                hint = f"the store goes from {store.about.first} to {store.about.last}"
+                hint = f"the store covers {store.about.first} to {store.about.last}"
                 raise InputError(f"there is no {by} {period!r:.20}", hint, code="parameter")
             rows = rows[calendar.place[rows] == calendar.periods.index(period)]
         chance = counts.probability[rows]

@@ -1,4 +1,4 @@
-"""Small multiples of the countries with the most documents."""
+"""The page with small charts of the countries with the most documents."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ TOP = 20
 
 @dataclass(frozen=True)
 class OverviewPage(Page):
-    """Small multiples of the countries with the most documents.
+    """Small charts of the countries with the most documents.
 
     Attributes
     ----------
     about
-        The store.
+        Description of the store.
     by
-        ``week``, ``month``, ``quarter`` or ``year``.
+        Length of a period: ``week``, ``month``, ``quarter`` or ``year``.
     rates
-        Whether the charts show rates; the rows have both.
+        True if the charts show rates; the rows contain counts and rates.
     countries
-        All codes of the store, by falling mean.
+        All codes of the store, by decreasing mean.
     series
-        Of the first of them.
+        Series of the first countries.
     """
 
     path: ClassVar[str] = "/"
@@ -39,17 +39,17 @@ class OverviewPage(Page):
     series: tuple[Series, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a country and period."""
+        """Return one row per country and period."""
         return [row for series in self.series for row in series.to_rows()]
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Make the page that an address asks for."""
+        """Return the page of an address."""
         return cls.of(store, by=address.by, rates=address.rates)
 
     @classmethod
     def of(cls, store: StoreInMemory, *, by: By | None, rates: bool) -> Self:
-        """Make the page of a store."""
+        """Return the overview of a store."""
         by = by or store.default_by
         shown = tuple(store.series(country, by) for country in store.countries[:TOP])
         return cls(store.about, by, rates, store.countries, shown)

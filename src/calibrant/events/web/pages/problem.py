@@ -1,4 +1,4 @@
-"""What could not be shown."""
+"""The page of an error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from calibrant.events.web.pages._page import Served
 
 @dataclass(frozen=True)
 class ProblemPage(Served):
-    """What could not be shown, and what to do.
+    """Error message, with the action to take.
 
     Attributes
     ----------
     status
-        Of HTTP.
+        HTTP status code.
     message
-        One line.
+        Message in one line.
     """
 
     template: ClassVar[str] = "problem.html"

@@ -1,0 +1,136 @@
+"""Base of the methods that scale the logits of K classes: checks, fit and application of a map."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Floats
+from calibrant.exceptions import InputError
+from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of
+from calibrant.recalibrate.base import ArrayRecalibrator
+
+Objective = Callable[[Floats], tuple[float, Floats]]
+
+LARGE = 1e3
+SMALL_GRADIENT = 1e-6  # mean over items
+_MOST_STEPS = 2000
+_OPTIONS = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
+
+
+class LogitScaling(ArrayRecalibrator):
+    """Base of the maps of all K logits of an item to probabilities.
+
+    A subclass implements ``_minimize``, which learns the map, and ``_mapped``, which applies it.
+    """
+
+    _status: ClassVar[tuple[str, ...]] = ("clipped_count_", "step_count_", "converged_")
+
+    classes: Sequence[str] | None
+    logits: bool
+    clip: float
+    clipped_count_: int
+    step_count_: int
+    converged_: bool
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the map to scores and labels.
+
+        Parameters
+        ----------
+        X
+            (n, K) probabilities (or logits).
+        y
+            (n,) true classes: indices, or names (see ``classes``).
+        sample_weight
+            (n,) non-negative weights; None counts every item once.
+
+        Raises
+        ------
+        InputError
+            For bad values (with the row), or if no finite map maximizes the likelihood.
+        """
+        self.check_parameters()
+        clip = float(self.clip)
+        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
+        self._minimize(items)
+        self.clipped_count_ = items.clipped
+        self.score_range_ = items.range
+        self.n_features_in_, self.classes_ = items.logit.shape[1], items.classes
+        self.pair_count_ = len(items.label)
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return recalibrated probabilities.
+
+        Parameters
+        ----------
+        X
+            (n, K) probabilities (or logits) of the same classes.
+
+        Returns
+        -------
+        ndarray of float64
+            (n, K) in [0, 1]; rows sum to 1.
+
+        Raises
+        ------
+        InputError
+            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
+        """
+        self.check_fitted()
+        logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
+        if logit.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {logit.shape[1]} columns, and the scales were fitted on {self.n_features_in_}",
+                "pass the scores of the same classes",
+                code="shape",
+            )
+        return self._mapped(logit)
+
+    @abstractmethod
+    def _minimize(self, items: LogitItems) -> None:
+        """Learn the map of checked items."""
+
+    @abstractmethod
+    def _mapped(self, logit: Floats) -> Floats:
+        """Probabilities (n, K) of checked logits."""
+
+
+def minimum(objective: Objective, start: Floats, **options: Any) -> tuple[Floats, int, float]:
+    """Return where a smooth convex function is smallest, the steps of L-BFGS, and the largest derivative."""
+    from scipy.optimize import minimize
+
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=_OPTIONS | options)
+    return found.x, int(found.nit), float(np.abs(objective(found.x)[1]).max())
+
+
+def endless(what: str, remedy: str) -> InputError:
+    """The error for labels that no finite map fits best."""
+    return InputError(
+        f"{what} grow without limit, because scores separate some classes without error",
+        f"pass more items, or {remedy}",
+        code="undefined",
+    )
+
+
+def check_classes(items: LogitItems, remedy: str) -> None:
+    """Raise if a class has no items.
+
+    Raises
+    ------
+    InputError
+        With code ``undefined``, naming the class.
+    """
+    count = np.bincount(items.label, minlength=len(items.classes))
+    missing = items.classes[count == 0].tolist()
+    if missing:
+        raise InputError(
+            f"no item is of the class {missing[0]!r}: its bias would be minus infinity",
+            f"leave its column out, or {remedy}",
+            code="undefined",
+        )

@@ -1,0 +1,28 @@
+"""One step of AdaGrad with penalties, for every model that is trained by it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels.jit import jit
+
+Floats = NDArray[np.float64]
+
+
+@jit
+def stepped(weight: float, slope: float, squares: float, rate: float, l1: float, l2: float) -> float:
+    """Return a weight after a step of composite mirror descent; ``squares`` includes the slope's own."""
+    step = rate / (np.sqrt(squares) + 1e-8)
+    value = weight - step * slope
+    shrunk = max(abs(value) - step * l1, 0.0) / (1.0 + step * l2)
+    return float(shrunk if value > 0 else -shrunk)
+
+
+@jit
+def step_all(weight: Floats, squares: Floats, slope: Floats, rate: float, l2: float) -> None:
+    """Take a step with every weight, and set the slopes to 0."""
+    for k in range(len(weight)):
+        squares[k] += slope[k] * slope[k]
+        weight[k] = stepped(weight[k], slope[k], squares[k], rate, 0.0, l2)
+        slope[k] = 0.0
