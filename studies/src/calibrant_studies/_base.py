@@ -1,4 +1,4 @@
-"""What every study records, and how a study's record becomes its page.
+"""Record of a study, and the page made from it.
 
 A study is a function from data to a `Study`. `save` writes the record as ``NAME.json`` and its
 figures beside it, and fills the tables of ``NAME.md``, whose prose is written by hand, between
@@ -23,8 +23,10 @@ from calibrant.io.atomic import writing
 from calibrant.records import Column, Record, Table, name, setting
 from calibrant.records import number as numeric
 from calibrant.records.formats import interval_heading
+from calibrant_studies._sources import source_lines
 from calibrant_studies._tables import table_of
 from calibrant_studies._verdicts import Claim, Verdict, judge
+from calibrant_studies.datasets._digests import unpacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +49,7 @@ class Finding(Record, frozen=True):
     text: Annotated[str, name("Number", "Name of the number for a reader.")]
     value: Annotated[
         int | float | str | None,
-        numeric("Here", "The number, or a word; null where there is none.", group=HERE),
+        numeric("Here", "The number, or a word; null without a result.", group=HERE),
     ]
     low: Annotated[float | None, numeric("Low", "Lower end of its 95 % interval, if any.", group=HERE)] = None
     high: Annotated[float | None, numeric("High", "Upper end of its 95 % interval, if any.", group=HERE)] = (
@@ -55,11 +57,11 @@ class Finding(Record, frozen=True):
     )
     paper: Annotated[
         int | float | str | None,
-        numeric("Paper", "The paper's number or statement; null where the paper has none.", group="Paper"),
+        numeric("Paper", "The paper's number or statement; null if the paper states nothing.", group="Paper"),
     ] = None
     verdict: Annotated[
         Verdict | None,
-        setting("Verdict", "Whether they agree; null where the paper has nothing to compare with."),
+        setting("Verdict", "Agreement with the paper; null if the paper has no number to compare with."),
     ] = None
     note: Annotated[str, setting("Note", "Kind of the interval, or reason for the verdict.")] = ""
     claim: Annotated[
@@ -68,6 +70,9 @@ class Finding(Record, frozen=True):
     ] = None
 
     def __post_init__(self) -> None:
+        for end in ("low", "high"):  # of a count too, so that a record is read back as it was written
+            if isinstance(getattr(self, end), int):
+                msgspec.structs.force_setattr(self, end, float(getattr(self, end)))
         if self.claim is not None:
             msgspec.structs.force_setattr(self, "verdict", judge(self.claim, self.low, self.high))
         elif self.verdict not in (None, "not comparable"):
@@ -124,7 +129,9 @@ class Study(Record, frozen=True, kw_only=True):
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of what a file holds, in hexadecimal; unpacked, since packers differ."""
+    """Return the SHA-256 of a file's uncompressed content, in hexadecimal."""
+    if path.suffix == ".npz":
+        return hashlib.sha256(unpacked(path, path.read_bytes())).hexdigest()
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -133,7 +140,7 @@ def digest(path: Path) -> str:
 def save(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     """Write a study's record and figures (SVG and PNG) to a folder, and fill the tables of its page.
 
-    The folder is created if there is none. The page ``NAME.md`` is only touched if the folder has one.
+    The folder is created if it does not exist. The page ``NAME.md`` is only touched if the folder has one.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder", "name another", code="output")
@@ -172,7 +179,8 @@ def fill(page: str, record: dict[str, Any]) -> str:
     ----------
     page
         Markdown with ``<!-- table: KEY -->`` and ``<!-- end -->`` around each table; what is between them is
-        replaced. KEY is ``run`` (how the record was made), ``findings``, or one of the record's tables.
+        replaced. KEY is ``run`` (how the record was made), ``sources`` (where its data come from),
+        ``findings``, or one of the record's tables.
     record
         The content of ``NAME.json``.
 
@@ -198,6 +206,8 @@ def fill(page: str, record: dict[str, Any]) -> str:
             body = _run_lines(record)
         elif key == "findings":
             body = _findings_table(record["findings"])
+        elif key == "sources":
+            body = source_lines(record["name"])
         else:
             body = markdown(record["tables"][key])
         return f"{match[1]}{body}\n{match[3]}"
@@ -226,7 +236,7 @@ def number(value: Any) -> str:
 
 
 def interval(value: Any, low: float | None, high: float | None) -> str:
-    """Word the interval of a finding: nothing if it has none; counts have whole ends."""
+    """Format the interval of a finding; empty without an interval; counts have whole ends."""
     if low is None or high is None:
         return ""
     kind = int if isinstance(value, int) else float

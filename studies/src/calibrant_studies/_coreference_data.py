@@ -41,7 +41,7 @@ class Texts:
     trees
         ``gold``, ``predicted`` or ``none``: where heads, traits and detected mentions come from.
     features
-        Of the model.
+        Features of the model.
     split
         The documents of ``train``, ``dev`` and ``test``. A detected mention that gold has not has no cluster.
     gold
@@ -57,7 +57,7 @@ class Texts:
 
     @property
     def name(self) -> Row:
-        """What the condition is called, as the first columns of a table."""
+        """Name of the condition, as the first columns of a table."""
         return {"set": TITLE[self.corpus], "mentions": self.mentions, "trees": self.trees}
 
 
@@ -67,7 +67,7 @@ def sources(data: Path) -> list[Path]:
 
 
 def read(data: Path, corpus: str) -> Texts:
-    """Read a corpus, with gold mentions and what trees it has."""
+    """Read a corpus with its gold mentions and its trees, if any."""
     split = {part: list(read_documents(required(data, FILES[corpus].format(part)))) for part in SPLITS}
     if corpus == "gum":
         return Texts(corpus, "gold", "gold", "syntax", split, split)
@@ -86,7 +86,7 @@ def read_ontonotes(folder: Path) -> Texts:
 
 
 def parsed(texts: Texts, pipeline: Path) -> Texts:
-    """The same with predicted trees."""
+    """Return the same texts with predicted trees."""
     from calibrant.structures.models.parsing import parse
 
     split = {part: list(parse(documents, pipeline)) for part, documents in texts.split.items()}
@@ -94,7 +94,7 @@ def parsed(texts: Texts, pipeline: Path) -> Texts:
 
 
 def detected(texts: Texts) -> Texts:
-    """The same with the mentions that are found in its trees."""
+    """Return the same texts with the mentions that are detected in their trees."""
     split = {
         part: [
             _with_detected(document, possessive_endings=texts.corpus != "litbank") for document in documents
@@ -113,7 +113,7 @@ def _with_detected(document: Document, *, possessive_endings: bool) -> Document:
 
 
 def recall_rows(texts: Texts) -> list[Row]:
-    """How many gold mentions the detected ones have, split by split."""
+    """Return recall and precision of the detected mentions, per split."""
     rows = []
     for part in SPLITS:
         found = mention_recall(texts.gold[part], [document.mentions or () for document in texts.split[part]])
@@ -150,5 +150,5 @@ def folds(data: Path, texts: Texts) -> list[Texts]:
 
 
 def clusters_of(documents: Sequence[Document]) -> list[Sequence[str | None]]:
-    """The gold entity of each mention, document by document."""
+    """Return the gold entity of each mention, per document."""
     return [document.clusters or () for document in documents]

@@ -17,7 +17,7 @@ COSTS = ("no costs", "small costs", "the paper's costs")
 
 
 def draw(study: Study) -> dict[str, Figure]:
-    """Calibration curves, what costs do to them, errors by distance, and the ablation."""
+    """Draw calibration curves, the effect of costs on them, errors by distance, and the ablation."""
     tables = study.tables
     drawn = {}
     curves = tables.get("curves", [])
@@ -40,7 +40,7 @@ def _sets(rows: Sequence[Row]) -> list[str]:
 
 
 def _curves(rows: Sequence[Row], kinds: Sequence[str]) -> Figure:
-    """A row of panels a corpus: figure 5 of the paper, and beside it what changes it."""
+    """Draw one row of panels per corpus: figure 5 of the paper, and its variants beside it."""
     names = _sets(rows)
     figure, axes = style.new_figure(11.4, 4.4 * len(names), len(kinds), len(names))
     panels = [(name, index, kind) for name in names for index, kind in enumerate(kinds)]
@@ -52,7 +52,7 @@ def _curves(rows: Sequence[Row], kinds: Sequence[str]) -> Figure:
 
 
 def _by_distance(rows: Sequence[Row]) -> Figure:
-    """Frequency minus score of pairs from 0.5 up, by how many mentions apart they are."""
+    """Draw frequency minus score of pairs from 0.5, by the distance in mentions."""
     figure, (ax,) = style.new_figure(8.4, 4.2)
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     names = _sets(rows)
@@ -81,7 +81,7 @@ def _bars(ax: Axes, ends: Sequence[tuple[float, Row]], low: str, high: str, colo
 
 
 def _ablation(rows: Sequence[Row]) -> Figure:
-    """What each group of features is worth, in CoNLL F1 on test."""
+    """Draw the contribution of each group of features, in CoNLL F1 on test."""
     names = _sets(rows)
     figure, axes = style.new_figure(11.4, 5.2, len(names))
     for index, (name, ax) in enumerate(zip(names, axes, strict=True)):

@@ -52,7 +52,7 @@ def _f1(name: str, tables: Tables) -> Iterator[Finding]:
             above = row["above the rules"]
             reached = "reached" if above >= BAR_F1 else "missed"
             if row["above, low"] < BAR_F1 <= row["above, high"]:
-                reached += " by the estimate, not settled: the interval holds it"
+                reached += " by the estimate, not settled: the interval contains it"
             yield Finding(
                 f"{key}/above",
                 f"{name}, gold mentions{words}: CoNLL F1 above the rules",
@@ -134,8 +134,8 @@ def _temperature(tables: Tables) -> Iterator[Finding]:
     for row in _rows(tables, "temperature", when="after", query="all pairs"):
         before = _rows(tables, "temperature", set=row["set"], when="before", query="all pairs")[0]
         note = (
-            f"loss of a mention {before['loss of a mention']:.4f} before, "
-            f"{row['loss of a mention']:.4f} after; "
+            f"loss per mention {before['loss per mention']:.4f} before, "
+            f"{row['loss per mention']:.4f} after; "
             f"gap from 0.5 {before['gap from 0.5']:.3f} before, {row['gap from 0.5']:.3f} after"
         )
         text = f"{row['set']}: temperature chosen on dev"

@@ -1,4 +1,4 @@
-"""The coreference study's models: what is trained on which texts, two at a time."""
+"""The coreference study's models and their training texts; two are trained at a time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORKERS = 2
 
 @dataclass(frozen=True)
 class Setting:
-    """What one model is trained with.
+    """Training settings of one model.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Fitted:
     Attributes
     ----------
     texts, setting, model
-        What was trained on what.
+        Training texts, setting, and model.
     dev, test
         Antecedents of the mentions of the condition.
     temperature
-        Of the least loss on dev.
+        Temperature with the smallest loss on dev.
     """
 
     texts: Texts
@@ -70,7 +70,7 @@ class Fitted:
     temperature: float
 
     def loss(self, temperature: float = 1.0) -> float:
-        """Mean loss of a test mention, in nats."""
+        """Return the mean loss per test mention, in nats."""
         clusters = clusters_of(self.texts.split["test"])
         losses = antecedent_losses(self.test.tempered(temperature), clusters)
         known = losses[losses == losses]  # NaN: no gold entity

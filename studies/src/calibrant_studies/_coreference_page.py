@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from calibrant_studies._base import Row, number
 
-# What others report, with where it is reported. Other splits, mentions and scoring: beside ours, not against.
+# Published results with their sources. Other splits, mentions and scoring: beside ours, not against.
 LITERATURE = (
     {
         "data": "LitBank, ten folds, gold mentions",
@@ -135,7 +135,7 @@ def _tempered(row: Row) -> Row:
         "set": row["set"],
         "when": row["when"],
         "temperature": f"{row['temperature']:.3f}",
-        "loss of a mention": row["loss of a mention"],
+        "loss per mention": row["loss per mention"],
         "CoNLL F1": f"{row['F1 of probable entities']:.1f}",
         "query": row["query"],
         **_errors(row),
@@ -161,7 +161,7 @@ def _ablation(row: Row) -> Row:
         "CoNLL F1 on dev": f"{row['dev CoNLL F1']:.1f}",
         "CoNLL F1": f"{row['CoNLL F1']:.1f}",
         "change": interval(row, "change", "change, low", "change, high", ".1f"),
-        "loss of a mention": row["loss of a mention"],
+        "loss per mention": row["loss per mention"],
         "debiased error, pairs from 0.01": interval(row, "debiased", "low", "high"),
         "Cox slope": f"{row['slope']:.2f}",
     }

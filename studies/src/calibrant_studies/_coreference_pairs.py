@@ -1,4 +1,4 @@
-"""Pairs of mentions with their probability and gold: how far they can be trusted, kind by kind."""
+"""Pairs of mentions with their probability and gold label: their calibration by kind."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Listed:
     count: int
 
     def pairs(self, kept: Bools | None = None) -> Pairs:
-        """As pairs with documents for clusters; documents without any are left out."""
+        """Return pairs with documents as clusters; documents without pairs are left out."""
         chosen = slice(None) if kept is None else kept
         documents, code = np.unique(self.document[chosen], return_inverse=True)
         return Pairs(
@@ -70,7 +70,7 @@ def listed(
     seed: int = 0,
     spurious: bool = False,
 ) -> Listed:
-    """List the pairs of a posterior; spurious: mentions that gold has not are entities of their own."""
+    """List the pairs of a posterior; spurious mentions are separate gold entities."""
     gold = [_codes(document, spurious=spurious) for document in documents]
     columns: list[list[NDArray[np.generic]]] = [[] for _ in range(5)]
     for found in each_pair(posterior, samples=samples, seed=seed):
@@ -110,7 +110,7 @@ def _codes(document: Document, *, spurious: bool) -> Integers:
 
 
 def error_row(pairs: Pairs) -> Row:
-    """Plug-in and debiased error, and in which direction the error lies."""
+    """Return the plug-in and debiased error, and the direction of the error."""
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
     interval = error_interval(pairs)
     slope = cox_calibration_of(pairs).slope
@@ -143,7 +143,7 @@ def gap_columns(pairs: Pairs) -> Row:
 
 
 def curve_rows(pairs: Pairs) -> list[Row]:
-    """Points of a calibration curve of pairs from `TRIVIAL` up, with documents for clusters."""
+    """Return the points of a calibration curve of pairs from `TRIVIAL` up, with documents as clusters."""
     kept = pairs.score >= TRIVIAL
     assert pairs.cluster is not None
     codes, cluster = np.unique(pairs.cluster[kept], return_inverse=True)
@@ -155,7 +155,7 @@ def curve_rows(pairs: Pairs) -> list[Row]:
 
 
 def strata(found: Listed, documents: Sequence[Document], *, trees: bool) -> dict[str, dict[str, Bools]]:
-    """Which pairs are of which kind: by distance, mention types and genre."""
+    """Return masks of the pairs of each kind: by distance, mention types and genre."""
     apart = found.second - found.first
     below, by_distance = 0, {}
     for name, end in DISTANCES.items():
@@ -179,12 +179,12 @@ def strata(found: Listed, documents: Sequence[Document], *, trees: bool) -> dict
 
 @dataclass(frozen=True)
 class RuleRates:
-    """How often mentions are coreferent, by whether the rules join them and how far apart they are.
+    """Rates of coreference, by the rules' decision and the distance of the mentions.
 
     Attributes
     ----------
     rate
-        (2, distances) shares of the pairs of other texts.
+        (2, distances) proportions of the pairs of other texts.
     """
 
     rate: Floats
@@ -261,7 +261,7 @@ def _log_loss(score: Floats, label: Bools) -> Floats:
 
 
 def sampled_row(exact: Listed, sampled: Listed, samples: int) -> Row:
-    """What scores from samples add, as predicted from the exact ones and as seen."""
+    """Return the error that sampled scores add, predicted from the exact scores and observed."""
     q, s, y = exact.score, sampled.score, exact.label
     high = s >= 0.5
     return {

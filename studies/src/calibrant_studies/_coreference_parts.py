@@ -32,7 +32,7 @@ ALL, HIGH = "all pairs", f"pairs from {TRIVIAL:g}"
 
 
 def main(texts: Texts, seed: int) -> Tables:
-    """Gold mentions: F1, calibration of pairs by kind, samples, temperature."""
+    """Measure with gold mentions: F1, calibration of pairs by kind, samples, temperature."""
     best, candidates = models.chosen(texts, seed)
     listed = pairing.listed(best.test, texts.split["test"])
     tables = {
@@ -71,7 +71,7 @@ def condition(texts: Texts, seed: int) -> Tables:
 
 
 def costs(texts: Texts, seed: int) -> Tables:
-    """Softmax-margin costs in training: what they do for F1, and to probabilities."""
+    """Measure the effect of softmax-margin costs in training on F1 and on probabilities."""
     settings = [Setting(texts.features, PENALTY, values) for values in COSTS.values()]
     tables: Tables = {"costs": [], "curves": []}
     for name, found in zip(COSTS, models.fitted(texts, settings), strict=True):
@@ -109,7 +109,7 @@ def ablation(texts: Texts, seed: int) -> Tables:
                 "change": change,
                 "change, low": 100 * lost[0],
                 "change, high": 100 * lost[1],
-                "loss of a mention": found.loss(),
+                "loss per mention": found.loss(),
                 **{key: error[key] for key in ("debiased", "low", "high", "slope")},
             }
         )
@@ -143,7 +143,7 @@ def all_folds(splits: Sequence[Texts], seed: int) -> Tables:
 
 
 def f1_rows(found: Fitted, seed: int) -> list[Row]:
-    """The rules and what the model finds, with singletons and without."""
+    """Return F1 of the rules and of the model, with and without singletons."""
     texts = found.texts
     test = texts.split["test"]
     labels = {"rules": rule_labels(test, trees=texts.trees != "none"), **model_labels(found.test, seed)}
@@ -153,7 +153,7 @@ def f1_rows(found: Fitted, seed: int) -> list[Row]:
 def f1_of(
     name: Row, gold: Sequence[Document], test: Sequence[Document], labels: dict[str, Labels], seed: int
 ) -> list[Row]:
-    """One row a clustering; the first one is the baseline."""
+    """Return one row per clustering; the first is the baseline."""
     rows = []
     for singletons in (True, False):
         baseline = None
@@ -213,7 +213,7 @@ def strata_of(name: Row, listed: Listed, documents: Sequence[Document], *, trees
 
 
 def sample_rows(found: Fitted, listed: Listed, seed: int) -> list[Row]:
-    """Exact probabilities against shares of samples."""
+    """Compare exact probabilities with frequencies among samples."""
     test = found.texts.split["test"]
     name = found.texts.name
     rows = []
@@ -256,7 +256,7 @@ def temperature_rows(found: Fitted, costs_name: str, seed: int) -> list[Row]:
                     "costs": costs_name,
                     "when": when,
                     "temperature": temperature,
-                    "loss of a mention": found.loss(temperature),
+                    "loss per mention": found.loss(temperature),
                     "F1 of best antecedents": f1["best antecedents"]["CoNLL F1"],
                     "F1 of probable entities": f1["probable entities"]["CoNLL F1"],
                     "above the rules": best["above the rules"],

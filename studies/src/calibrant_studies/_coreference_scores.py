@@ -1,4 +1,4 @@
-"""The coreference study's F1: of clusterings, and differences of two on the same resampled documents."""
+"""The coreference study's F1: scores of clusterings, and paired differences on resampled documents."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def ends(drawn: Floats, documents: int) -> tuple[float, float]:
 
 
 def f1_row(name: Row, model: str, table: Floats, baseline: Floats | None, seed: int, **also: object) -> Row:
-    """Scores of one clustering, and how far it lies above the baseline."""
+    """Scores of one clustering, and its difference from the baseline."""
     values = scores_of(table.sum(axis=0))
     drawn = resampled(table, seed)
     low, high = ends(drawn, len(table))

@@ -36,7 +36,7 @@ def together(parts: Sequence[Counts]) -> tuple[Floats, Floats, NDArray[np.str_]]
 
 
 def check_rows(name: Row, parts: Sequence[Counts], seed: int) -> dict[str, list[Row]]:
-    """Of each count, and of all of them together: ranks, hits, and what is wrong on average."""
+    """Compute ranks, hits and mean errors per count, and over all counts."""
     tables: dict[str, list[Row]] = {"ranks": [], "hits": [], "errors": []}
     groups: list[tuple[str, Sequence[Counts]]] = [(part.name, [part]) for part in parts]
     for kind, some in [*groups, (TOGETHER, parts)]:
@@ -93,21 +93,21 @@ def _resampled(values: Floats, documents: NDArray[np.str_], seed: int) -> tuple[
 
 
 def draws_of(documents: int, seed: int) -> NDArray[np.int64]:
-    """How often each document is drawn, in each of `RESAMPLES` draws."""
+    """Return how often each document is drawn, in each of `RESAMPLES` draws."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(documents, np.full(documents, 1 / documents), size=RESAMPLES)
 
 
 def ends(values: Floats) -> tuple[float, float]:
-    """The central 95 % of some numbers."""
+    """Return the ends of the central 95 % of the values."""
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
 def error_row(part: Counts, seed: int) -> Row:
-    """How far off the mean is, and how far numbers spread about it, in units of what is stated.
+    """Return the relative error of the mean, and the spread of the errors in stated standard deviations.
 
-    The second is the sum of squared errors over that of stated variances.
+    The spread is the root of the sum of squared errors over the sum of stated variances.
     """
     mean = part.samples.mean(axis=1)
     error, variance = part.gold - mean, part.samples.var(axis=1, ddof=1)
@@ -162,7 +162,8 @@ def exact_hits(part: Counts) -> list[Row]:
 def whole_interval(drawn: Floats) -> tuple[Floats, Floats]:
     """Whole numbers around the central 95 % of the samples of each of several sums, (sums, L).
 
-    Of L + 1 equally distributed numbers the truth is below the limit p (L + 1) with probability p.
+    The truth is one of L + 1 equally distributed numbers, so it is below the limit p (L + 1) with probability
+    p.
     """
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     low, high = np.quantile(drawn, tails, axis=1, method="weibull")
@@ -179,7 +180,7 @@ class _Sums:
     widened_sd: Floats
 
     def row(self) -> Row:
-        """How often both intervals hold the gold sum."""
+        """Return the coverage and width of each interval."""
         mean, sd = self.narrow.mean(axis=1), self.narrow.std(axis=1, ddof=1)
         row: Row = {
             "gold": float(self.gold.mean()),
@@ -202,9 +203,9 @@ class _Sums:
 
 
 def sum_rows(name: Row, part: Counts, seed: int) -> list[Row]:
-    """Sums over 1, 10, 100 and all documents: how often intervals of 95 % hold the gold sum.
+    """Return the coverage of 95 % intervals of sums over 1, 10, 100 and all documents.
 
-    Groups are drawn at random, so that they share documents: their shares have no interval of their own.
+    Groups are drawn at random, so they share documents; their proportions have no separate interval.
     """
     documents = len(part.gold)
     rng = np.random.default_rng(seed)
@@ -245,7 +246,7 @@ def interval_row(name: Row, part: Counts) -> Row:
 
 
 def size_rows(name: Row, parts: Sequence[Counts], seed: int) -> list[Row]:
-    """How often tests reject at 5 % where gold is one more sample: all counts of a document together."""
+    """Return how often tests reject at 5 % if gold is one more sample, with documents as clusters."""
     samples, _, documents = together(parts)
     kept = samples[:, :CHECKED_SAMPLES]
     ranks, hits = [], []
@@ -261,7 +262,7 @@ def size_rows(name: Row, parts: Sequence[Counts], seed: int) -> list[Row]:
 
 
 def rejected(name: Row, ranks: Floats, hits: Floats, alpha: float = 0.05) -> list[Row]:
-    """Shares of p-values of at most ``alpha``, with their intervals."""
+    """Return proportions of p-values of at most ``alpha``, with their intervals."""
     tests = {"ranks": ranks, **{f"hits at {level:.0%}": hits[:, k] for k, level in enumerate(SIZE_LEVELS)}}
     rows = []
     for test, values in tests.items():
@@ -273,6 +274,6 @@ def rejected(name: Row, ranks: Floats, hits: Floats, alpha: float = 0.05) -> lis
 
 
 def interval_of_share(share: float, n: int) -> tuple[float, float]:
-    """Wilson's interval of 95 %."""
+    """Return Wilson's 95 % interval."""
     low, high = wilson(np.array([share]), np.array([float(n)]), LEVEL)
     return float(low[0]), float(high[0])

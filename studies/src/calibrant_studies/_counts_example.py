@@ -28,7 +28,7 @@ class Example:
     Attributes
     ----------
     name
-        What the example shows.
+        Name of the example.
     rows
         For each mention the probabilities of the earlier ones, then of starting an entity.
     truth
@@ -83,7 +83,7 @@ EXAMPLES = (
 
 
 def pair_rows(example: Example) -> list[Row]:
-    """Each pair's probability, stated and true."""
+    """Return each pair's probability, stated and true."""
     stated, true = example.posterior.pair_probabilities(), example.true_pairs()
     return [
         {
@@ -98,7 +98,7 @@ def pair_rows(example: Example) -> list[Row]:
 
 
 def count_rows(example: Example) -> list[Row]:
-    """How probable each number of entities is, stated and true."""
+    """Return the probability of each number of entities, stated and true."""
     stated, true = example.posterior.entity_count_distribution(), example.true_counts()
     both = zip(stated.tolist(), true.tolist(), strict=True)
     rows: list[Row] = [
@@ -109,7 +109,7 @@ def count_rows(example: Example) -> list[Row]:
 
 
 def interval_rows(example: Example) -> list[Row]:
-    """How often the model's central interval of 95 % of a sum over documents holds the true sum."""
+    """Return the coverage of the model's central 95 % interval of a sum over documents."""
     starts = example.posterior.new_probabilities()
     true = example.true_counts()
     rows = []
@@ -149,6 +149,6 @@ def _mass(found: CountDistribution, low: int, high: int) -> float:
 
 
 def tables() -> dict[str, list[Row]]:
-    """All of both examples."""
+    """Return the tables of both examples."""
     makers = {"example-pairs": pair_rows, "example-counts": count_rows, "example-sums": interval_rows}
     return {key: [row for example in EXAMPLES for row in make(example)] for key, make in makers.items()}

@@ -18,7 +18,7 @@ _Drawing = Callable[[Axes, Sequence[Row]], None]
 
 
 def draw(study: Study) -> dict[str, Figure]:
-    """Coverage at every level, ranks, sums of documents, and the examples."""
+    """Draw coverage at every level, ranks, sums of documents, and the examples."""
     tables = study.tables
     panels = list(
         dict.fromkeys((row["set"], row["count"]) for row in tables["ranks"] if row["count"] != TOGETHER)
@@ -33,7 +33,7 @@ def draw(study: Study) -> dict[str, Figure]:
 
 
 def _grid(panels: Sequence[tuple[str, str]], rows: Sequence[Row], drawing: _Drawing) -> Figure:
-    """A row of panels a corpus, one panel a count."""
+    """Draw one row of panels per corpus, and one panel per count."""
     titles = list(dict.fromkeys(title for title, _ in panels))
     widest = max(sum(title == one for one, _ in panels) for title in titles)
     figure, axes = style.new_figure(3.1 * widest, 3.3 * len(titles), widest, len(titles))
@@ -50,7 +50,7 @@ def _grid(panels: Sequence[tuple[str, str]], rows: Sequence[Row], drawing: _Draw
 
 
 def _coverage(ax: Axes, rows: Sequence[Row]) -> None:
-    """Share of hits against the share that is stated."""
+    """Draw the proportion of hits against the nominal one."""
     style.grid(ax)
     ax.plot([0.4, 1], [0.4, 1], **style.DOTTED)
     for index, when in enumerate(WHENS):
@@ -74,11 +74,11 @@ def _coverage(ax: Axes, rows: Sequence[Row]) -> None:
     ax.set_xlim(0.4, 1.01)
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("mass that the model states")
-    ax.set_ylabel("share of gold counts inside")
+    ax.set_ylabel("fraction of gold counts inside")
 
 
 def _ranks(ax: Axes, rows: Sequence[Row]) -> None:
-    """Histogram of the rank of the gold count among the samples: level if it is one of them."""
+    """Draw a histogram of the ranks of the gold counts among the samples; flat if the model is right."""
     style.grid(ax, "y")
     for index, row in enumerate(rows):
         look = style.series(index)
@@ -94,7 +94,7 @@ def _ranks(ax: Axes, rows: Sequence[Row]) -> None:
 
 
 def _sums(rows: Sequence[Row]) -> Figure:
-    """How far sums are off, in sds of the narrow interval: an error that is shared grows with the number."""
+    """Draw errors of sums in sds of the narrow interval; shared errors grow with the number of documents."""
     titles = [title for title in dict.fromkeys(row["set"] for row in rows) if title != "both"]
     figure, axes = style.new_figure(4.6 * len(titles), 3.9, len(titles))
     for ax, title in zip(axes, titles, strict=True):
@@ -125,7 +125,7 @@ def _sums(rows: Sequence[Row]) -> Figure:
 
 
 def _example(rows: Sequence[Row]) -> Figure:
-    """Distributions of the number of entities in the two examples: stated and true."""
+    """Draw the stated and true distributions of the number of entities in the two examples."""
     names = list(dict.fromkeys(row["example"] for row in rows))
     figure, axes = style.new_figure(3.8 * len(names), 3.2, len(names))
     for ax, name in zip(axes, names, strict=True):

@@ -1,4 +1,4 @@
-"""The counts study's numbers: what holds of intervals of counts, and what does not."""
+"""Findings of the counts study, from its tables alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from calibrant_studies._base import Finding, Row
 from calibrant_studies._counts_checks import TOGETHER
 
 Tables = Mapping[str, Sequence[Row]]
-QUESTION = "in what sense are they good? (asked)"
+QUESTION = "asked, not measured"
 SHOWN_LEVEL = 0.9
 
 
@@ -36,11 +36,11 @@ def _examples(tables: Tables) -> Iterator[Finding]:
         furthest = max(abs(pair["stated"] - pair["true"]) for pair in pairs)
         yield Finding(
             f"example/{row['example'].replace(' ', '-')}",
-            f"example, {row['example']}: mass of the model's interval of a sum of 100 documents",
+            f"example, {row['example']}: true mass of the model's 95 % interval of a sum of 100 documents",
             row["mass, true"],
             paper=QUESTION,
             verdict="not comparable",
-            note=f"states {row['mass, stated']:.3f}; pairs are off by at most {furthest:.1g}; exact",
+            note=f"stated mass {row['mass, stated']:.3f}; pairs are off by at most {furthest:.1g}; exact",
         )
 
 
@@ -50,7 +50,7 @@ def _simulated(tables: Tables) -> Iterator[Finding]:
         what = "known" if temperature == 1 else f"flatter (temperature {temperature:g})"
         yield Finding(
             f"simulated/{temperature:g}/ranks",
-            f"simulated, posterior {what}: share of tests of ranks that reject at 5 %",
+            f"simulated, posterior {what}: fraction of tests of ranks that reject at 5 %",
             row["rejected"],
             row["low"],
             row["high"],
@@ -62,7 +62,7 @@ def _simulated(tables: Tables) -> Iterator[Finding]:
             what = "known" if temperature == 1 else f"flatter (temperature {temperature:g})"
             yield Finding(
                 f"simulated/{temperature:g}/sums",
-                f"simulated, posterior {what}: entities of {row['size']} documents, held at 95 %",
+                f"simulated, posterior {what}: entities of {row['size']} documents, coverage at 95 %",
                 row["held"],
                 row["low"],
                 row["high"],
@@ -85,7 +85,7 @@ def _together(title: str, tables: Tables) -> Iterator[Finding]:
             paper=QUESTION,
             verdict="not comparable",
             note=f"hits {hits['hits']}, stated {hits['stated']:.1f} (p {_p(hits['p_value'])}); "
-            f"ranks uniform: p {_p(ranks['p_value'])}; without doubt {ranks['degenerate']:.1%}",
+            f"ranks uniform: p {_p(ranks['p_value'])}; degenerate {ranks['degenerate']:.1%}",
         )
 
 
@@ -107,17 +107,17 @@ def _one_count(row: Row, tables: Tables) -> Iterator[Finding]:
     )
     yield Finding(
         f"{key}/spread",
-        f"{title}, {count}: error of a document over the sd stated for it, after the temperature",
+        f"{title}, {count}: error per document over the stated sd, after the temperature",
         row["spread"],
         row["spread, low"],
         row["spread, high"],
-        note=f"root of mean squares; 1 is right; before {before['spread']:.2f}; "
-        f"over the sd widened by what dev shows {row['widened spread']:.2f}",
+        note=f"root mean square; 1 if the sd is right; before {before['spread']:.2f}; "
+        f"over the sd widened on dev {row['widened spread']:.2f}",
     )
     whole = rows_of(tables, "intervals", set=title, count=count, when="after")[0]
     narrow, total, widened = (
         f"[{whole[f'{kind}, low']:,.0f}, {whole[f'{kind}, high']:,.0f}] "
-        + ("holds it" if whole[f"{kind}, low"] <= whole["gold"] <= whole[f"{kind}, high"] else "misses it")
+        + ("contains it" if whole[f"{kind}, low"] <= whole["gold"] <= whole[f"{kind}, high"] else "misses it")
         for kind in ("narrow", "total", "widened")
     )
     yield Finding(

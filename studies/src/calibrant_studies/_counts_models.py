@@ -1,4 +1,4 @@
-"""The counts study's models: ten splits of each corpus, so that each document meets a model new to it."""
+"""The counts study's models: ten splits of each corpus, so that no model has seen its test documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Predicted:
     dev, test
         Antecedents of their mentions, at temperature 1.
     seconds_saved
-        What training took of the study's time, where it was not done again.
+        Training time that was saved because a kept model was used.
     """
 
     dev_documents: Sequence[Document]
@@ -56,7 +56,7 @@ def splits_of(texts: Texts, data: Path) -> list[Texts]:
 
 
 def predictions(splits: Sequence[Texts], store: Path | None) -> Iterator[Predicted]:
-    """Train on each split, two at a time, or take what an earlier run has stored of it."""
+    """Train on each split, two at a time, or load the predictions that an earlier run stored."""
     files = [None if store is None else store / f"{texts.corpus}-{k}.npz" for k, texts in enumerate(splits)]
     with ThreadPoolExecutor(WORKERS) as pool:
         yield from pool.map(_predicted, splits, files)

@@ -1,4 +1,4 @@
-"""The counts study's numbers: what is counted in a document, in gold and in samples of its entities."""
+"""The counts study's numbers: counts of a document, in gold and in samples of its entities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counts:
     Attributes
     ----------
     name, when
-        What is counted; ``before`` or ``after`` the temperature.
+        Name of the count; ``before`` or ``after`` the temperature.
     documents
         Names.
     gold
@@ -149,7 +149,7 @@ def refitted_temperatures(
 
 @dataclass(frozen=True)
 class Fold:
-    """What one model says of its test documents.
+    """Predictions of one model for its test documents.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Fold:
     refits
         (R,) those of resampled dev documents.
     counts
-        Of each name and when.
+        Counts by name and time.
     """
 
     temperature: float

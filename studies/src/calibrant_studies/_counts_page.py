@@ -25,7 +25,7 @@ def arrange(tables: Tables) -> dict[str, list[Row]]:
                 "true temperature": f"{row['true temperature']:g}",
                 "count": row["count"],
                 "documents": row["size"],
-                "held at 95 %": interval(row, "held", "low", "high", ".3f"),
+                "coverage at 95 %": interval(row, "held", "low", "high", ".3f"),
             }
             for row in tables["simulated-sums"]
         ],
@@ -43,7 +43,7 @@ def p_value(value: float | None) -> str:
 
 
 def _hits(rows: Sequence[Row]) -> list[Row]:
-    """A row a count: at each level hits, those stated, and the p-value."""
+    """Return one row per count: hits, stated hits and p-value at each level."""
     found: dict[tuple[str, ...], Row] = {}
     for row in rows:
         key = (row["set"], row["count"], row["when"], row["mass"])
@@ -57,7 +57,7 @@ def _ranks(row: Row) -> Row:
         **_name(row),
         "numbers": row["numbers"],
         "documents": row["documents"],
-        "without doubt": f"{row['degenerate']:.1%}",
+        "degenerate": f"{row['degenerate']:.1%}",
         "mean rank": interval(row, "mean rank", "mean rank, low", "mean rank, high", ".3f"),
         "uniform: p": p_value(row["p_value"]),
     }
@@ -77,13 +77,13 @@ def _errors(row: Row) -> Row:
 
 def _sums(row: Row) -> Row:
     one = {**_name(row), "documents": row["size"], "groups": row["groups"]}
-    one["narrow holds"] = f"{row['narrow']:.3f}"
-    one["narrow states"] = f"{row['narrow, stated']:.3f}"
-    one["total holds"] = number(None) if row["total"] is None else f"{row['total']:.3f}"
+    one["narrow coverage"] = f"{row['narrow']:.3f}"
+    one["narrow stated mass"] = f"{row['narrow, stated']:.3f}"
+    one["total coverage"] = number(None) if row["total"] is None else f"{row['total']:.3f}"
     one["total over narrow width"] = (
         number(None) if row["total"] is None else f"{row['total, width'] / max(row['narrow, width'], 1):.2f}"
     )
-    one["widened holds"] = f"{row['widened']:.3f}"
+    one["widened coverage"] = f"{row['widened']:.3f}"
     one["widened over narrow width"] = f"{row['widened, width'] / max(row['narrow, width'], 1):.2f}"
     one["error in narrow sds"] = f"{row['error in sds']:.2f}"
     return one
@@ -99,7 +99,7 @@ def _whole(row: Row) -> Row:
 
 
 def _rejections(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
-    """A row a count: the share of rejections of each test."""
+    """Return one row per count: the fraction of rejections of each test."""
     found: dict[tuple[str, ...], Row] = {}
     for row in rows:
         name = {key: row[key] if isinstance(row[key], str) else f"{row[key]:g}" for key in keys}

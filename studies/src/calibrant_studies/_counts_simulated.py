@@ -52,9 +52,9 @@ def _numbers(found: AntecedentPosterior, size: int, seed: int) -> dict[str, Floa
 def tables(
     seed: int, *, replications: int = REPLICATIONS, flatter: Sequence[float] = FLATTER
 ) -> dict[str, list[Row]]:
-    """How often the checks reject, and how often intervals of sums hold the truth.
+    """Return the rejection rates of the checks, and the coverage of intervals of sums.
 
-    The truth has the posterior's own temperature, and then higher ones.
+    The true temperature is first the posterior's, then higher.
     """
     known = posterior(seed)
     result: dict[str, list[Row]] = {"simulated": [], "simulated-sums": []}

@@ -19,7 +19,7 @@ def _allowed(edge: float, row: Row) -> float:
 
 
 def within_bar(row: Row) -> bool:
-    """Whether coverage lies in 93-97 %, two Monte Carlo standard errors allowed.
+    """Return True if coverage is in 93-97 %, with a tolerance of two Monte Carlo standard errors.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def within_bar(row: Row) -> bool:
 
 
 def falls_short(row: Row) -> bool:
-    """Whether an interval is given that covers less than 93 %, two Monte Carlo standard errors allowed.
+    """Return True if intervals cover less than 93 %, with a tolerance of two Monte Carlo standard errors.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def falls_short(row: Row) -> bool:
 
 
 def warns(row: Row) -> bool:
-    """Whether most draws give a warning or no interval.
+    """Return True if most draws give a warning or no interval.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def warns(row: Row) -> bool:
 
 
 def silent(row: Row) -> bool:
-    """Whether intervals fall short without a warning, although the data show the condition.
+    """Return True if intervals undercover without a warning, although the data show the condition.
 
-    No data show structure finer than a bin, so that sawteeth cannot be warned of. The page lists them.
+    No data show structure finer than a bin, so sawteeth carry no warning. The page lists them.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def silent(row: Row) -> bool:
 
 
 def calibrated(row: Row) -> bool:
-    """Whether the true error (or difference) of a cell is 0."""
+    """Return True if the true error (or difference) of a cell is 0."""
     return bool(abs(row["true_error"]) < 1e-9)
 
 
@@ -149,7 +149,7 @@ def _words(name: str) -> str:
 
 
 def _without_empty(lines: Sequence[Row]) -> list[Row]:
-    """The same lines without columns in which nothing is given."""
+    """Return the same lines without empty columns."""
     used = [key for key in lines[0] if key == "warnings" or any(line[key] != "–" for line in lines)]
     return [{key: line[key] for key in used} for line in lines]
 
@@ -176,7 +176,7 @@ def _two(value: float | None) -> str:
 
 
 def findings(rows: Sequence[Row]) -> list[Finding]:
-    """The bars that the default interval is held to, and what was measured."""
+    """Return the measured values for the targets of the default interval."""
     return [*_of_all(rows), *_of_grid([row for row in rows if row["situation"] == "grid"])]
 
 
@@ -194,12 +194,10 @@ def _of_all(rows: Sequence[Row]) -> list[Finding]:
             "Cells whose intervals cover less than 93 %, two Monte Carlo standard errors allowed",
             len(short),
         ),
-        Finding(
-            "cells-finer", "Of these, cells of structure finer than the bins, which no data show", unseen
-        ),
+        Finding("cells-finer", "Short cells with structure finer than the bins, which no data show", unseen),
         Finding(
             "cells-silent",
-            "Of the others, cells in which most draws give no warning (bar: 0)",
+            "Other short cells in which most draws give no warning (bar: 0)",
             len(quiet),
             note=note,
         ),
@@ -208,7 +206,7 @@ def _of_all(rows: Sequence[Row]) -> list[Finding]:
         found.append(
             Finding(
                 "median-width",
-                "Median width relative to the interval made with the true standard deviation",
+                "Median width relative to the interval that uses the true standard deviation",
                 sorted(row["width_ratio"] or 0.0 for row in given)[len(given) // 2],
             )
         )

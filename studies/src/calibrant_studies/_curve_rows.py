@@ -10,15 +10,21 @@ from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 from calibrant_studies._base import Row
 
-COLUMNS = ("n", "positives", "score", "edge_low", "edge_high", "low", "high")
+COLUMNS = ("n", "positives", "score", "edge_low", "edge_high")
 
 
 def drawable(rows: Sequence[Row], method: str) -> tuple[Bins, BinIntervals]:
-    """The bins of a curve and their intervals by a method, from the record's rows."""
+    """Return the bins of a curve and their intervals by a method, from the record's rows."""
+    low, high = (np.array([row[key] for row in rows]) for key in ("low", "high"))
+    return bins_of(rows, "adaptive"), BinIntervals(low, high, 0.95, method)
+
+
+def bins_of(rows: Sequence[Row], kind: str) -> Bins:
+    """Return the bins of a record's rows."""
     column = {key: np.array([row[key] for row in rows]) for key in COLUMNS}
     n, positives = column["n"], column["positives"]
-    bins = Bins(
-        kind="adaptive",
+    return Bins(
+        kind=kind,
         size=None,
         asked=None,
         used=len(rows),
@@ -34,4 +40,3 @@ def drawable(rows: Sequence[Row], method: str) -> tuple[Bins, BinIntervals]:
         sum_score2=n * column["score"] ** 2,
         sum_score_positive=positives * column["score"],
     )
-    return bins, BinIntervals(column["low"], column["high"], 0.95, method)

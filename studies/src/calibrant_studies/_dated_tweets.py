@@ -25,7 +25,7 @@ def digests(data: Path | None) -> dict[str, str]:
 
 
 def tables(data: Path | None) -> dict[str, list[Row]]:
-    """What monitors say of both models: ``tweets`` (a row a monitor) and ``days`` (a row a day)."""
+    """Return the results for both models: ``tweets`` (one row per monitor) and ``days`` (per day)."""
     if data is None:
         return {"tweets": [{"model": NOT_READ}], "days": [{"model": NOT_READ}]}
     day = {split: days(source(data, "dated", split)) for split in ("dev", "test")}
@@ -59,7 +59,7 @@ def tables(data: Path | None) -> dict[str, list[Row]]:
 
 
 def days(path: Path) -> NDArray[np.str_]:
-    """The day of each tweet of a file."""
+    """Return the day of each tweet of a file."""
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         found = [line.rstrip("\n").rsplit("\t", 1)[-1][:10] for line in lines]
     if not found or any(len(day) != 10 for day in found):

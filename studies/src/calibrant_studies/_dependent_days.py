@@ -84,7 +84,7 @@ class Days:
 
     @property
     def stream(self) -> simulation.Stream:
-        """The same for bets on days."""
+        """Compute the same for bets on days."""
         total, score, count = (values[:, None, :] for values in (self.total, self.score, self.count))
         return simulation.Stream(total, score, count, np.zeros(len(self.total)))
 
@@ -124,7 +124,7 @@ def _autoregressive(random: np.random.Generator, cell: Cell) -> Floats:
 
 
 def evidence(days: Days) -> Floats:
-    """Log e-value after each day of a monitor by dependent days."""
+    """Return the log e-value of a monitor by dependent days after each day."""
     bets = simulation.plain_bets()
     prior = np.exp(np.logaddexp.reduce(bets.log_prior, axis=1))
     watched = PersistentDays(bets.weight[::2], prior[::2] + prior[1::2], centred=False)
@@ -136,7 +136,7 @@ def evidence(days: Days) -> Floats:
 
 
 def false_alarms(seed: int, streams: int, cells: tuple[Cell, ...] = CELLS) -> list[Row]:
-    """Percentages of streams with a false alarm at 1 %, and of those that warn of persistent errors."""
+    """Return percentages of streams with a false alarm at 1 %, and with a warning of persistent errors."""
     bets, level = simulation.plain_bets("day"), math.log(1 / ALPHA)
     rows: list[Row] = []
     for cell in cells:
@@ -165,7 +165,7 @@ def false_alarms(seed: int, streams: int, cells: tuple[Cell, ...] = CELLS) -> li
 
 
 def delays(seed: int, streams: int) -> list[Row]:
-    """Median days from a change to the first alarm after it, at 1 %, and percentages never found."""
+    """Return median days from a change to the first alarm at 1 %, and percentages never found."""
     bets, level = simulation.plain_bets("day"), math.log(1 / ALPHA)
     rows: list[Row] = []
     for cell in (replace(cell, days=2 * DAYS) for cell in CHANGED):

@@ -1,4 +1,4 @@
-"""Designs of the coverage study: predictions whose true error is known, and what calibrant says of them.
+"""Designs of the coverage study: predictions with a known true error, and calibrant's results for them.
 
 A design draws predictions and asks calibrant's public functions for intervals. Most designs have one target
 (the error of all pairs); a design of classes or slices has several.
@@ -41,7 +41,7 @@ LEVEL = 0.95
 
 
 class Outcome(NamedTuple):
-    """What calibrant says of one target in one draw.
+    """Result of calibrant for one target in one draw.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
     low, high
         Limits on the same scale; NaN where there is no interval.
     p_value
-        Of the test of calibration (or of no difference); NaN where it is undefined.
+        P-value of the test of calibration (or of no difference); NaN if undefined.
     warnings
         Names of the warnings in the record.
     extra
@@ -86,7 +86,7 @@ class Design(Protocol):
 
 
 class Target(NamedTuple):
-    """What an interval is about; targets of one label share a row of the tables."""
+    """Estimand of an interval; targets with one label share a row of the tables."""
 
     label: str
     theta: float
@@ -146,10 +146,10 @@ class Weighting:
     Attributes
     ----------
     of
-        What has the larger weight: negatives or scores below one half (which are sampled at the rate 1 /
+        Items with the larger weight: negatives or scores below one half (which are sampled at the rate 1 /
         ratio, so that weights are inverse sampling probabilities), or half of the pairs at random.
     ratio
-        Of the two weights.
+        Ratio of the two weights.
     """
 
     of: Literal["negatives", "low scores", "random pairs"]
@@ -190,7 +190,7 @@ class PairsDesign:
     replications
         Draws of calibrant's interval.
     wald
-        Whether Wald's interval and the test without skewness are computed as well.
+        True if Wald's interval and the test without skewness are also computed.
     peers
         Draws of the peers' intervals.
     """
@@ -239,7 +239,7 @@ class PairsDesign:
 
 @lru_cache
 def _heavy_share(scores: Transform, transform: Transform, weighting: Weighting) -> float:
-    """Expected share of pairs that have the larger weight."""
+    """Expected proportion of pairs with the larger weight."""
     if weighting.of == "negatives":
         return 1 - mean_over(scores, transform)
     return mean_over(scores, lambda q: (q < 0.5).astype(np.float64))
@@ -390,7 +390,7 @@ class SlicesDesign:
         return self.n
 
     def transforms(self) -> list[Transform]:
-        """Of each slice."""
+        """Return the result of each slice."""
         return [self.transform if place % 2 else Identity() for place in range(self.slices)]
 
     def targets(self) -> list[Target]:
@@ -476,7 +476,7 @@ class DifferenceDesign:
     def _squares(self) -> tuple[float, float]:
         """Each model's squared error.
 
-        Where a score stands for several p, the model is calibrated there by construction (`_tenths`).
+        If one score represents several p, the model is calibrated there by construction (`_tenths`).
         """
         first, second = (
             0.0 if model is _tenths else squared_error_of(self.probability, model)

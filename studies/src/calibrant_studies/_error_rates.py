@@ -1,4 +1,4 @@
-"""Simulations behind the significance study: tests where nothing differs, intervals whose truth is known."""
+"""Simulations of the significance study: tests of equal systems, intervals of known true values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DATASETS_A_CHUNK = 250
 def fold_differences(
     rng: np.random.Generator, datasets: int, *, items: int, features: int, repeats: int, folds: int
 ) -> Floats:
-    """Differences in accuracy (datasets, repeats * folds) of two learners of equal expected error.
+    """Draw differences in accuracy (datasets, repeats * folds) of two learners of equal expected error.
 
     Items are two Gaussian classes in 2 * ``features`` dimensions that are all alike. Each learner is the
     nearest mean on its half of the dimensions, so that by symmetry neither is better over all datasets.
@@ -47,7 +47,7 @@ def fold_differences(
 def fold_error_rates(
     seed: int, replications: int, *, repeats: int, folds: int, items: int = 100, features: int = 5
 ) -> tuple[float, float]:
-    """How often the plain and the corrected t-test find a difference at 5 % where there is none."""
+    """Return the rejection rates at 5 % of the plain and the corrected t-test under the null."""
     rng = np.random.default_rng(seed)
     plain = corrected = 0
     for start in range(0, replications, _DATASETS_A_CHUNK):
@@ -62,9 +62,9 @@ def fold_error_rates(
 
 
 def item_outcomes(rng: np.random.Generator, cluster_size: int) -> tuple[Floats, Floats, Integers | None]:
-    """Whether each of two systems of equal accuracy is right (items,), and the items' clusters.
+    """Return the correctness of two systems of equal accuracy (items,), and the items' clusters.
 
-    In a cluster an item does, with probability 0.5, as the cluster's first one.
+    With probability 0.5, an item repeats the first item of its cluster.
     """
     cell = rng.choice(4, ITEMS, p=CELLS)
     cluster: Integers | None = None
@@ -76,7 +76,7 @@ def item_outcomes(rng: np.random.Generator, cluster_size: int) -> tuple[Floats, 
 
 
 def item_error_rates(seed: int, replications: int, *, cluster_size: int = 1) -> dict[str, float]:
-    """How often each test on items finds a difference at 5 % where there is none."""
+    """Return the rejection rates at 5 % of each test on items under the null."""
     rng = np.random.default_rng(seed)
     p_values: dict[str, list[float | None]] = {}
     reference = np.arange(ITEMS) % 2 == 0
@@ -105,7 +105,7 @@ def item_error_rates(seed: int, replications: int, *, cluster_size: int = 1) -> 
 def cluster_error_rates(
     seed: int, replications: int, *, clusters: int, sizes: str, effect: float = 0.0
 ) -> dict[str, float]:
-    """How often each test of clusters finds a difference at 5 %; accuracies differ by ``effect``.
+    """Return the rejection rates at 5 % of each test on clusters; accuracies differ by ``effect``.
 
     The last two tests are those of other software: `statsmodels` with a covariance that is robust to clusters
     (``OLS(...).fit(cov_type="cluster", use_t=True)``), and a bootstrap of clusters.
@@ -136,7 +136,7 @@ def cluster_error_rates(
 
 
 def robust_p_value(size: Floats, total: Floats) -> float | None:
-    """p-value of a mean from its sums over clusters, as statsmodels computes it."""
+    """Return the p-value of a mean from its sums over clusters, as statsmodels computes it."""
     number, mean = len(size), total.sum() / size.sum()
     residual = total - mean * size
     variance = float(residual @ residual) * number / (number - 1)
@@ -153,9 +153,9 @@ def _bootstrap_p_value(rng: np.random.Generator, size: Floats, total: Floats) ->
 def selective_coverage(
     seed: int, replications: int, *, items: int, cluster_size: int = 1
 ) -> dict[str, float]:
-    """How often the intervals of area and accuracies hold the truth; confidence is calibrated."""
+    """Return the coverage of the intervals of area and accuracies; confidence is calibrated."""
     rng = np.random.default_rng(seed)
-    # Of the top share c, q is uniform on [1 - c, 1], and so the error rate c / 2.
+    # In the top fraction c, q is uniform on [1 - c, 1], so the error rate is c / 2.
     truth: dict[str, float] = {"area": 0.25, "accuracy at 50 %": 0.75, "accuracy at 80 %": 0.6}
     inside: dict[str, list[bool]] = {name: [] for name in truth}
     for _ in range(replications):

@@ -1,4 +1,4 @@
-"""The events study's corpora and stores: what is slow, made once and taken up again where it was left."""
+"""The events study's corpora and stores: slow parts, made once and continued after an interruption."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from calibrant_studies.models import GUM, train_gum
 
 MODEL = GUM
 SAMPLES = 100
-SEED = 0  # of samples and training: the commands' own, so that a store made by hand is the study's
+SEED = 0  # the commands' default, so that a store made by hand equals the study's
 RULES = ("default", "paper")
 
 
@@ -32,9 +32,9 @@ class Corpus:
     Attributes
     ----------
     name
-        Of its folder, and of its store.
+        Name of its folder and of its store.
     title
-        For people.
+        Title for readers.
     by
         The period of its figures and comparisons.
     """
@@ -55,13 +55,13 @@ CORPORA = (
 )
 
 
-NYT = Corpus("nyt", "New York Times", "quarter")  # the paper's corpus, for those who have a licence
+NYT = Corpus("nyt", "New York Times", "quarter")  # the paper's corpus, for those who have a license
 
 
 def write_world_news(corpus: Path, folder: Path) -> int:
     """Write the world news of the New York Times as JSON lines where `Corpus.file` finds them.
 
-    Returns the number of articles. A file that is there is kept.
+    Returns the number of articles. An existing file is kept.
     """
     file = folder / NYT.name / "documents.jsonl.gz"
     if not file.exists():
@@ -80,16 +80,16 @@ def write_world_news(corpus: Path, folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Extracted:
-    """What was extracted from a corpus by some rules.
+    """Events extracted from a corpus by some rules.
 
     Attributes
     ----------
     corpus, rules
-        From what, and how.
+        The corpus and the rules.
     store
         The events.
     seconds
-        What extraction took, in all runs.
+        Duration of the extraction, in all runs.
     """
 
     corpus: Corpus
@@ -104,7 +104,7 @@ def store_name(corpus: str, rules: str) -> str:
 
 
 def trained_model(data: Path, folder: Path) -> Path:
-    """The coreference model, trained on GUM's detected mentions unless it is there."""
+    """Return the coreference model; train it on GUM's detected mentions if it does not exist."""
     file = folder / MODEL
     if not file.exists():
         start = time.perf_counter()
@@ -116,7 +116,7 @@ def trained_model(data: Path, folder: Path) -> Path:
 def extractions(
     files: Mapping[Corpus, Path], pipeline: Path, model: Path, folder: Path
 ) -> Iterator[Extracted]:
-    """Extract from each corpus by each rules, or take what is there."""
+    """Extract from each corpus by each set of rules, or reuse existing stores."""
     for corpus, file in files.items():
         for rules in RULES:
             yield _extracted(corpus, rules, file, pipeline, model, folder)
@@ -125,7 +125,7 @@ def extractions(
 def _extracted(
     corpus: Corpus, rules: str, file: Path, pipeline: Path, model: Path, folder: Path
 ) -> Extracted:
-    """Extract, or finish what was begun; the time of earlier runs stands beside the store."""
+    """Extract, or continue an interrupted run; a file beside the store contains the time of earlier runs."""
     place = folder / store_name(corpus.name, rules)
     before = seconds_of(place)
     found = extract_events(
@@ -144,7 +144,7 @@ def _extracted(
 
 
 def seconds_of(made: Path) -> float:
-    """What a model or a store took, in all runs; 0 if it is not there."""
+    """Return the seconds that a model or a store took, in all runs; 0 if it does not exist."""
     times = made.with_suffix(".json")
     return float(json.loads(times.read_text(encoding="utf-8"))["seconds"]) if times.exists() else 0.0
 

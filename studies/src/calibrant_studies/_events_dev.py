@@ -1,9 +1,9 @@
-"""The events study's labelled documents: GUM, each document by a model that has not seen it.
+"""The events study's labeled documents: GUM, each scored by a model that was not trained on it.
 
-The three corpora have no gold events. So every verb of GUM takes the place of "attack" in turn: for a
-document, a country and a verb, how probable is it that an entity described as the country is the verb's
-agent, and is it so in gold? The rules, the gold trees and the lexicon are the same on both sides; mentions
-are detected for the model and gold for the answer.
+The three corpora have no gold events. So every verb of GUM takes the place of "attack" in turn. For a
+document, a country and a verb, the score is the probability that an entity described as the country is the
+verb's agent, and the label is the answer of gold. Rules, gold trees and lexicon are the same on both sides;
+mentions are detected for the score and gold for the label.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Labelled:
     ----------
     rows
         One for each document, country and verb that the samples or gold have: ``document``, ``country``,
-        ``verb``, ``score`` (share of the samples) and ``label``.
+        ``verb``, ``score`` (fraction of the samples) and ``label``.
     temperatures
-        Of the folds' models.
+        Temperatures of the folds' models.
     seconds
-        How long it took.
+        Duration.
     """
 
     rows: list[Row]
@@ -52,7 +52,7 @@ class Labelled:
 
 
 def labelled(splits: Sequence[Texts], l1: float, seed: int) -> Labelled:
-    """Train on each split, and compare what its model says of the test documents with gold."""
+    """Train on each split, and compare its model's answers on the test documents with gold."""
     start = time.perf_counter()
     rules = any_verb(document for part in splits[0].split.values() for document in part)
 
@@ -96,7 +96,7 @@ def _sampled(posterior: AntecedentPosterior, seed: int) -> NDArray[np.int32]:
 
 
 def _by_verb(found: Candidates, labels: NDArray[np.integer]) -> dict[Key, float]:
-    """The share of the clusterings in which a country does something; what none has is left out."""
+    """Return the fraction of the clusterings in which each country does something, without zeros."""
     verbs = np.array(found.verbs)
     shares: dict[Key, float] = {}
     for verb in dict.fromkeys(found.verbs):
@@ -109,10 +109,10 @@ def _by_verb(found: Candidates, labels: NDArray[np.integer]) -> dict[Key, float]
 
 
 def dev_rows(rows: Sequence[Row]) -> list[Row]:
-    """The rows that the samples have: those of a store are such ones too."""
+    """Return the rows that occur in the samples, as in a store."""
     return [row for row in rows if row["score"] > 0]
 
 
 def of_force(rows: Sequence[Row]) -> list[Row]:
-    """The rows of the verbs that are counted in the corpora."""
+    """Return the rows of the verbs that are counted in the corpora."""
     return [row for row in rows if row["verb"] in VERBS_OF_FORCE]

@@ -1,7 +1,7 @@
 """The events study's differences: two periods or two countries, by the 1-best line and by intervals.
 
 A difference is *shown* if the 1-best counts differ, and *real under the model* if the central 95 % interval
-of the difference of the two counts leaves out 0. Two periods have no document in common; two countries of
+of the difference of the two counts excludes 0. Two periods have no document in common; two countries of
 one period may, and are compared document by document through the samples that they share.
 """
 
@@ -22,8 +22,8 @@ from calibrant_studies._events_numbers import ENOUGH, LEVEL, Counted
 from calibrant_studies.arrays import Floats
 
 KINDS = ("two periods", "two countries")
-SHOWN = 4  # cases a corpus and kind in each table
-SOME = 1.0  # the least mean of the lesser side
+SHOWN = 4  # cases per corpus and kind in each table
+SOME = 1.0  # smallest mean of the smaller side
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Difference:
 
     @property
     def shown(self) -> int:
-        """By how many documents the 1-best counts differ."""
+        """Difference of the 1-best counts."""
         return self.first.best - self.second.best
 
     @property
     def is_real(self) -> bool:
-        """Whether the interval of the difference leaves out 0 on the side that the 1-best line shows."""
+        """True if the interval of the difference excludes 0 in the direction of the 1-best counts."""
         return (self.compared.difference.low or 0.0) > 0
 
 
@@ -90,7 +90,7 @@ def differences(counted: Counted) -> list[Difference]:
 
 
 def _sides(counted: Counted) -> list[list[Side]]:
-    """A row a country, a column a period that has documents."""
+    """Return one row per country and one column per period with documents."""
     calendar = counted.calendar
     counts = calendar.counts
     seen = np.flatnonzero(calendar.totals)
@@ -118,7 +118,7 @@ def _compared(counted: Counted, first: Side, second: Side) -> Exceedance:
 
 
 def _steps(counted: Counted, first: Side, second: Side) -> tuple[Floats, Floats]:
-    """For each document the probability that it counts for the first alone, and for the second alone."""
+    """Return each document's probabilities of counting for the first alone and for the second alone."""
     counts = counted.calendar.counts
     documents = np.unique(counts.document[np.concatenate([first.rows, second.rows])])
     sides = []
@@ -131,10 +131,10 @@ def _steps(counted: Counted, first: Side, second: Side) -> tuple[Floats, Floats]
 
 
 def total_of(counted: Counted, found: Difference) -> tuple[float, float]:
-    """P(first above second) and P(second above first), with the recalibration's doubt.
+    """Return P(first above second) and P(second above first), with the uncertainty of the recalibration.
 
     Every refit maps the probabilities of both counts; where a document counts for two countries, its two
-    answers are taken as independent then, since samples say nothing of recalibrated ones.
+    answers are taken as independent, since there are no samples of recalibrated answers.
     """
     chance = counted.calendar.counts.probability
     sides = [chance[side.rows] for side in (found.first, found.second)]
@@ -149,7 +149,7 @@ def total_of(counted: Counted, found: Difference) -> tuple[float, float]:
 
 
 def difference_tables(counted: Counted) -> dict[str, list[Row]]:
-    """How many differences the 1-best line shows and how many are real, and cases of both sorts."""
+    """Return the numbers of differences that are shown and that are real, and cases of both kinds."""
     found = differences(counted)
     tables: dict[str, list[Row]] = {"differences": [], "not-real": [], "real": []}
     for kind in KINDS:
@@ -165,7 +165,7 @@ def difference_tables(counted: Counted) -> dict[str, list[Row]]:
 
 
 def _by_size(each: Difference) -> tuple[int, float, str, str]:
-    """The largest difference first that the 1-best line shows."""
+    """Sort key: the largest difference of the 1-best counts first."""
     return -each.shown, each.compared.greater, each.first.name, each.second.name
 
 

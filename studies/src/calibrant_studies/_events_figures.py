@@ -18,7 +18,7 @@ RATES = "current-events"
 
 
 def draw(study: Study) -> dict[str, Figure]:
-    """A figure a corpus, one of rates, and one by the paper's rules."""
+    """Draw one figure per corpus, one of rates, and one by the paper's rules."""
     series = study.tables["series"]
     found = {}
     for corpus in (*CORPORA, NYT):
@@ -35,9 +35,9 @@ def draw(study: Study) -> dict[str, Figure]:
 
 
 def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
-    """A table as the figures of event stores take it; ``named``: with the corpus after the country.
+    """Return a table for the figures of event stores; with ``named``, the corpus follows the country.
 
-    Periods without documents are left out: a count of 0 would say what is not known.
+    Periods without documents are left out: their count is unknown, not 0.
     """
     counts = tuple(
         EventCount(

@@ -29,12 +29,14 @@ def find(tables: Tables) -> Iterator[Finding]:
     for row in tables["sure"]:
         yield Finding(
             f"{row['corpus']}/right",
-            f"{row['corpus']}: documents of at least 0.9: somebody of the country does it, by reading",
+            f"{row['corpus']}: documents of at least 0.9: fraction in which somebody of the country does it, "
+            "by reading",
             row["share"],
             row["low"],
             row["high"],
             note=f"{row['right']} of {row['read']} drawn at random; the model states nearly 1, "
-            f"and no interval has this; with places counted {row['right with places']} of as many others",
+            f"and no interval includes this error; with places counted {row['right with places']} of as "
+            "many others",
         )
     if tables["doubtful"]:
         yield _doubtful(tables["doubtful"])
@@ -49,7 +51,7 @@ def find(tables: Tables) -> Iterator[Finding]:
     for row in tables["labels"]:
         yield Finding(
             f"labels/{row['verbs'].replace(' ', '-')}",
-            f"GUM, {row['verbs']}: documents, countries and verbs that are so in gold, of those with a score",
+            f"GUM, {row['verbs']}: documents, countries and verbs that gold confirms, of those with a score",
             row["positive"],
             note=f"of {row['triples with a score']}; {row['expected']:.1f} expected; "
             f"{row['gold alone']} more in gold have no score",
@@ -90,7 +92,7 @@ def _cells(row: Row) -> Finding:
         f"{row['corpus']}, {row['rules']} rules: countries by {row['by']}, cells with a mean of 5 or more",
         row["cells of 5 or more"],
         note=f"of {row['cells']}, of which {row['cells not zero']} are not zero; "
-        f"the most frequent country has {row[row['by'] + ' mean']:.1f} a {row['by']}",
+        f"the most frequent country has {row[row['by'] + ' mean']:.1f} per {row['by']}",
     )
 
 
@@ -117,7 +119,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             row["not real beyond sampling"],
             row["shown by 1-best"],
             statements[row["kind"]],
-            note=f"of {row['shown by 1-best']}; low: those that 100 samples settle; one mean at least 5, the "
+            note=f"of {row['shown by 1-best']}; low: those that 100 samples decide; one mean at least 5, the "
             f"other at least 1{example}",
             claim=above(0),
         )
@@ -127,13 +129,13 @@ def _fewer(tables: Tables) -> Iterator[Finding]:
     for row in rows_of(tables, "fewer", of="a country and period", rules="default"):
         yield Finding(
             f"{row['corpus']}/ten-samples",
-            f"{row['corpus']}: how far 10 samples move a mean count from that of 100, root mean square",
+            f"{row['corpus']}: root mean square distance of mean counts from 10 samples to those from 100",
             row["rms difference"],
             row["rms, low"],
             row["rms, high"],
             "similar results using only 10 samples",
             claim=below(0.5),
-            note="half a document is what rounding hides; interval by cell; chance alone gives "
+            note="rounding hides half a document; interval by cell; sampling alone gives "
             f"{row['expected']:.3f}; the 95 % interval stays the same in "
             f"{row['same interval']:.0%} of {row['numbers']} cells",
         )

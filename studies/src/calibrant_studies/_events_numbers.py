@@ -19,21 +19,21 @@ from calibrant_studies._base import Row
 from calibrant_studies._events_data import Extracted
 
 MOST = 20  # countries, as in the paper's appendix
-ENOUGH = 5.0  # the least mean of a period that a comparison should rest on
+ENOUGH = 5.0  # smallest mean of a period for a comparison
 FEW = 10  # samples, against all
 LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A store with its periods, and the recalibrator that carries the shared doubt.
+    """Store with its periods, and the recalibrator with the uncertainty that all documents share.
 
     Attributes
     ----------
     source
-        The store, and what it was made of.
+        The store and its source.
     mended
-        Fitted to labelled documents.
+        Recalibrator, fitted to labeled documents.
     """
 
     source: Extracted
@@ -56,7 +56,7 @@ class Counted:
 
     @property
     def total(self) -> Counting:
-        """Counts after recalibration, with the doubt that all documents share."""
+        """Counts after recalibration, with the uncertainty that all documents share."""
         return Counting(self.calendar, "poisson-binomial", LEVEL, self.mended)
 
     @cached_property
@@ -68,14 +68,14 @@ class Counted:
         return tuple(counts.countries[place] for place in order[:MOST])
 
     def mean_of_best_country(self, by: Any) -> float:
-        """Mean count a period of the most frequent country."""
+        """Return the mean count per period of the most frequent country."""
         periods = int(np.count_nonzero(Calendar.of(self.source.store, by).totals))
         counts = self.calendar.counts
         return float(counts.probability[counts.rows_of(self.frequent[0])].sum()) / periods
 
 
 def overview_row(counted: Counted) -> Row:
-    """What a store holds."""
+    """Return the size of a store, and its counts in total."""
     counts = counted.calendar.counts
     chance = counts.probability
     store = counted.source.store
@@ -93,7 +93,7 @@ def overview_row(counted: Counted) -> Row:
         "may count": len(counts.names),
         "countries": len(counts.countries),
         "pairs": len(chance),
-        "pairs without doubt": int(np.count_nonzero(chance == 1)),
+        "pairs of probability 1": int(np.count_nonzero(chance == 1)),
         "pairs in 0.25-0.75": int(np.count_nonzero((chance >= 0.25) & (chance <= 0.75))),
         "mean": float(chance.sum()),
         "sd": float(np.sqrt(chance @ (1 - chance))),
@@ -118,7 +118,7 @@ def total_row(counted: Counted) -> Row:
 
 
 def _intervals_row(counted: Counted, rows: NDArray[np.int64]) -> Row:
-    """Mean and interval under the model, and recalibrated with the shared doubt."""
+    """Return mean and interval under the model, and recalibrated with the shared uncertainty."""
     plain, total = counted.plain.intervals_of([rows])[0], counted.total.intervals_of([rows])[0]
     assert total.total is not None
     return {
@@ -173,7 +173,7 @@ def _series_row(plain: EventCount, total: EventCount) -> Row:
         "mean": plain.count.estimate,
         "low": low,
         "high": high,
-        # The recalibrated interval may lie beside that of the model; a reader is shown one that holds both.
+        # The recalibrated interval may not contain that of the model; the shown interval contains both.
         "low_total": min(total.total.low or 0.0, low),
         "high_total": max(total.total.high or 0.0, high),
         "best": plain.best,
@@ -181,7 +181,7 @@ def _series_row(plain: EventCount, total: EventCount) -> Row:
 
 
 def fewer_rows(counted: Counted) -> list[Row]:
-    """How much ten samples move probabilities, means and intervals, beside what chance alone would do."""
+    """Return the change of probabilities, means and intervals with ten samples, beside that from sampling."""
     counts = counted.calendar.counts
     bits = counts.bits().astype(np.float64)
     size = len(bits)
@@ -228,7 +228,7 @@ def fewer_rows(counted: Counted) -> list[Row]:
 
 
 def _variance(chance: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """The variance of a yes or no, without the bias that shares of samples give it."""
+    """Return the variance of a binary outcome, corrected for estimation from a fraction of samples."""
     found: NDArray[np.float64] = chance * (1 - chance) * size / (size - 1)
     return found
 
@@ -238,7 +238,7 @@ def _interval(chance: NDArray[np.float64]) -> tuple[int, int]:
 
 
 def verb_rows(counted: Counted) -> list[Row]:
-    """Which verbs the most probable evidence has: the weight of pairs of documents and countries."""
+    """Return the weight of each verb of the most probable evidence, over documents and countries."""
     weight: dict[str, float] = {}
     for document in counted.source.store.documents():
         best: dict[str, str] = {}

@@ -22,12 +22,19 @@ def arrange(tables: Tables) -> dict[str, list[Row]]:
         "doubtful": _doubtful,
         "sure": _sure,
         "skipping": _skipping,
+        "lexicons": _lexicons,
+        "relations": _relations,
         "labels": _labels,
         "map": _map,
         "bins": _bins,
     }
     found = {f"page-{key}": [make(row) for row in tables[key]] for key, make in makers.items()}
-    return {**found, "page-cells": [_cells(row) for row in tables["overview"]], "page-verbs": _verbs(tables)}
+    return {
+        **found,
+        "page-cells": [_cells(row) for row in tables["overview"]],
+        "page-verbs": _verbs(tables),
+        "page-words": _words(tables),
+    }
 
 
 def _ends(row: Row, low: str, high: str) -> str:
@@ -46,7 +53,7 @@ def _overview(row: Row) -> Row:
         "sd": f"{row['sd']:.1f}",
         "1-best": row["best"],
         "p in 0.25-0.75": row["pairs in 0.25-0.75"],
-        "p = 1": row["pairs without doubt"],
+        "p = 1": row["pairs of probability 1"],
         "seconds": f"{row['seconds']:,.0f}",
     }
 
@@ -54,7 +61,7 @@ def _overview(row: Row) -> Row:
 def _cells(row: Row) -> Row:
     return {
         **_name(row),
-        **{f"mean a {by}": f"{row[f'{by} mean']:.1f}" for by in ("month", "quarter", "year")},
+        **{f"mean per {by}": f"{row[f'{by} mean']:.1f}" for by in ("month", "quarter", "year")},
         "shown by": row["by"],
         "cells": row["cells"],
         "not zero": row["cells not zero"],
@@ -107,7 +114,7 @@ def _fewer(row: Row) -> Row:
         "of": row["of"],
         "numbers": row["numbers"],
         "rms difference": f"{row['rms difference']:.4f}",
-        "expected by chance": f"{row['expected']:.4f}",
+        "expected from sampling": f"{row['expected']:.4f}",
         "largest": f"{row['largest']:.2f}",
         "same interval": number(None) if same is None else f"{same:.1%}",
         "an end moves by 2 or more": row.get("ends moved by 2 or more"),
@@ -125,7 +132,7 @@ def _doubtful(row: Row) -> Row:
 def _sure(row: Row) -> Row:
     return {
         **{key: row[key] for key in ("corpus", "of at least 0.9", "read", "right")},
-        "share": interval(row, "share", "low", "high", ".2f"),
+        "fraction": interval(row, "share", "low", "high", ".2f"),
         "earlier sample, places counted": f"{row['right with places']} of {row['read']}",
         **{key: row[key] for key in list(row)[list(row).index("right with places") + 1 :]},
     }
@@ -137,6 +144,45 @@ def _skipping(row: Row) -> Row:
         **{key: row[key] for key in ("corpus", "documents", "skipped", "may count", "different")},
         **seconds,
     }
+
+
+def _lexicons(row: Row) -> Row:
+    return {
+        **{key: row[key] for key in ("corpus", "documents", "same")},
+        "other code": row["other_code"],
+        "calibrant's alone": row["only_first"],
+        "the paper's alone": row["only_second"],
+    }
+
+
+def _relations(row: Row) -> Row:
+    return {
+        **{key: row[key] for key in ("corpus", "relation")},
+        "mentions": f"{row['mentions']:.1f}",
+        "proportion": f"{row['share']:.3f}",
+        "governed by a verb of the rules": f"{row['acting']:.1f}",
+        "governors": row["governors"],
+    }
+
+
+def _words(tables: Tables) -> list[Row]:
+    """Return for each corpus the names that one lexicon alone finds, with their counts."""
+    rows = tables["lexicon-words"]
+    titles = {"only_first": "calibrant's alone", "only_second": "the paper's alone"}
+    return [
+        {
+            "corpus": corpus,
+            **{
+                title: ", ".join(
+                    f"{row['words']} ({row['times']})"
+                    for row in rows
+                    if (row["corpus"], row["side"]) == (corpus, side)
+                )
+                for side, title in titles.items()
+            },
+        }
+        for corpus in dict.fromkeys(row["corpus"] for row in rows)
+    ]
 
 
 def _labels(row: Row) -> Row:
@@ -156,7 +202,7 @@ def _bins(row: Row) -> Row:
 
 
 def _verbs(tables: Tables) -> list[Row]:
-    """A row a verb, a column a corpus."""
+    """Return one row per verb and one column per corpus."""
     rows = tables["verbs"]
     titles = list(dict.fromkeys(row["corpus"] for row in rows))
     mean = {(row["verb"], row["corpus"]): row["mean"] for row in rows}

@@ -1,8 +1,8 @@
-"""What was found by reading documents of the events study: ids and verdicts, none of the texts.
+"""Results of reading documents of the events study: ids and verdicts without the texts.
 
-Two readings by one reader, who saw the texts and the evidence. *Doubtful*: documents near 50 %, why the model
-doubts, and what is right. *Sure*: documents drawn at random from those of at least 0.9, and whether somebody
-of the country does what the verb says.
+Two readings by one reader, who saw the texts and the evidence. The first has documents near 50 %, with the
+cause of the model's uncertainty and the right answer. The second has documents drawn at random from those of
+at least 0.9, and the answer to the question: does somebody of the country do what the verb says?
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from calibrant.events.files.store import EventStore
 from calibrant.metrics.frequencies import wilson
 from calibrant_studies._base import Row
 
-READ_SEED = 2027  # not that of an earlier sample, from which the rules were mended
+READ_SEED = 2027  # differs from that of an earlier sample, with which the rules were corrected
 SURE = 0.9
 
 
 class Doubtful(NamedTuple):
-    """A document near 50 % that was read.
+    """Document near 50 % that was read.
 
     Attributes
     ----------
     corpus, id, country
-        Which.
+        Corpus, document and country.
     right
-        ``yes`` or ``no``: whether somebody of the country does it, in the text.
+        ``yes`` if somebody of the country does it in the text, else ``no``.
     cause
-        Why the model doubts.
+        Cause of the model's uncertainty.
     reading
-        What the text says, in other words.
+        Paraphrase of the text.
     """
 
     corpus: str
@@ -187,7 +187,7 @@ WORDS = "words, wishes or figures of speech"
 PARSE = "parse"
 OTHER = "a name of something else"
 DRAWN: Mapping[str, int] = {"socialist-worker": 40, "current-events": 50, "reuters-21578": 25}
-# By rules that counted places; from its wrong ones the rules were mended, so that it says nothing of them.
+# By rules that counted places. Its errors were used to correct the rules, so it cannot test the new rules.
 EARLIER = {"socialist-worker": 32, "current-events": 36, "reuters-21578": 21}
 WRONG = (
     Wrong("socialist-worker", "2002-2/425/425_01_BushWantsWar", "IRQ", PARSE),
@@ -208,7 +208,7 @@ WRONG = (
 
 
 def doubtful_rows(stores: Mapping[str, EventStore]) -> list[Row]:
-    """The documents that were read because the model doubts, with what the stores say of them."""
+    """Return the documents near 50 % that were read, with their numbers from the stores."""
     rows = []
     for each in DOUBTFUL:
         document = stores[each.corpus].document(each.id) if each.corpus in stores else None
@@ -232,7 +232,7 @@ def doubtful_rows(stores: Mapping[str, EventStore]) -> list[Row]:
 
 
 def sure_rows(stores: Mapping[str, EventStore]) -> list[Row]:
-    """How many of the documents that the model is sure of are right, to a reader."""
+    """Return the number of documents of at least 0.9 that a reader confirms."""
     rows = []
     for corpus, size in DRAWN.items():
         if corpus not in stores:

@@ -37,7 +37,7 @@ def ship_store(store: Path, folder: Path) -> None:
     store
         A finished store without texts.
     folder
-        The new one.
+        Folder of the new store.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -84,7 +84,7 @@ def _leaves(table: object, names: Iterable[str]) -> list[str]:
 
 
 def ship_labels(rows: Iterable[Row], file: Path) -> None:
-    """Write the labelled documents as a prediction table: ``score``, ``label``, ``cluster``, by document."""
+    """Write the labeled documents as a prediction table: ``score``, ``label``, ``cluster``, by document."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -101,7 +101,7 @@ def ship_labels(rows: Iterable[Row], file: Path) -> None:
 
 
 def ship_readings(rows: Iterable[Row], file: Path) -> None:
-    """Write how many of the documents that were read are right, from the study's table ``sure``."""
+    """Write the results of the reading, from the study's table ``sure``."""
     found = {row["corpus"]: {"right": row["right"], "read": row["read"]} for row in rows}
     with writing(file) as out:
         out.write((json.dumps(found, indent=2) + "\n").encode())

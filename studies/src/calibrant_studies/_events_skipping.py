@@ -1,4 +1,4 @@
-"""The events study's check of skipping: documents that cannot count, parsed all the same."""
+"""The events study's check of skipping: documents that cannot count are parsed, too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DOCUMENTS = {"socialist-worker": 100, "current-events": 600, "reuters-21578": 30
 
 
 def skipping(data: Path, pipeline: Path, model: Path) -> dict[str, Any]:
-    """Read a random sample of each corpus with and without skipping, and compare what would be stored."""
+    """Read a random sample of each corpus with and without skipping, and compare the events."""
     settings = Extraction(
         os.fspath(model), os.fspath(pipeline), None, RULES["default"], SAMPLES, SEED, with_text=False
     )

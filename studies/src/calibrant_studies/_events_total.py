@@ -1,4 +1,4 @@
-"""The events study's shared doubt: a recalibrator fitted to GUM, what it rests on, and what it changes."""
+"""The uncertainty that documents of the events study share: a recalibrator fitted to GUM, and its effect."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from calibrant_studies._base import Row
 from calibrant_studies._events_dev import SAMPLES, dev_rows, of_force
 
 REFITS = 200
-CLIP = 1 / (2 * SAMPLES)  # a share of S samples says no more of a probability near 0 or 1
+CLIP = 1 / (2 * SAMPLES)  # limit of a probability estimated from S samples
 EDGES = (0.0, 0.1, 0.3, 0.7, 0.9, 0.995, 1.0)
 
 
 def labelled_scores(rows: Sequence[Row]) -> LabelledScores:
-    """What the recalibrator is fitted to; a document is a cluster."""
+    """Return the pairs that the recalibrator is fitted to; documents are the clusters."""
     used = dev_rows(rows)
     names = {name: place for place, name in enumerate(sorted({row["document"] for row in used}))}
     return LabelledScores(
@@ -28,12 +28,12 @@ def labelled_scores(rows: Sequence[Row]) -> LabelledScores:
 
 
 def recalibrator(rows: Sequence[Row], seed: int) -> RefittedRecalibrator:
-    """Platt's, refitted to documents drawn with replacement."""
+    """Fit Platt scaling, and refit it to documents drawn with replacement."""
     return RefittedRecalibrator(Platt(clip=CLIP), labelled_scores(rows), refits=REFITS, seed=seed)
 
 
 def label_rows(rows: Sequence[Row]) -> list[Row]:
-    """What the labelled documents hold, for every verb and for the verbs of force alone."""
+    """Return the sizes of the labeled documents, for every verb and for the verbs of force alone."""
     found = []
     for name, chosen in (("every verb in turn", rows), ("the verbs of force", of_force(rows))):
         scored = dev_rows(chosen)
@@ -65,7 +65,7 @@ def map_rows(mended: RefittedRecalibrator) -> list[Row]:
 
 
 def bin_rows(rows: Sequence[Row]) -> list[Row]:
-    """Scores beside the share that gold confirms."""
+    """Return binned scores and the fraction that gold confirms."""
     used = dev_rows(rows)
     score = np.array([row["score"] for row in used])
     label = np.array([row["label"] for row in used])

@@ -1,4 +1,4 @@
-"""What of a study is slow: made once, kept, and taken up again if it was made in the same way."""
+"""Slow parts of a study: computed once, kept, and reused if the settings are the same."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class KeptPart:
     file
         Its name in the folder of what is kept.
     settings
-        How it is made, as JSON has it; a part that was made in another way is made anew.
+        Settings as JSON; a part with other settings is computed again.
     """
 
     file: str
     settings: Mapping[str, Any]
 
     def there(self, folder: Path) -> dict[str, Any] | None:
-        """What is kept; None if nothing is, or was made in another way."""
+        """Return the kept part; None if there is none with these settings."""
         file = folder / self.file
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         return found if found.get("settings") == self.settings else None

@@ -1,4 +1,4 @@
-"""Bins of very many pairs, drawn bin by bin, to see whether a cap of 10^4 bins is fine enough."""
+"""Bins of very many pairs, drawn bin by bin, to test if a cap of 10^4 bins is fine enough."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draw_bins(expected: Floats, n: int, rng: np.random.Generator) -> Bins:
 
 
 def cap_rows(seed: int, replications: int = 100) -> list[Row]:
-    """Coverage and bias with 10^3 and 10^4 bins of 10^7 to 10^9 pairs."""
+    """Measure coverage and bias with 10^3 and 10^4 bins of 10^7 to 10^9 pairs."""
     rows = []
     for n in (10**7, 10**8, 10**9):
         for bins in (10**3, 10**4):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw(study: Study) -> dict[str, Figure]:
-    """Evidence of the tweets by day, where they were read, and the delays of all drifts."""
+    """Draw the evidence of the tweets by day, if they were read, and the delays of all drifts."""
     figures = {"delays": _delays(study)}
     if "day" in study.tables["days"][0]:
         figures["tweets"] = _tweets(study)

@@ -92,9 +92,9 @@ def resampled_interval(
     """Limits of the RMS error by `get_calibration_error_uncertainties` of uncertainty-calibration 0.1.4.
 
     The package reflects percentiles of the plug-in error of 100 resamples at the plug-in error (a basic
-    bootstrap). Bins are 15 of equal mass, or one per distinct score where there are few, made anew in each
-    resample. It reads its ``alpha`` in percent though its documentation has 0.1 for 90 %; here the level is
-    the nominal one.
+    bootstrap). Bins are 15 of equal mass, or one per distinct score where there are few, computed again in
+    each resample. It reads its ``alpha`` in percent though its documentation has 0.1 for 90 %; here the level
+    is the nominal one.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Replications behind the coverage study: designs in, what calibrant says of each draw out."""
+"""Replications of the coverage study: calibrant's results for each draw of the designs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PAIRS_PER_PIECE = 4_000_000
 
 @dataclass(frozen=True)
 class Replications:
-    """What was found in the replications of one design.
+    """Results of the replications of one design.
 
     Attributes
     ----------
     values
-        (targets, replications, columns): the numbers of `Outcome`, NaN where there is none.
+        (targets, replications, columns): the numbers of `Outcome`, NaN if undefined.
     warned
         (targets, replications) whether a warning was given.
     warnings
@@ -75,7 +75,7 @@ def simulate(
     processes: int = 1,
     progress: Done | None = None,
 ) -> Iterator[tuple[int, Replications]]:
-    """Run the designs, and give the place and the replications of each as soon as it is done.
+    """Run the designs, and yield the index and the replications of each as soon as it is done.
 
     The result of a design depends neither on the designs around it nor on ``processes``.
     """
@@ -109,7 +109,7 @@ def _results(tasks: Sequence[Task], processes: int) -> Iterator[tuple[int, Repli
 
 
 def key_of(design: Design) -> str:
-    """What the draws of a design depend on, besides the seed.
+    """Settings on which the draws of a design depend, besides the seed.
 
     Examples
     --------

@@ -51,7 +51,7 @@ _PEERS = ((5_000, 40), (30_000, 16))  # draws of the peers' intervals, up to so 
 
 
 def beta_name(scores: BetaScores) -> str:
-    """How tables name a Beta distribution.
+    """Return the name of a Beta distribution in tables.
 
     Examples
     --------
@@ -127,7 +127,7 @@ FEW = tuple(Dependence(f"{count} clusters", 2_000 // count, 0.3, 0.5) for count 
 
 
 def clusters() -> Iterator[Design]:
-    """Few clusters, and one that dominates."""
+    """Few clusters, and a dominant cluster."""
     for kind in (*FEW, *DOMINANT):
         for name, transform in (("calibrated", Identity()), ("k = 0.1", Shift(0.1)), ("logits x 0.5", _HALF)):
             n = kind.rows or 2_000

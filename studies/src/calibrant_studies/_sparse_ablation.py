@@ -1,4 +1,4 @@
-"""Departures of the authors' code from their text, on the sparse study's own taggers: alone and together."""
+"""Effects of the departures of the authors' code from their text, on the sparse study's own taggers."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def rule_rows(tagset: Tagset) -> list[Row]:
 
 
 def _all_counts(tagset: Tagset) -> dict[str, int]:
-    """Counts of all tags in training; tags that training lacks have 0, and join the last group."""
+    """Return the counts of all tags in training; others have 0 and join the last group."""
     return tagset.counts | {tag: 0 for tag in tagset.tags if tag not in tagset.counts}
 
 
 def effect_rows(tagset: Tagset) -> list[Row]:
-    """What departures of the maps do to the debiased error; the difference is the text's minus the code's.
+    """Return the effects of the maps' departures on the debiased error: the text's error minus the code's.
 
     The rows of ``SCW - TFG`` compare the two ways of sharing by the code's maps instead.
     """
@@ -117,7 +117,7 @@ def _changes(tagset: Tagset, test: Part, before: Floats, after: Floats) -> Itera
 
 
 def affected_rows(tagset: Tagset) -> list[Row]:
-    """How many test scores each departure touches, under the code's rules."""
+    """Return the number of test scores that each departure affects, under the code's rules."""
     dev, test = _parts(tagset, CODE)
     rows: list[Row] = []
     for sharing in PAPER_SHARING:

@@ -1,4 +1,4 @@
-"""Files of the sparse paper's authors: results, tag counts, labels, and scores where they are at hand."""
+"""Files of the sparse paper's authors: results, tag counts, labels, and scores if they are available."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ AGAIN = "fetch it again with `calibrant data fetch tfg-authors tfg-scores`"
 
 
 def sources(data: Path) -> list[Path]:
-    """Files that the study reads: those of the catalogue, and scores that are at hand."""
+    """Return the files that the study reads: those of the catalog, and the scores that are available."""
     always = [
         *(f"{task}_{sharing.lower()}_5_groups.csv" for task in TASKS.values() for sharing in PAPER_SHARING),
         *(f"{task}-{part}.json" for task in TASKS.values() for part in COUNTED),
@@ -73,12 +73,12 @@ def _label_files(data: Path, task: str) -> list[Path]:
 
 
 def has_scores(data: Path, task: str) -> bool:
-    """Whether a task's scores and labels are at hand."""
+    """Return True if a task's scores and labels are available."""
     return all(path.exists() for path in (*_score_files(data, task), *_label_files(data, task)))
 
 
 def results(data: Path) -> list[Row]:
-    """Errors before and after that the authors publish, by task, technique, sharing and measure."""
+    """Return the authors' published errors before and after, by task, technique, sharing and measure."""
     rows: list[Row] = []
     for title, task in TASKS.items():
         for sharing in PAPER_SHARING:
@@ -128,7 +128,7 @@ def _error(text: str | None, column: str, place: Mapping[str, Any]) -> float:
 
 
 def tag_counts(data: Path, task: str) -> tuple[list[str | None], dict[str, int]]:
-    """Tags by column of the scores (None for a column without a tag), and how often training has each."""
+    """Return the tag of each column of the scores (None without a tag), and each tag's count in training."""
     index, counts = (read_integers(required(data, f"{FOLDER}/{task}-{part}.json")) for part in COUNTED)
     path = str(data / FOLDER / f"{task}-tag_indexes.json")
     places = set(index.values())
@@ -194,7 +194,7 @@ def read_scores(path: Path, gold: Integers, tags: int) -> Scores:
 
 
 def result_rows(data: Path) -> list[Row]:
-    """The authors' results, and beside them those of both rules where the scores are at hand."""
+    """Return the authors' results, with those of both rules if the scores are available."""
     rows = results(data)
     for title, task in TASKS.items():
         own = [row for row in rows if row["task"] == title]
@@ -208,7 +208,7 @@ def result_rows(data: Path) -> list[Row]:
 
 
 def _again(data: Path, task: str, departures: frozenset[str]) -> Iterator[Row]:
-    """Errors of one task by some rules; none without its scores."""
+    """Return the errors of one task by some rules; empty without its scores."""
     if not has_scores(data, task):
         return
     tags, counts = tag_counts(data, task)
@@ -223,7 +223,7 @@ def _key(row: Row) -> tuple[str, str, str]:
 
 
 def group_rows(data: Path) -> list[Row]:
-    """Groups of the published tag counts by both rules, and gold tags of CCG's test text in each."""
+    """Return the groups of the published tag counts by both rules, with the gold tags of CCG's test text."""
     rows: list[Row] = []
     for title, task in TASKS.items():
         tags, counts = tag_counts(data, task)
@@ -252,7 +252,7 @@ def group_rows(data: Path) -> list[Row]:
 
 
 def measures(rows: list[Row], task: str, technique: str, sharing: str) -> dict[str, Row]:
-    """One technique's rows by measure."""
+    """Return one technique's rows by measure."""
     wanted = (task, technique, sharing)
     found = {row["measure"]: row for row in rows if (row["task"], *_key(row)[:2]) == wanted}
     return {measure: found[measure] for measure in MEASURES}

@@ -14,7 +14,7 @@ from calibrant_studies._sparse_scores import BALANCED, GROUPS, Tagset
 
 
 def balanced_tables(tagsets: Sequence[Tagset]) -> dict[str, list[Row]]:
-    """Errors, groups, and one map against a map per group, as for the sparse tagsets."""
+    """Return errors, groups, and one map against a map per group, as for the sparse tagsets."""
     found: dict[str, list[Row]] = {name: [] for name in ("errors", "rivals", "groups", "sizes")}
     for tagset in tagsets:
         after = {condition: mended(fitted(tagset, *condition), tagset) for condition in measuring.CONDITIONS}
@@ -26,7 +26,7 @@ def balanced_tables(tagsets: Sequence[Tagset]) -> dict[str, list[Row]]:
 
 
 def size_row(tagset: Tagset) -> Row:
-    """How balanced a tagset is: its tags, and how many equally frequent ones have the same entropy."""
+    """Return the number of tags, and the number of equally frequent tags of the same entropy."""
     counts = np.array(sorted(tagset.counts.values()), float)
     share = counts[counts > 0] / counts.sum()
     grouped = tagset.groups()
@@ -43,7 +43,7 @@ def size_row(tagset: Tagset) -> Row:
 
 
 def find_balanced(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
-    """One map against a map per group where tags are balanced; the paper has no such numbers."""
+    """Compare one map with a map per group on balanced tags; the paper has no such numbers."""
     rivals = tables["balanced-rivals"]
     for title in dict.fromkeys(row["tagger"] for row in rivals):
         own = [row for row in rivals if row["tagger"] == title]
@@ -81,7 +81,7 @@ def _size(row: Row) -> Row:
         "tags": row["tags"],
         "equally frequent tags of the same entropy": f"{row['tags of equal entropy']:.1f}",
         "tags per group": row["tags per group"],
-        "share of the median tag": f"{100 * row['median tag']:.2f} %",
+        "fraction of the median tag": f"{100 * row['median tag']:.2f} %",
         "accuracy": f"{row['accuracy']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
     }
 

@@ -1,4 +1,4 @@
-"""How many groups, and how many bins: chosen on the sparse study's dev text by cross-validation."""
+"""Choose the numbers of groups and bins on the sparse study's dev text by cross-validation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ONE_MAP = ("G=1", f"G=1, bins={BINS}")
 
 
 def choice_rows(tagset: Tagset, seed: int) -> list[Row]:
-    """Brier score of every setting, on held-out folds of dev and on test."""
+    """Return the Brier score of every setting, on held-out folds of dev and on test."""
     rows: list[Row] = []
     test = tagset.test
     for technique, estimator in ESTIMATORS.items():

@@ -15,7 +15,7 @@ from calibrant_studies._sparse_scores import GROUPS
 
 
 def draw(study: Study) -> dict[str, Figure]:
-    """Errors before and after of all tags (figure 2), and of each group (figure 3); here and as published."""
+    """Draw errors of all tags (figure 2) and of each group (figure 3), here and as published."""
     floors = {(row["tagger"], row["measure"]): row["floor"] for row in study.tables["groups"]}
     published = [_as_ours(row) for row in study.tables["authors"]]
     drawn = _figures(study.tables["errors"], floors)
@@ -46,7 +46,7 @@ def _figures(errors: Sequence[Row], floors: Mapping[tuple[str, str], float]) -> 
 
 
 def _panel(ax: Axes, errors: Sequence[Row], measures: Sequence[str], floors: dict[str, float | None]) -> None:
-    """A line for each measure and technique: before, after with a map a group, after with one map."""
+    """Draw a line for each measure and technique: before, after with a map per group, after with one map."""
     heights, labels, y = [], [], 0.0
     for measure in measures:
         top = y

@@ -57,7 +57,7 @@ def find(tagsets: Sequence[Tagset], tables: Mapping[str, list[Row]]) -> Iterator
         yield _increases(tagset, own["errors"])
         yield from _initial(tagset, own["groups"])
         yield _most_improved(tagset, own["errors"])
-        yield _renormalised(tagset, own["renormalised"])
+        yield _renormalized(tagset, own["renormalized"])
         yield from _directions(tagset, own["groups"])
 
 
@@ -66,7 +66,7 @@ def _about(tagset: Tagset) -> Iterator[Finding]:
     note = "another tagger; normal interval by sentence"
     text = f"{tagset.title}: accuracy on test"
     yield Finding(f"{tagset.kind}/accuracy", text, *tagset.accuracy, paper, "not comparable", note)
-    text = f"{tagset.title}: share of all scores below 0.0001"
+    text = f"{tagset.title}: fraction of all scores below 0.0001"
     yield Finding(
         f"{tagset.kind}/near-zero",
         text,
@@ -90,7 +90,7 @@ def _squared(row: Row) -> str:
 
 
 def _falls(tagset: Tagset, errors: Sequence[Row]) -> Iterator[Finding]:
-    """Whether every technique reduces SMCE, and by as much as in the paper."""
+    """Yield the reduction of SMCE by each technique, and compare its size with the paper's."""
     found = []
     for technique in TECHNIQUES:
         for sharing in PAPER_SHARING:
@@ -186,7 +186,7 @@ def _increases(tagset: Tagset, errors: Sequence[Row]) -> Finding:
 
 
 def _initial(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
-    """Which group is worst and which is best before anything is mended."""
+    """Yield findings on the groups with the largest and smallest error before recalibration."""
     rows = [row for row in groups if row["measure"].startswith("GMCE")]
     listed = "; ".join(
         f"{r['measure'][5:]}: {r['debiased']:.3f} [{r['low']:.3f}, {r['high']:.3f}]" for r in rows
@@ -208,7 +208,7 @@ def _initial(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _most_improved(tagset: Tagset, errors: Sequence[Row]) -> Finding:
-    """The group whose error falls most by TFG, over the techniques' mean relative changes."""
+    """Yield a finding on the group whose error falls most by TFG, in the mean over the techniques."""
     changes = {
         group: float(
             np.mean(
@@ -234,7 +234,7 @@ def _most_improved(tagset: Tagset, errors: Sequence[Row]) -> Finding:
 
 
 def _directions(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
-    """Whether frequent tags get scores that are too high, and rare ones too low."""
+    """Yield findings on the sign of the error for frequent and for rare tags."""
     for group, word in ((1, "below 0 (overconfident)"), (GROUPS, "above 0 (underconfident)")):
         row = _pick(groups, measure=f"GMCE {group}")
         yield Finding(
@@ -249,17 +249,17 @@ def _directions(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
         )
 
 
-def _renormalised(tagset: Tagset, rows: Sequence[Row]) -> Finding:
+def _renormalized(tagset: Tagset, rows: Sequence[Row]) -> Finding:
     shared = [row for row in rows if row["measure"] == "SMCE"]
     counts = []
-    for treatment in ("kept", "mended"):
+    for treatment in ("kept", "recalibrated"):
         own = [row for row in shared if row["below the threshold"] == treatment]
         beyond = sum(row["mse_high"] < 0 for row in own)
         worse = sum(row["mse_difference"] < 0 for row in own)
         counts.append(f"{worse} of {len(own)} ({beyond} beyond the interval) with the rest {treatment}")
     return Finding(
-        f"{tagset.kind}/renormalised",
+        f"{tagset.kind}/renormalized",
         f"{tagset.title}: maps after which dividing by sums raises the shared error",
         "; ".join(counts),
-        note="debiased, paired; the paper leaves this open",
+        note="debiased, paired; the paper does not examine this",
     )

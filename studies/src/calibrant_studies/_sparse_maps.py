@@ -74,7 +74,7 @@ def fitted(tagset: Tagset, technique: str, sharing: Sharing) -> Shared | PerGrou
 
 
 def labelled(tagset: Tagset, scores: Scores) -> LabelledScores:
-    """Dev or test as the library takes them; sentences are the clusters."""
+    """Return dev or test as the library's pairs; sentences are the clusters."""
     return LabelledScores(scores.score, scores.label, scores.code, scores.sentence, tagset.tags)
 
 
@@ -97,8 +97,8 @@ def mended_rest(tagset: Tagset) -> Floats:
     return made.transform(np.clip(tagset.test.other, 0.0, 1.0))
 
 
-def renormalised(scores: Scores, after: Floats, other: Floats) -> Floats:
-    """Divide by each token's sum, what is below the threshold (``other``) counting as one part."""
+def renormalized(scores: Scores, after: Floats, other: Floats) -> Floats:
+    """Divide by each token's sum; the mass below the threshold (``other``) counts as one part."""
     _, first = np.unique(scores.token, return_index=True)
     parts = np.concatenate([after, np.clip(other[first], 0.0, 1.0)])
     return renormalise(parts, np.concatenate([scores.token, scores.token[first]]))[: len(scores)]

@@ -1,4 +1,4 @@
-"""What the sparse study measures: errors before and after each map, of all tags and of each group."""
+"""Errors of the sparse study before and after each map, of all tags and of each group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from calibrant_studies._sparse_maps import (
     labelled,
     mended,
     mended_rest,
-    renormalised,
+    renormalized,
     rest,
     unfitted,
 )
@@ -38,7 +38,7 @@ MORE_BINS = (10, 30, 100)
 
 
 class Condition(NamedTuple):
-    """A technique, and which tags share a map."""
+    """Technique, and the tags that share a map."""
 
     technique: str
     sharing: Sharing
@@ -105,7 +105,7 @@ def error_rows(tagset: Tagset, after: Mended) -> list[Row]:
 
 
 def rival_rows(tagset: Tagset, after: Mended, first: Sharing, second: Sharing) -> list[Row]:
-    """Two ways of sharing maps, for each technique; the difference is the first's minus the second's."""
+    """Compare two ways of sharing maps for each technique; the difference is first minus second."""
     rows: list[Row] = []
     for technique in TECHNIQUES:
         scores = [after[Condition(technique, sharing)] for sharing in (first, second)]
@@ -115,7 +115,7 @@ def rival_rows(tagset: Tagset, after: Mended, first: Sharing, second: Sharing) -
 
 
 def subset(tagset: Tagset, measure: str) -> NDArray[np.bool_]:
-    """The rows of the test scores that a measure is about."""
+    """Return the rows of the test scores that a measure includes."""
     if not measure.startswith("GMCE"):
         return np.ones(len(tagset.test), bool)
     inside: NDArray[np.bool_] = tagset.homes()[tagset.test.code] == int(measure.split()[1]) - 1
@@ -123,7 +123,7 @@ def subset(tagset: Tagset, measure: str) -> NDArray[np.bool_]:
 
 
 def group_rows(tagset: Tagset) -> list[Row]:
-    """All tags and each group: sizes, as in the paper's table 1, and how its scores are off."""
+    """Return sizes and errors of all tags and of each group, as in the paper's table 1."""
     rows: list[Row] = []
     trained = sum(tagset.counts.values())
     homes = tagset.homes()
@@ -187,18 +187,18 @@ def resampled_rows(tagset: Tagset, draws: int, seed: int) -> list[Row]:
     return rows
 
 
-def renormalised_rows(tagset: Tagset, after: Mended) -> list[Row]:
-    """What dividing by each token's sum does to the error; the difference is without minus with it."""
+def renormalized_rows(tagset: Tagset, after: Mended) -> list[Row]:
+    """Return the effect of dividing by each token's sum on the error: the error without minus with it."""
     rows: list[Row] = []
     test = tagset.test
-    others = {"kept": test.other, "mended": mended_rest(tagset)}
+    others = {"kept": test.other, "recalibrated": mended_rest(tagset)}
     _, first = np.unique(test.token, return_index=True)
     for condition, scores in after.items():
         sums = np.bincount(test.token, scores)[test.token]
         for treatment, other in others.items():
             off = {"mean distance of sums from 1": float(np.abs(sums + other - 1)[first].mean())}
             name = {"tagger": tagset.title, **condition._asdict(), "below the threshold": treatment}
-            divided = renormalised(test, scores, other)
+            divided = renormalized(test, scores, other)
             rows += [{**name, **off, **change_row(change)} for change in changes(tagset, scores, divided)]
     return rows
 
@@ -220,7 +220,7 @@ def bin_rows(tagset: Tagset, after: Mended) -> list[Row]:
 
 
 def rest_row(tagset: Tagset) -> Row:
-    """The mass below the threshold: how much there is, and how often the gold tag is there."""
+    """Return the mass below the threshold, and the frequency of gold tags there."""
     row: Row = {"tagger": tagset.title}
     _, mass, missed = rest(tagset.test)
     row |= {"mass below the threshold": float(mass.mean()), "gold tag there": float(missed.mean())}

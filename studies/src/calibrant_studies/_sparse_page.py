@@ -25,7 +25,7 @@ def arrange(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
             arranged[f"page-debiased-{kind}"] = debiased_rows(own["errors"], ("SCW", "TFG"))
     arranged["page-category"] = _categories(tables["errors"])
     arranged["page-resampled"] = _resampled(tables["resampled"])
-    arranged["page-renormalised"] = _renormalised(tables["renormalised"])
+    arranged["page-renormalized"] = _renormalized(tables["renormalized"])
     arranged["page-choice"] = [
         _choice(row) for row in tables["choice"] if row["chosen"] or row["name"] in OF_PAPER
     ]
@@ -37,7 +37,7 @@ def _pick(rows: Sequence[Row], **wanted: str) -> Row:
 
 
 def _table_1(errors: Sequence[Row], task: str) -> list[Row]:
-    """The paper's table 1, ours and theirs."""
+    """Return the paper's table 1 with the numbers of this study and of the paper."""
     first: Row = {"recalibration": "none", "G": None}
     for measure in PAPER_MEASURES:
         first[measure] = f"{_pick(errors, measure=measure)['plug-in before']:.4f}"
@@ -60,7 +60,7 @@ def _group(row: Row) -> Row:
         "tags": "all" if row["measure"] == "SMCE" else f"group {row['measure'][5:]}",
         "N": row["N"],
         "tag types": row["tag types"],
-        "share in train": f"[{100 * row['lowest share']:.2f} %, {100 * row['highest share']:.2f} %]",
+        "fraction in train": f"[{100 * row['lowest share']:.2f} %, {100 * row['highest share']:.2f} %]",
         "tokens": row["tokens"],
         "error": f"{row['plug-in']:.4f}",
         "of a calibrated model": f"{row['floor']:.4f} (95 %: {row['floor, high']:.4f})",
@@ -103,7 +103,7 @@ def _sign(row: Row) -> str:
 
 
 def _categories(errors: Sequence[Row]) -> list[Row]:
-    """Debiased errors by what shares a map."""
+    """Return debiased errors by the tags that share a map."""
     rows: list[Row] = []
     for title in dict.fromkeys(row["tagger"] for row in errors):
         for technique in TECHNIQUES:
@@ -130,8 +130,8 @@ def _resampled(rows: Sequence[Row]) -> list[Row]:
     return arranged
 
 
-def _renormalised(rows: Sequence[Row]) -> list[Row]:
-    """Debiased shared errors without dividing and with it, the mass below the threshold kept or mended."""
+def _renormalized(rows: Sequence[Row]) -> list[Row]:
+    """Debiased shared errors without and with division, the mass below the threshold kept or recalibrated."""
     arranged: list[Row] = []
     for row in rows:
         if row["measure"] != "SMCE":

@@ -1,4 +1,4 @@
-"""The sparse study's findings and page tables about its authors' own numbers and the rules of their code."""
+"""The sparse study's findings and page tables on its authors' numbers and the rules of their code."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PAPER_SIZES: Mapping[str, tuple[int, int, int]] = {
 }
 PAPER_TAGS = {"CCG": (1, 22.2, 0.4), "LSR": (3, 10.3, 0.1)}
 G = {"SCW": 1, "TFG": GROUPS}
-ABSENT = "the scores are not at hand: fetch tfg-scores"
+ABSENT = "the scores are not available: fetch tfg-scores"
 
 
 def find_published(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
-    """The authors' published numbers against their text, and against their rules where scores are at hand."""
+    """Compare the authors' published numbers with their text, and with their rules if there are scores."""
     for task in TASKS:
         rows = [row for row in tables["authors"] if row["task"] == task]
         yield _table_1(task, rows)
@@ -72,7 +72,7 @@ def _tags(task: str, rows: Sequence[Row]) -> Iterator[Finding]:
     name, text = f"authors/{task.lower()}/tags", f"{task}: tags of group 1, from the published counts"
     yield _exact(name, text, rows[0]["tags"], tags, note, equal(tags, width=0))
     for row, share in ((rows[0], first), (rows[GROUPS - 1], last)):
-        text = f"{task}: share of the most frequent tag of group {row['group']}, per cent"
+        text = f"{task}: frequency of the most frequent tag of group {row['group']}, per cent"
         claim = between(share - 0.05, share + 0.05)
         value = 100 * row["highest share"]
         yield _exact(
@@ -102,7 +102,7 @@ def _raised(task: str, rows: Sequence[Row]) -> Finding:
 
 
 def _same(task: str, rows: Sequence[Row]) -> Finding:
-    """Distance of the published results from the code's rules; undefined without the scores."""
+    """Yield the distance of the published results from the code's rules; undefined without the scores."""
     text = f"{task}: largest distance between the published results and the code's rules"
     name, paper = f"authors/{task.lower()}/code", f"at most {SAME:g}"
     if rows[0]["after, code"] is None:
@@ -115,7 +115,7 @@ def _same(task: str, rows: Sequence[Row]) -> Finding:
 
 
 def _contrasts(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
-    """What halves in the order of the groups do to one shared map of scaling binning, on our taggers."""
+    """Yield the effect of halves in the order of the groups on one shared map of scaling binning."""
     for row in tables["effects"]:
         if (row["departure"], row["sharing"], row["measure"]) != ("ordered halves", "SCW", RAREST):
             continue
@@ -174,7 +174,7 @@ def _group(row: Row) -> Row:
         "task": row["task"],
         "group": row["group"] or "in none",
         "tags": row["tags"],
-        "share of train": f"{100 * row['share']:.1f} %" if known else "–",
+        "fraction of train": f"{100 * row['share']:.1f} %" if known else "–",
         "its tags, from and to": shares,
         "the same by the text": {True: "yes", False: "no", None: "–"}[row["same by the text"]],
         "gold tags in test": row["gold in test"],
@@ -207,7 +207,7 @@ def _departures(rows: Sequence[Row]) -> list[Row]:
 
 
 def _moved(row: Row, found: Mapping[tuple[Any, ...], Row]) -> bool:
-    """Whether a departure changes the error in the digits that are shown."""
+    """Return True if a departure changes the error in the digits that are shown."""
     text = found[row["tagger"], row["technique"], row["sharing"], row["measure"], "text"]
     return f"{row['after']:.4f}" != f"{text['after']:.4f}"
 
@@ -239,7 +239,7 @@ def _effects(rows: Sequence[Row]) -> list[Row]:
 
 
 def _affected(rows: Sequence[Row]) -> list[Row]:
-    """How many scores each departure touches, in per cent of the scores."""
+    """Return the percentage of the scores that each departure affects."""
     arranged: list[Row] = []
     for row in rows:
         shares = {

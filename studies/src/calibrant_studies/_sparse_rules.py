@@ -1,7 +1,7 @@
 """Table 1 of the sparse paper by the rules of the authors' code: its departures from their text by name.
 
-These rules were written anew, without their code; tests hold them to the numbers that the code gives on
-simulated scores.
+These rules were written without reading their code; tests compare them with the numbers that the code gives
+on simulated scores.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Part:
     score, label, home
         (n,) the score, whether its tag is the gold one, and its tag's group.
     row
-        (n,) the place of each in the scores that it was made of.
+        (n,) the index of each in the scores that it was made from.
     """
 
     score: NDArray[np.floating]
@@ -101,13 +101,13 @@ def recalibrated(
     dev, test
         As `ordered` returns them.
     technique
-        Of `calibrant_studies._sparse_maps.TECHNIQUES`.
+        One of `calibrant_studies._sparse_maps.TECHNIQUES`.
     sharing
         ``"SCW"`` (one map) or ``"TFG"`` (one map per group).
     departures
-        Of `DEPARTURES`.
+        Some of `DEPARTURES`.
     seed
-        Of the halves of scaling binning, where they are random.
+        Seed of the halves of scaling binning, if they are random.
     """
     if sharing == "SCW":
         return _one_map(dev, test, technique, departures, np.random.default_rng(seed))

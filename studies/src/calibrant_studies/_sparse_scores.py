@@ -1,4 +1,4 @@
-"""The sparse tagsets' scores: those of every token and tag that reach the threshold."""
+"""The sparse tagsets' scores: all scores of a token and a tag that reach the threshold."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BALANCED = {"upos": "UPOS, HMM", "chunk": "Chunk tags, HMM"}  # few tags, none o
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores that reach the threshold, one row a token and tag.
+    """Scores that reach the threshold, one row per token and tag.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Scores:
     code
         (n,) the tag.
     token, sentence
-        (n,) where.
+        (n,) the token and the sentence.
     other
         (n,) probability of all tags of the row's token that are below the threshold.
     """
@@ -65,19 +65,19 @@ class Tagset:
     Attributes
     ----------
     kind
-        Of `TITLE` or `BALANCED`.
+        Key of `TITLE` or `BALANCED`.
     tags
         The tagger's tags.
     counts
-        How often each occurs in the training text.
+        Count of each tag in the training text.
     dev, test
         Scores that reach the threshold.
     tokens
         Tokens of the test text.
     near_zero
-        Share of all its scores below `NEAR_ZERO`, and the ends of its interval.
+        Fraction of all its scores below `NEAR_ZERO`, and the ends of its interval.
     accuracy
-        Of its most probable tags on test, and the ends of its interval.
+        Accuracy of its most probable tags on test, and the ends of its interval.
     """
 
     kind: str
@@ -117,12 +117,12 @@ def scores_of(posterior: ChainPosterior, text: TaggedText, threshold: float = TH
 
 
 def tag_counts(text: TaggedText) -> dict[str, int]:
-    """How often each tag occurs."""
+    """Return the count of each tag."""
     return dict(Counter(tag for sentence in text.tags or [] for tag in sentence))
 
 
 def near_zero(posterior: ChainPosterior) -> tuple[float, float, float]:
-    """Share of all scores that are below `NEAR_ZERO`, and its normal interval by sentence."""
+    """Return the fraction of all scores below `NEAR_ZERO`, and its normal interval by sentence."""
     of_token = (posterior.marginals() < NEAR_ZERO).mean(axis=1)
     starts = np.cumsum(posterior.lengths) - posterior.lengths
     return mean_interval(np.add.reduceat(of_token, starts), posterior.lengths)

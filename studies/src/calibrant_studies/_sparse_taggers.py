@@ -32,7 +32,7 @@ CHUNK_COLUMN = 3
 
 
 class Tagger(Protocol):
-    """What has a distribution over tags."""
+    """Model with a distribution over tags."""
 
     @property
     def tags(self) -> tuple[str, ...]: ...
@@ -43,7 +43,7 @@ class Tagger(Protocol):
 
 
 def sources(data: Path, models: Path | None, kinds: Sequence[str]) -> list[Path]:
-    """Files that the study reads: texts, and models that are at hand."""
+    """Return the files that the study reads: texts, and the models that are available."""
     files = STREUSLE if "lextag" in kinds else ()
     files += TREEBANK if {"hmm", "spacy", "upos"} & set(kinds) else ()
     files += CHUNKS if "chunk" in kinds else ()
@@ -58,7 +58,7 @@ def sources(data: Path, models: Path | None, kinds: Sequence[str]) -> list[Path]
 
 
 def has_pipeline(models: Path | None) -> bool:
-    """Whether the folder of models has spaCy's pipeline."""
+    """Return True if the folder of models contains spaCy's pipeline."""
     return models is not None and (models / PIPELINE).is_dir()
 
 
@@ -94,7 +94,7 @@ def _some(text: TaggedText, part: slice) -> TaggedText:
 
 
 def lextag_crf(epochs: int = EPOCHS) -> CRFTagger:
-    """An untrained CRF as the study has it: few, cheap epochs, since each costs K^2 a token."""
+    """Return the study's untrained CRF, with few epochs, since each costs K^2 per token."""
     start = {"calibration.samples": 100, "calibration.candidates": 2, "calibration.max_trials": 4}
     return CRFTagger(algorithm="l2sgd", l2=PENALTY, max_iterations=epochs, settings=start)
 

@@ -43,7 +43,7 @@ class Stream:
     total, score, count
         (days, groups, regions) sums of y - q and of q, and counts.
     t
-        (days,) mean residual of clusters over its standard error: what a daily t-test looks at.
+        (days,) mean residual of clusters over its standard error: the statistic of a daily t-test.
     """
 
     total: Floats
@@ -94,7 +94,7 @@ def simulate(
 
 
 def evidence(stream: Stream, bets: Bets, *, restart: bool = False, threshold: float = math.inf) -> Floats:
-    """Log e-value after each day (up to the threshold; minus infinity after it)."""
+    """Return the log e-value after each day (up to the threshold; minus infinity after it)."""
     return log_evidence(bets, stream.total, stream.score, stream.count, restart=restart, threshold=threshold)
 
 
@@ -113,7 +113,7 @@ def reference_bets(reference: Stream, edges: Floats, risk: float, unit: str = "c
 
 
 def upper(share: float, n: int) -> float:
-    """Upper end of the 95 % Wilson interval of a share, in percent."""
+    """Return the upper end of the 95 % Wilson interval of a fraction, in percent."""
     z = 1.959964
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -123,19 +123,19 @@ def upper(share: float, n: int) -> float:
 def each_stream(
     seed: int, name: str, streams: int, work: Callable[[np.random.Generator], Floats]
 ) -> Iterator[Floats]:
-    """Do some work for each stream, with its own generator, on all threads; results in order."""
+    """Run a function on each stream with a separate generator, on all threads; return results in order."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(lambda place: work(generator_of(seed, f"{name} {place}")), range(streams))
 
 
 def quantile_edges(regions: int = 5) -> Floats:
-    """Edges between equal shares of the simulated scores."""
+    """Return edges that split the simulated scores into equal parts."""
     edges: Floats = np.sin(0.5 * math.pi * np.arange(1, regions) / regions) ** 2
     return edges
 
 
 def alarms(stream: Stream, bets: Bets, threshold: float, *, restart: bool) -> NDArray[np.int64]:
-    """Days on which an alarm is raised; without restarts only the first."""
+    """Return the days with an alarm; without restarts only the first."""
     found: list[int] = []
     first = 0
     while first < len(stream.total):
@@ -151,17 +151,17 @@ def alarms(stream: Stream, bets: Bets, threshold: float, *, restart: bool) -> ND
 
 
 def calibrated(score: Floats, day: NDArray[np.int64]) -> Floats:
-    """Probabilities of a model without fault."""
+    """Return the probabilities of a calibrated model."""
     return score
 
 
 def never_calibrated(score: Floats, day: NDArray[np.int64]) -> Floats:
-    """Probabilities where the model was always too extreme and too high, and does not change."""
+    """Return probabilities of a model that was always overconfident and too high, and does not change."""
     return expit(0.8 * logit(score) - 0.2)
 
 
 def _from(change: int, new: Callable[[Floats], Floats], ramp: int = 1) -> Truth:
-    """A change that begins on a day, and is whole after ``ramp`` days."""
+    """Make a change that begins on a day and is complete after ``ramp`` days."""
 
     def truth(score: Floats, day: NDArray[np.int64]) -> Floats:
         part = np.clip((day - change + 1) / ramp, 0.0, 1.0)
@@ -184,24 +184,24 @@ def _worse_between(by: float) -> Callable[[Floats], Floats]:
 
 CHANGE = 100
 DRIFTS: tuple[tuple[str, str, Truth], ...] = (
-    ("base rate, in a day", "0.3 logits", _from(CHANGE, _shifted(0.3))),
-    ("base rate, in a day", "0.6 logits", _from(CHANGE, _shifted(0.6))),
-    ("base rate, in a day", "1.2 logits", _from(CHANGE, _shifted(1.2))),
+    ("base rate, within a day", "0.3 logits", _from(CHANGE, _shifted(0.3))),
+    ("base rate, within a day", "0.6 logits", _from(CHANGE, _shifted(0.6))),
+    ("base rate, within a day", "1.2 logits", _from(CHANGE, _shifted(1.2))),
     ("base rate, over 60 days", "0.6 logits", _from(CHANGE, _shifted(0.6), 60)),
-    ("too extreme, in a day", "logits x 0.8", _from(CHANGE, _flatter(0.8))),
-    ("too extreme, in a day", "logits x 0.6", _from(CHANGE, _flatter(0.6))),
+    ("overconfident, within a day", "logits x 0.8", _from(CHANGE, _flatter(0.8))),
+    ("overconfident, within a day", "logits x 0.6", _from(CHANGE, _flatter(0.6))),
     ("scores 0.7 to 0.9 too high", "0.1", _from(CHANGE, _worse_between(0.1))),
     ("scores 0.7 to 0.9 too high", "0.2", _from(CHANGE, _worse_between(0.2))),
 )
 
 
 def _as_clusters(random: np.random.Generator, edges: Floats) -> Stream:
-    """Labels that depend on each other over the whole day, in clusters that are taken as independent."""
+    """Simulate labels that depend on each other over the whole day; clusters are treated as independent."""
     return simulate(random, calibrated, edges, shared_by_day=True)
 
 
 def _same_clusters(random: np.random.Generator, edges: Floats) -> Stream:
-    """The same clusters every day, each with an error of its own that stays; no error on average."""
+    """Return the same clusters every day, each with a persistent error; no error on average."""
     own = random.normal(0, 0.5, CLUSTERS)
     error = np.tile(np.repeat(own - own.mean(), SIZE), DAYS)
 
@@ -212,7 +212,7 @@ def _same_clusters(random: np.random.Generator, edges: Floats) -> Stream:
 
 
 def _negatives_late(random: np.random.Generator, edges: Floats, delay: int = 3) -> Stream:
-    """Positive labels arrive at once, negative ones days later."""
+    """Simulate positive labels that arrive at once, and negative ones that arrive days later."""
     items = CLUSTERS * SIZE
     score = np.sin(0.5 * math.pi * random.random(DAYS * items)) ** 2
     label = random.random(DAYS * items) < score
@@ -229,7 +229,7 @@ def _negatives_late(random: np.random.Generator, edges: Floats, delay: int = 3) 
 
 Maker = Callable[[np.random.Generator, Floats], Stream]
 BROKEN: dict[str, Maker] = {
-    "labels depend over the whole day, clusters are taken as independent": _as_clusters,
-    "the same clusters every day, with errors of their own that stay": _same_clusters,
+    "labels depend on each other over the whole day; clusters are treated as independent": _as_clusters,
+    "the same clusters every day, with persistent errors": _same_clusters,
     "positive labels arrive at once, negative ones three days later": _negatives_late,
 }

@@ -29,7 +29,7 @@ class Sentences:
     Attributes
     ----------
     item, text, title
-        One a sentence.
+        One per sentence.
     document
         (n,) codes of the articles.
     place, length
@@ -100,7 +100,7 @@ def centroid_scores(sentences: Sentences) -> Floats:
 
 
 def features(sentences: Sentences, centroid: Floats) -> Floats:
-    """What the logistic model knows of each sentence: (n, 8), as in ``FEATURES``."""
+    """Return the features of each sentence for the logistic model: (n, 8), as in ``FEATURES``."""
     in_title = [
         len(_words(title) & _words(text)) for title, text in zip(sentences.title, sentences.text, strict=True)
     ]

@@ -1,7 +1,7 @@
 """Coverage of the interval of surface F1, and error rates of its test, on simulated sentences.
 
-Forms recur: some entities have a form of their own, the others one of `COMMON` forms with Zipf's weights. A
-system finds a form with a probability that the form keeps, so that all sentences with a form depend on it.
+Forms recur: some entities have a unique form, the others one of `COMMON` forms with Zipf's weights. A
+system finds a form with a probability that is fixed per form, so all sentences with a form depend on it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Drawn:
 def coverage_rows(
     seed: int, replications: int, sizes: tuple[int, ...], recurring: tuple[float, ...]
 ) -> list[Row]:
-    """Simulate; percentages, one row per number of sentences and share of recurring forms."""
+    """Simulate; percentages, one row per number of sentences and proportion of recurring forms."""
     rows: list[Row] = []
     for place, share in enumerate(recurring):
         rng = np.random.default_rng([seed, place])
@@ -120,7 +120,7 @@ def _groups(drawn: Drawn) -> Integers:
 
 
 def _rejected(drawn: Drawn, rng: np.random.Generator) -> bool:
-    """Whether the permutation test finds a difference of two systems that are equally good at each form."""
+    """Return True if the permutation test rejects for two systems that are equally good at each form."""
     one, other = (
         surface_sums(drawn.reference, system, drawn.sentence, drawn.token) for system in drawn.systems
     )

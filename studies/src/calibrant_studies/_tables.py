@@ -12,7 +12,7 @@ from calibrant.records.formats import Kind
 def table_of(rows: Iterable[Mapping[str, Any]], *, name: str, caption: str = "") -> Table:
     """Make a table of a record's rows: keys are columns, ``x_low`` and ``x_high`` an interval.
 
-    What is no number, text or None stands in JSON only.
+    Values other than numbers, texts and None are only in the JSON.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Two taggers, class by class: paired differences of debiased squared errors, and who wins how often."""
+"""Two taggers, class by class: paired differences of debiased squared errors, and counts of wins."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def compare_classes(first: ByClass, second: ByClass, *, intervals: bool = True) 
     """Compare the two models' errors on each class; ``intervals``: also those of each root error alone.
 
     ``first`` and ``second`` have the same classes. In the rows they are debiased squared errors, and the
-    difference is first minus second. Holm's p-values keep the chance of any false finding among all decided
-    classes, Benjamini and Hochberg's the expected share of false ones among the findings.
+    difference is first minus second. Holm's p-values control the probability of any false finding among all
+    decided classes, Benjamini and Hochberg's the expected fraction of false ones among the findings.
     """
     rows: list[Row] = []
     for name, pairs in first.items():
@@ -158,7 +158,7 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust p-values so that the expected share of false findings is held (Benjamini and Hochberg 1995).
+    """Adjust p-values to control the expected fraction of false findings (Benjamini and Hochberg 1995).
 
     Examples
     --------

@@ -26,7 +26,7 @@ TITLE = {
 }
 PAPER_SET = "ontonotes"  # the sentences of the paper and the thesis
 LICENSED = {PAPER_SET: ontonotes_newswire, "ptb": treebank}
-DEV_SHARE = 10  # the last of so many parts of the training sentences, where there is no dev file
+DEV_SHARE = 10  # without a dev file, dev is the last 1 / DEV_SHARE of the training sentences
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.plots import calibration_curve, style
 from calibrant_studies._base import Row, Study, shared_legend
 from calibrant_studies._curve_rows import drawable
+from calibrant_studies._tagging_binnings import draw_binnings
 from calibrant_studies._tagging_data import TITLE as SET_TITLE
 from calibrant_studies._tagging_measure import ALL_TAGS, DRAWN
 from calibrant_studies._tagging_models import TITLE
@@ -34,6 +35,7 @@ def draw(study: Study) -> dict[str, Figure]:
             rows = [row for row in tables[key] if (row["set"], row["comparison"]) == (name, "equal")]
             drawn[f"{key}-{name}"] = _by_class(rows, f"{SET_TITLE[name]}: {title}, equal accuracy", key)
     drawn["pseudocounts"] = _pseudocounts([SET_TITLE[name] for name in names], tables["pseudocounts"])
+    drawn["binnings"] = draw_binnings(tables["binnings"])
     if tables["ablation"]:
         drawn["ablation"] = _ablation(tables["ablation"])
     return drawn

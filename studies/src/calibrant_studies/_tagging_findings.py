@@ -9,6 +9,7 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.structures.models.hmm import HMMTagger
 from calibrant_studies._base import Finding, Row
 from calibrant_studies._counts_checks import interval_of_share
+from calibrant_studies._tagging_binnings import find_binnings
 from calibrant_studies._tagging_data import PAPER_SET
 from calibrant_studies._tagging_measure import ALL_TAGS, COMPARISONS, Evaluated, pooled_difference
 from calibrant_studies._verdicts import Claim, Verdict, above, apart, below, between, equal
@@ -39,6 +40,9 @@ class Tables(Protocol):
     @property
     def ablation(self) -> list[Row]: ...
 
+    @property
+    def binnings(self) -> list[Row]: ...
+
 
 def find(sets: Mapping[str, Models], tables: Tables) -> Iterator[Finding]:
     """All findings, set by set."""
@@ -48,6 +52,7 @@ def find(sets: Mapping[str, Models], tables: Tables) -> Iterator[Finding]:
         else:
             yield from _newswire(name, models, tables)
         yield _pseudocounts(name, models, tables)
+        yield from find_binnings(name, models["hmm"].texts.title, tables.binnings)
         if name in ("twitter", "wsj"):
             yield from _ablation(name, models, tables)
 
@@ -70,7 +75,7 @@ def _maximum_likelihood(name: str, found: Evaluated) -> Finding:
     hmm = found.tagger.model
     assert isinstance(hmm, HMMTagger)
     impossible = int(hmm.impossible(sentences).sum())
-    note = f"{impossible:,} of {len(sentences):,} test sentences are impossible"
+    note = f"{impossible:,} of {len(sentences):,} test sentences have probability 0"
     return _accuracy(f"{name}/hmm-ml", found, note)
 
 

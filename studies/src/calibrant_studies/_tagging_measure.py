@@ -1,4 +1,4 @@
-"""What the tagging study measures of one tagger, or of two, on one set's test sentences."""
+"""Measures of one tagger, or of two, on the test sentences of one set of the tagging study."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Evaluated:
     texts, tagger
         The data set and the model.
     accuracy
-        Share of test tokens tagged right, and the ends of its interval.
+        Accuracy on the test tokens, and the ends of its interval.
     classes
         Pairs of each of the model's tags, by sentence.
     """
@@ -62,7 +62,7 @@ class Evaluated:
 
     @property
     def title(self) -> str:
-        """What the model is called."""
+        """Name of the model."""
         return TITLE[self.tagger.key]
 
     def query(self, name: str) -> Pairs:
@@ -77,7 +77,7 @@ def evaluated(texts: TextSet, tagger: Tagger) -> Evaluated:
 
 
 def error_row(found: Evaluated, query: str) -> Row:
-    """Errors of one query, plug-in and debiased, and in which direction they lie."""
+    """Return the errors of one query, plug-in and debiased, and their direction."""
     pairs = found.query(query)
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
     plug_in = plug_in_calibration_error_of(bins)
@@ -114,9 +114,9 @@ def _from(pairs: Pairs, lowest: float) -> Pairs:
 
 
 def curve_rows(found: Evaluated, query: str) -> list[Row]:
-    """Points of a calibration curve, with intervals that know sentences are clusters.
+    """Return the points of a calibration curve, with intervals that use sentences as clusters.
 
-    Of all tags at all tokens nearly all scores are near 0: those below `DRAWN_FROM` stay out of the bins.
+    For all tags nearly all scores are near 0; those below `DRAWN_FROM` are left out of the bins.
     """
     pairs = _from(found.query(query), DRAWN_FROM)
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
@@ -130,7 +130,7 @@ def _names(pairs: Pairs) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def candidate_rows(texts: TextSet, taggers: Sequence[Tagger]) -> list[Row]:
-    """What dev chose among."""
+    """Return the settings that dev chose among."""
     return [
         {
             "set": texts.title,
@@ -189,7 +189,7 @@ def pseudocount_row(found: Evaluated, dev_accuracy: float) -> Row:
 
 
 def cluster_rows(first: Evaluated, second: Evaluated) -> list[Row]:
-    """Intervals and findings by what is taken as independent: pairs, tokens, sentences, documents."""
+    """Return intervals and findings by the independent unit: pairs, tokens, sentences, documents."""
     test = first.texts.test
     assert test.documents is not None
     lengths = [len(sentence) for sentence in test.sentences]

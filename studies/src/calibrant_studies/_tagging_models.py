@@ -1,4 +1,4 @@
-"""The tagging study's models: what is trained on which sentences, and what dev chooses."""
+"""The tagging study's models: training settings and sentences, and the choices on dev."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TITLE = {
     "hmm-classes": "HMM, unseen words in classes",
     "crf-basic": "CRF-basic",
     "crf-advanced": "CRF-advanced",
-    "crf": "CRF",  # with other features
+    "crf": "CRF",  # the CRF with other features
 }
-# Of the larger sets only what the smaller ones find good: one training takes minutes.
+# The larger sets try only values that the smaller sets find good, since one training takes minutes.
 PENALTIES: dict[str, dict[str, tuple[float, ...]]] = {
     "twitter": {"basic": (3.0, 1.0, 0.3, 0.1, 0.03, 0.01), "advanced": (3.0, 1.0, 0.3, 0.1, 0.03)},
     "wsj": {"basic": (0.3, 0.1, 0.03), "advanced": (1.0, 0.3, 0.1)},
@@ -38,7 +38,7 @@ PENALTIES: dict[str, dict[str, tuple[float, ...]]] = {
     "ptb": {"basic": (0.3, 0.1), "advanced": (0.3,)},
 }
 ABLATION_PENALTIES: dict[str, tuple[float, ...]] = {"twitter": (1.0, 0.3, 0.1), "wsj": (0.3,)}
-# Of CRF-basic on the sets of the ablation, beyond what dev chooses among.
+# Penalties of CRF-basic on the sets of the ablation, besides those that dev chooses among.
 SWEEP = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 STEPS = {
     "words": ("word",),
@@ -56,22 +56,22 @@ Model = TypeVar("Model", HMMTagger, CRFTagger)
 
 @dataclass(frozen=True)
 class Tagger:
-    """A trained tagger and how it came about.
+    """Trained tagger, with its setting and its training.
 
     Attributes
     ----------
     key
-        Of `TITLE`.
+        Key of `TITLE`.
     model
         The tagger.
     setting
         Pseudocount or penalty of squared weights.
     sentences
-        How many it was trained on.
+        Number of training sentences.
     dev_accuracy
-        Of the chosen setting.
+        Accuracy on dev with the chosen setting.
     candidates
-        What was tried on dev.
+        Settings that were tried on dev, with their accuracy.
     """
 
     key: str
@@ -97,12 +97,12 @@ class Job:
     features
         Names of groups, or of a set of them.
     penalties
-        What to try.
+        Penalties to try.
     target
         Accuracy on dev that a second model, trained on fewer sentences, comes closest to; None: no
         second model.
     iterations
-        At most.
+        Largest number of iterations.
     """
 
     train: Part

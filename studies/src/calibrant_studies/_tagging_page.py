@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from calibrant_studies._base import Row, number
+from calibrant_studies._tagging_binnings import arranged
 
 
 def arrange(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
@@ -16,6 +17,7 @@ def arrange(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
         "page-pseudocounts": _pseudocounts(tables["pseudocounts"]),
         "page-penalties": [_penalty(row) for row in tables["penalties"]],
         "page-ablation": [_ablation(row) for row in tables["ablation"]],
+        "page-binnings": arranged(tables["binnings"]),
         "page-clusters": [_clusters(row) for row in tables["clusters"]],
         "page-chosen": _chosen(tables["chosen"]),
     }
@@ -51,7 +53,7 @@ def _wins(row: Row) -> Row:
 
 
 def _pseudocounts(rows: Sequence[Row]) -> list[Row]:
-    """One row a pseudocount; of each set accuracy on test, error of all tags, and Cox slope."""
+    """Return one row per pseudocount: accuracy on test, error of all tags, and Cox slope for each set."""
     arranged: dict[str, Row] = {}
     for row in rows:
         if row["model"] == "HMM":

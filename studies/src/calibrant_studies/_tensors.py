@@ -1,7 +1,7 @@
 """Files that PyTorch's ``torch.save`` writes, read without unpickling: one tensor, nothing else.
 
-Such a file is a zip archive. Its ``data.pkl`` is a pickle, a program that Python would run. Here its opcodes
-are only listed: those that one tensor needs are followed on a stack of plain values, any other is refused.
+The file is a zip archive. Its ``data.pkl`` is a pickle, a program that Python would run. Here its opcodes
+are only listed: those that one tensor needs are followed on a stack of plain values, any other is rejected.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def train(kind: Kind, training: Tweets, dev: Tweets, tokenizer: Tokenizer) -> tu
 
 @dataclass(frozen=True)
 class Predicted:
-    """What one model says about one split of one set, and how the model came about."""
+    """Predictions of one model for one split of one set, and the origin of the model."""
 
     text_set: str
     model: str

@@ -1,17 +1,17 @@
 """The rule by which every study compares its number with a paper: agrees, differs, or inconclusive.
 
 A paper makes a statement about a number, such as "less than half", or gives the number itself. The rule
-looks at the 95 % interval of our number, never at the estimate:
+uses the 95 % interval of calibrant's number, never the estimate:
 
-- A *statement* is true for a range of values. The number agrees if the whole interval is inside the range,
-  and differs if the whole interval is outside, because only then each value that the data support gives the
-  same answer.
-- A paper's *number* agrees if our interval contains it and is at most as wide as the study allows. A wide
-  interval contains nearly every number and so supports none. The number differs if the interval leaves it
-  out.
-- Everything else is inconclusive. A number without an interval is always inconclusive: nothing says how far
-  another sample would move it. A number that no sample moves, such as a count that a theorem fixes, has an
-  interval of width 0.
+- A *statement* is true for a range of values. Calibrant's number agrees with it if the whole interval is
+  inside the range, and differs if the whole interval is outside, because only then all values that the data
+  support give the same answer.
+- A paper's *number* agrees if calibrant's interval contains it and is at most as wide as the study allows. A
+  wide interval contains nearly every number and so supports none. The number differs if the interval does
+  not contain it.
+- Everything else is inconclusive. A number without an interval is always inconclusive, because its sampling
+  error is unknown. A number without sampling error, such as a count that a theorem fixes, has an interval of
+  width 0.
 """
 
 from __future__ import annotations

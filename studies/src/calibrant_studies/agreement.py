@@ -1,7 +1,7 @@
-"""How often intervals of agreement and of scores contain the truth where labels are rare or items few.
+"""Coverage of intervals of agreement and scores if labels are rare or items few.
 
-Each cell also has the interval that other software gives, the estimate and 1.96 standard errors to either
-side, as `statsmodels` computes for kappa (``cohens_kappa``) and for proportions (``proportion_confint``).
+Each cell also has the interval of other software, the estimate plus and minus 1.96 standard errors, as
+`statsmodels` computes it for kappa (``cohens_kappa``) and for proportions (``proportion_confint``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ SHARES = {
     "very rare": (0.96, 0.01, 0.015, 0.015),
 }
 ITEMS = (20, 50, 100, 200)
-# Annotators, shares of the gold labels, and how often an annotator gives the gold label for certain.
+# Annotators, proportions of the gold labels, and the probability that an annotator certainly gives the gold
+# label.
 PANELS: dict[str, tuple[int, tuple[float, ...], float]] = {
     "3 annotators, rare": (3, (0.9, 0.1), 0.7),
     "5 annotators, rare": (5, (0.96, 0.04), 0.8),
@@ -52,19 +53,19 @@ Estimates = dict[str, IntervalEstimate]
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Run all simulations; some minutes. ``data`` is not used."""
+    """Run all simulations; takes some minutes. ``data`` is not used."""
     return agreement(seed=seed)
 
 
 def agreement(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study:
-    """Simulate intervals of agreement and scores whose truth is known.
+    """Simulate intervals of agreement and scores with known true values.
 
     Parameters
     ----------
     replications
-        Of each cell of two annotators; panels and clusters have two fifths as many.
+        Replications per cell of two annotators; panels and clusters have two fifths as many.
     seed
-        Of everything that is drawn.
+        Seed of all draws.
 
     Returns
     -------
@@ -131,7 +132,7 @@ class _Tally:
         self.width = 0.0
 
     def add(self, found: IntervalEstimate, times: int = 1) -> None:
-        """Count an interval, and the normal one around the same estimate."""
+        """Count an interval, and the normal interval around the same estimate."""
         self.samples += times
         if found.estimate is None or found.low is None or found.high is None or found.standard_error is None:
             return
@@ -143,7 +144,7 @@ class _Tally:
         self.normal += times * (abs(found.estimate - self.truth) <= 1.959964 * found.standard_error + 1e-9)
 
     def row(self) -> Row:
-        """Shares in percent of the samples with an interval."""
+        """Return the percentages of samples with an interval."""
         number = max(1, self.defined)
         return {
             "truth": self.truth,
@@ -158,7 +159,7 @@ class _Tally:
 
 
 def pair_truth(shares: tuple[float, ...]) -> dict[str, float]:
-    """True kappa, F1, recall and accuracy of the second label, the second annotator being the reference."""
+    """Return true kappa, F1, recall and accuracy of the second label; the second annotator is right."""
     cells = np.array(shares).reshape(2, 2)
     chance = float(cells.sum(axis=0) @ cells.sum(axis=1))
     agree = float(np.trace(cells))
@@ -171,7 +172,7 @@ def pair_truth(shares: tuple[float, ...]) -> dict[str, float]:
 
 
 def pair_estimates(cell: Integers, cluster: Integers | None = None) -> Estimates:
-    """Estimates from the cell (0 to 3) of each item."""
+    """Compute the estimates from the cell (0 to 3) of each item."""
     one, other = cell // 2, cell % 2
     counts = np.bincount(cell, minlength=4).reshape(2, 2)
     weight = np.eye(2)
@@ -188,7 +189,7 @@ def pair_estimates(cell: Integers, cluster: Integers | None = None) -> Estimates
 
 
 def pair_rows(seed: int, replications: int, name: str, items: tuple[int, ...] = ITEMS) -> list[Row]:
-    """Coverage for two annotators and two labels; equal tables are computed once."""
+    """Measure coverage for two annotators and two labels; equal tables are computed once."""
     rng, shares = np.random.default_rng(seed), SHARES[name]
     rows: list[Row] = []
     for n in items:
@@ -205,7 +206,7 @@ def pair_rows(seed: int, replications: int, name: str, items: tuple[int, ...] = 
 
 
 def panel_rows(seed: int, replications: int, name: str, items: tuple[int, ...] = (20, 50, 200)) -> list[Row]:
-    """Coverage for several annotators or labels."""
+    """Measure coverage for several annotators or labels."""
     annotators, shares, certain = PANELS[name]
     labels = len(shares)
     rng = np.random.default_rng(seed)
@@ -232,7 +233,7 @@ def panel_rows(seed: int, replications: int, name: str, items: tuple[int, ...] =
 
 
 def _panel_parts(labels: int) -> Iterator[tuple[str, Callable[[sums.Patterns], Floats], Statistic]]:
-    """Each coefficient: the sums that it takes, and its function of them."""
+    """Return the sums that each coefficient uses, and its function of them."""
     numbers = np.arange(labels, dtype=np.float64)
     chance = sums.chance_statistics(labels)
     yield "Fleiss' kappa", sums.chance_sums, chance["fleiss_kappa"]
@@ -261,7 +262,7 @@ def _panel_estimates(ratings: Ratings) -> Estimates:
 
 
 def _panel_truth(annotators: int, shares: tuple[float, ...], certain: float) -> dict[str, float]:
-    """Coefficients in the population, from the probability of every combination of labels."""
+    """Compute the coefficients in the population, from the probability of every combination of labels."""
     labels, many = len(shares), 10**9
     counts, probability = [], []
     for given in product(range(labels), repeat=annotators):
@@ -288,7 +289,7 @@ def _panel_truth(annotators: int, shares: tuple[float, ...], certain: float) -> 
 
 
 def cluster_sizes(rng: np.random.Generator, kind: str, clusters: int) -> Integers:
-    """Items of each cluster: alike, log-normal with deviation 1, or one with half of all items."""
+    """Return the items per cluster: equal, log-normal with deviation 1, or one with half of all items."""
     if kind == "equal":
         return np.full(clusters, CLUSTER_SIZE, np.int64)
     if kind == "unequal":
@@ -301,7 +302,7 @@ def cluster_sizes(rng: np.random.Generator, kind: str, clusters: int) -> Integer
 
 
 def alike_in_clusters(rng: np.random.Generator, cell: Integers, cluster: Integers) -> Integers:
-    """With probability one half an item does as the first one of its cluster."""
+    """Make each item repeat the first item of its cluster with probability one half."""
     _, first = np.unique(cluster, return_index=True)
     same: Integers = np.where(rng.random(len(cell)) < 0.5, cell[first][cluster], cell)
     return same
@@ -313,7 +314,7 @@ def cluster_rows(
     clusters: tuple[int, ...] = CLUSTERS,
     names: tuple[str, ...] = ("even", "skewed", "rare"),
 ) -> list[Row]:
-    """Coverage for two annotators and items in clusters."""
+    """Measure coverage for two annotators and items in clusters."""
     rng = np.random.default_rng(seed)
     rows: list[Row] = []
     for name, number, kind in product(names, clusters, SIZES):
@@ -332,7 +333,7 @@ def cluster_rows(
 
 
 def _findings(tables: dict[str, list[Row]]) -> tuple[Finding, ...]:
-    """The cells with the lowest and the highest coverage of each table."""
+    """Return the cells with the lowest coverage of each table."""
     found = []
     for name, rows in tables.items():
         for word, key in (("lowest", "covers"), ("lowest of the normal intervals", "normal covers")):

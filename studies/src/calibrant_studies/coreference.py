@@ -1,7 +1,8 @@
-"""Section 5 of the 2015 paper: how far to trust the probabilities of a coreference model.
+"""Section 5 of the 2015 paper: calibration of the probabilities of a coreference model.
 
-A locally normalised model gives each mention a distribution over antecedents, and thereby each two mentions a
-probability of being one entity. The paper samples it; here it is exact, with the samples beside it.
+A locally normalized model gives each mention a distribution over antecedents, and so each pair of mentions a
+probability of being one entity. The paper samples this probability; the study computes it exactly, and
+compares it with samples.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ PARTS: dict[str, Callable[[Sources, int], Tables]] = {
     "ablation-litbank": lambda of, seed: parts.ablation(of.litbank, seed),
     "ablation-gum": lambda of, seed: parts.ablation(of.gum, seed),
 }
-# What needs a licence; with it the study runs on these texts alone.
+# Licensed texts; with them the study runs on these texts only.
 ONTONOTES: dict[str, Callable[[Sources, int], Tables]] = {
     "ontonotes": lambda of, seed: parts.main(of.ontonotes, seed),
     "detected-ontonotes": lambda of, seed: parts.condition(detected(of.ontonotes), seed),
@@ -105,7 +106,7 @@ PARSED = frozenset({"detected-litbank", "parsed-gum", "parsed-litbank", "detecte
 
 
 def run(*, data: Path | None = None, seed: int = SEED, ontonotes: Path | None = None) -> Study:
-    """Train and measure on GUM and LitBank; about half an hour on two processors.
+    """Train and measure on GUM and LitBank; takes about half an hour on two processors.
 
     The parser is that of `calibrant_studies.models.models_folder`; without it the parts with predicted trees
     are left out.
@@ -115,7 +116,7 @@ def run(*, data: Path | None = None, seed: int = SEED, ontonotes: Path | None = 
     data
         Folder that has ``ud-english-gum/`` and ``litbank-coref/``.
     seed
-        Of samples, resampled documents, and the search for clusterings.
+        Seed of samples, resampled documents, and the search for clusterings.
     ontonotes
         Folder of CoNLL-2011 or CoNLL-2012, on which the paper measures. With it the study runs on these texts
         alone.
@@ -158,10 +159,10 @@ def coreference(
     pipeline
         Folder of the parser. None: without the parts that need it.
     names
-        Of parts, of `PARTS` or `ONTONOTES`.
+        Names of parts, from `PARTS` or `ONTONOTES`.
     store
-        Folder in which each part's tables are saved, and from which they are taken where they are there
-        already, made with the same seed: an interrupted study goes on where it was.
+        Folder in which each part's tables are saved. Saved tables of the same seed are used again, so an
+        interrupted study continues where it was.
 
     Returns
     -------
@@ -190,11 +191,11 @@ def coreference(
         data=files,
         parameters={
             "parts": ", ".join(wanted),
-            "L1 penalty": f"of {', '.join(f'{l1:g}' for l1 in L1_PENALTIES)}, by CoNLL F1 on dev",
+            "L1 penalty": f"the best of {', '.join(f'{l1:g}' for l1 in L1_PENALTIES)}, by CoNLL F1 on dev",
             "bin size of plug-in errors": "min(5000, max(200, n // 20))",
             "bin size of debiased errors": "n^(1/3), at least 20",
             "clusters": "documents",
-            "F1": "singletons count, unless said otherwise",
+            "F1": "singletons count unless the table says no",
         },
         findings=tuple(find(tables)),
         tables=tables | arrange(tables),
@@ -202,7 +203,7 @@ def coreference(
 
 
 def _part(name: str, texts: Sources, store: Path | None, seed: int) -> dict[str, Any]:
-    """A part's tables and its seconds: made, or taken from where an earlier run has kept them."""
+    """Return a part's tables and its seconds, computed now or saved by an earlier run."""
 
     def make() -> dict[str, Any]:
         start = time.perf_counter()

@@ -1,7 +1,7 @@
-"""In what sense are intervals of counts good? Entities counted in gold and in samples, by document.
+"""Intervals of counts under a calibrated model: entities in gold and in samples, by document.
 
-The 2015 paper carries the doubt of coreference into counts, and asks in what sense the intervals are good
-where calibration is perfect. Here every document is predicted by a model that has not seen it.
+The 2015 paper propagates the uncertainty of coreference into counts, and asks about the validity of the
+intervals if calibration is perfect. Here every document is predicted by a model that has not seen it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ Tables = dict[str, list[Row]]
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Train on ten splits of LitBank and of GUM, and count; ten minutes on two free processors.
+    """Train on ten splits of LitBank and GUM, and count; takes ten minutes on two free processors.
 
     Parameters
     ----------
     data
         Folder that has ``ud-english-gum/`` and ``litbank-coref/``.
     seed
-        Of samples, resampled documents, simulations.
+        Seed of samples, resampled documents and simulations.
 
     Returns
     -------
@@ -77,8 +77,8 @@ def counts(data: Path | None, *, store: Path | None = None, seed: int = SEED) ->
     data, seed
         As in `run`.
     store
-        Folder in which what each trained model says is saved, and from which it is taken where it is there
-        already: an interrupted study goes on where it was.
+        Folder in which the predictions of each trained model are saved. Saved predictions are used again, so
+        an interrupted study continues where it was.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def counts(data: Path | None, *, store: Path | None = None, seed: int = SEED) ->
     tables |= _counts_example.tables() | _counts_simulated.tables(seed)
     return Study(
         name="counts",
-        title="Counts: in what sense are intervals good? (2015 paper, section 6)",
+        title="Intervals of counts under a calibrated coreference model (2015 paper, section 6)",
         command="calibrant study counts",
         seed=seed,
         wall_seconds=time.perf_counter() - start + trained_before,
@@ -151,7 +151,7 @@ def _corpus(data: Path, corpus: str, store: Path | None, seed: int) -> _Corpus:
 
 
 def measured(found: dict[str, list[Counts]], seed: int) -> Tables:
-    """All checks of each corpus, and of both together for what both have."""
+    """Compute all checks of each corpus, and of both corpora together for their common counts."""
     names = (*SHAPES, ACTING)
     tables: Tables = {}
     every = {**found, BOTH: _both(list(found.values()))}

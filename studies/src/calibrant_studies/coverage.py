@@ -1,7 +1,7 @@
 """Measured coverage of the intervals, size and power of the test, on predictions whose error is known.
 
 The cells are in `calibrant_studies._situations`: each is a design that draws predictions (scores, truth,
-dependence, weights, number of pairs), of which the true error is known.
+dependence, weights, number of pairs) with a known true error.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run(
     cells: Sequence[str] | None = None,
     replications: int | None = None,
 ) -> Study:
-    """Run the whole grid on two processes; about a quarter of an hour. ``data`` is not used.
+    """Run the whole grid on two processes; takes about a quarter of an hour. ``data`` is not used.
 
     The environment variable ``CALIBRANT_STORE`` names a folder in which finished cells are kept: an
     interrupted run continues where it was.
@@ -100,18 +100,19 @@ def coverage(
     situations
         Names among `calibrant_studies._situations.SITUATIONS`; all if none is given.
     replications
-        Per cell; None takes each cell's own number, 4 to 400.
+        Replications per cell; None uses the number that each cell defines, 4 to 400.
     seed
-        A cell's numbers depend on it and on the cell, not on the grid around it or on ``processes``.
+        Seed of all draws. A cell's numbers depend on the seed and the cell, but not on other cells or
+        ``processes``.
     processes
         Processes to run on.
     progress
-        Called with the number of pieces done and the number there are.
+        Called with the number of finished pieces and the number of all pieces.
     store
-        Folder in which the rows of finished cells are kept, and from which they are taken if they were made
-        with the same seed and the same code.
+        Folder in which the rows of finished cells are kept. Rows of the same seed and the same code are used
+        again.
     very_many
-        Also bins of 10^7 to 10^9 pairs.
+        True to include bins of 10^7 to 10^9 pairs.
 
     Returns
     -------
@@ -164,7 +165,7 @@ def measured(
     progress: Done | None = None,
     store: Path | None = None,
 ) -> list[Row]:
-    """Rows of the cells, in their order.
+    """Return the rows of the cells, in the order of the designs.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def _part(design: Design, seed: int) -> KeptPart:
 
 
 def _code() -> str:
-    """Digest of the modules that make the intervals: cells of other code are not taken up."""
+    """Return the digest of the modules that compute intervals; cells of other code are not used."""
     home = Path(calibrant.__file__).parent
     files = [
         path
@@ -213,7 +214,7 @@ def _code() -> str:
 
 
 def rows_of(design: Design, found: Replications) -> list[Row]:
-    """What the study reports of one design, one row per label of its targets; fractions are in percent."""
+    """Return the results of one design, one row per label of its targets; fractions are in percent."""
     targets = design.targets()
     places: dict[str, list[int]] = {}
     for place, target in enumerate(targets):
@@ -269,7 +270,7 @@ def _row(
 
 
 def _together(name: str, row: Row, targets: Sequence[Target], found: Replications) -> Row:
-    """The fraction of draws in which no slice's interval misses."""
+    """Return the fraction of draws in which no slice's interval misses."""
     theta = np.array([[target.theta] for target in targets])
     low, high = found.values[..., 1], found.values[..., 2]
     below, above = (np.asarray(miss.any(axis=0)) for miss in (high < theta, low > theta))
@@ -292,7 +293,7 @@ def _together(name: str, row: Row, targets: Sequence[Target], found: Replication
 
 
 def _extra(design: Design, values: Floats, theta: Floats) -> Row:
-    """Further intervals: Wald's, of the difference of root errors, or of a map that is taken as fixed."""
+    """Return further intervals: Wald's, of the difference of root errors, or of a map treated as fixed."""
     extra: Row = {
         "wald_coverage": None,
         "rejected_normal": None,
@@ -342,7 +343,7 @@ def _ratio(one: float | None, other: float | None) -> float | None:
 
 
 def _standard_error(hits: NDArray[np.bool_], given: NDArray[np.bool_]) -> float | None:
-    """Monte Carlo standard error of a percentage of hits, whatever depends within a draw."""
+    """Return the Monte Carlo standard error of a percentage of hits, with draws as clusters."""
     if not given.any():
         return None
     share = hits[given].mean()
@@ -355,7 +356,7 @@ def _percent(hits: NDArray[np.bool_] | np.bool_) -> float | None:
 
 
 def figures(study: Study) -> dict[str, Figure]:
-    """Coverage of every cell: of the grid by number of pairs, and of all cells by situation."""
+    """Draw the coverage of the grid by number of pairs, and of all cells by situation."""
     from calibrant_studies import _coverage_figure as drawing
 
     cells = study.tables["cells"]

@@ -1,7 +1,7 @@
-"""Which country attacks? Counts of documents over time, with the doubt of coreference carried along.
+"""Which country attacks? Counts of documents over time, with the uncertainty of coreference.
 
-The 2015 paper asks it of the New York Times; here three dated corpora are asked, by the paper's verb and by a
-list of verbs of force.
+The 2015 paper counts articles of the New York Times; this study counts documents of three dated corpora, by
+the paper's verb and by a list of verbs of force.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrant.estimation.total import RefittedRecalibrator
 from calibrant.exceptions import InputError
@@ -37,6 +37,7 @@ from calibrant_studies._events_data import (
 from calibrant_studies._events_dev import labelled
 from calibrant_studies._events_differences import difference_tables
 from calibrant_studies._events_findings import find
+from calibrant_studies._events_names import LEXICON, lexicons, relations
 from calibrant_studies._events_numbers import (
     Counted,
     country_rows,
@@ -47,11 +48,18 @@ from calibrant_studies._events_numbers import (
     verb_rows,
 )
 from calibrant_studies._events_page import arrange
-from calibrant_studies._events_parts import labels_part, skipping_part, states
+from calibrant_studies._events_parts import (
+    all_parts,
+    labels_part,
+    lexicons_part,
+    relations_part,
+    skipping_part,
+    states,
+)
 from calibrant_studies._events_readings import doubtful_rows, sure_rows
 from calibrant_studies._events_skipping import skipping
 from calibrant_studies._events_total import REFITS, bin_rows, label_rows, map_rows, recalibrator
-from calibrant_studies.datasets._folders import real_data
+from calibrant_studies.datasets._folders import real_data, required
 from calibrant_studies.models import FOLDER, find_model
 
 if TYPE_CHECKING:
@@ -60,6 +68,7 @@ if TYPE_CHECKING:
 SEED = 2015
 STORE = "CALIBRANT_STORE"
 PAPER_COUNTRIES = 4  # by the paper's rules few countries have more than a handful
+READ = ("skipping", "lexicons", "lexicon-words", "relations")  # tables of samples of the corpora
 Tables = dict[str, list[Row]]
 
 
@@ -67,14 +76,14 @@ def run(*, data: Path | None = None, seed: int = SEED, nyt: Path | None = None) 
     """Extract from three corpora and count; about an hour on two free processors.
 
     The parser is that of `calibrant_studies.models.models_folder`. ``CALIBRANT_STORE`` names a
-    folder that keeps what is slow, so that a study that was cut off goes on where it was.
+    folder that keeps the slow parts, so that an interrupted study continues from them.
 
     Parameters
     ----------
     data
         Folder that has ``ud-english-gum/`` and the corpora.
     seed
-        Of the labelled documents' samples, and of those drawn with replacement.
+        Seed of the labeled documents' samples, and of those drawn with replacement.
     nyt
         Folder of the New York Times Annotated Corpus, which the paper uses. With it the study runs on its
         world news alone, and takes days; name a folder by ``CALIBRANT_STORE`` to continue an interrupted run.
@@ -114,8 +123,8 @@ def events(
     pipeline
         Folder of the parser.
     store
-        Folder of the model, the stores of events and the labelled documents. What is there is taken, if it
-        was made with the same settings; what was begun is finished.
+        Folder of the model, the stores of events and the labeled documents. Existing parts are reused if they
+        were made with the same settings; interrupted parts are continued.
 
     Returns
     -------
@@ -129,35 +138,35 @@ def events(
     store.mkdir(parents=True, exist_ok=True)
     if nyt is None:
         files = {corpus: corpus.file(data) for corpus in CORPORA}
+        others = [required(data, LEXICON)]
     else:
         write_world_news(nyt, store)
-        files = {NYT: NYT.file(store)}
+        files, others = {NYT: NYT.file(store)}, []
     before = _seconds_before(store, seed, files)
     known = labels_part(seed).take(
         store, lambda: asdict(labelled(splits_of(read(data, "gum"), data), PENALTY, seed))
     )
     model = trained_model(data, store)
     found = list(extractions(files, pipeline, model, store))
-    # The effect of skipping sentences is measured on the corpora that everyone has.
-    skipped: Any = {"rows": []}
-    if nyt is None:
-        skipped = skipping_part().take(store, lambda: skipping(data, pipeline, model))
+    # Skipping, lexicons and relations are measured on the corpora that everyone has.
+    more = read_tables(data, pipeline, model, store) if nyt is None else {key: [] for key in READ}
     mended = recalibrator(known["rows"], seed)
     tables = measured(found, mended)
     tables |= {
         "labels": label_rows(known["rows"]),
         "bins": bin_rows(known["rows"]),
         "map": map_rows(mended),
-        "skipping": skipped["rows"],
+        **more,
     }
     return Study(
         name="events" if nyt is None else "events-nyt",
-        title="Events: which country attacks, and how sure can we be? (2015 paper, section 6)",
+        title="Events: which country attacks, and how uncertain are the counts? (2015 paper, section 6)",
         command="calibrant study events" + ("" if nyt is None else " --nyt PATH"),
         seed=seed,
         wall_seconds=time.perf_counter() - start + before,
         data={
-            f"{path.parent.name}/{path.name}": digest(path) for path in (*gum_files(data), *files.values())
+            f"{path.parent.name}/{path.name}": digest(path)
+            for path in (*gum_files(data), *files.values(), *others)
         },
         parameters={
             "samples": SAMPLES,
@@ -175,12 +184,21 @@ def events(
 
 def sources(data: Path) -> list[Path]:
     """Every file that the study reads."""
-    return gum_files(data) + [corpus.file(data) for corpus in CORPORA]
+    return [*gum_files(data), *(corpus.file(data) for corpus in CORPORA), required(data, LEXICON)]
 
 
 def gum_files(data: Path) -> list[Path]:
     """Files that the coreference model is trained on and labels are from."""
     return [data / COREFERENCE_FILES["gum"].format(part) for part in SPLITS]
+
+
+def read_tables(data: Path, pipeline: Path, model: Path, store: Path) -> Tables:
+    """Return the tables of samples of the corpora; kept parts are reused."""
+    skipped = skipping_part().take(store, lambda: skipping(data, pipeline, model))
+    names = lexicons_part().take(store, lambda: lexicons(data, pipeline))
+    found = relations_part().take(store, lambda: relations(data, pipeline, model))
+    rows = skipped["rows"], names["rows"], names["words"], found["rows"]
+    return dict(zip(READ, rows, strict=True))
 
 
 def measured(found: Sequence[Extracted], mended: RefittedRecalibrator) -> Tables:
@@ -208,18 +226,18 @@ def measured(found: Sequence[Extracted], mended: RefittedRecalibrator) -> Tables
 
 
 def _seconds_before(store: Path, seed: int, corpora: Iterable[Corpus]) -> float:
-    """What the parts took that earlier runs have made."""
-    kept = [part.there(store) or {"seconds": 0.0} for part in (labels_part(seed), skipping_part())]
+    """Return the seconds of the parts that earlier runs have made."""
+    kept = [part.there(store) or {"seconds": 0.0} for part in all_parts(seed)]
     names = [store_name(corpus.name, rules) for corpus in corpora for rules in RULES]
     times = [seconds_of(store / name) for name in (MODEL, *names)]
     return sum(times) + sum(float(part["seconds"]) for part in kept)
 
 
 def plan(seed: int = SEED) -> list[str]:
-    """Say which of the slow parts the next run takes up, and which it makes anew."""
+    """Describe the slow parts that the next run reuses, and those that it computes again."""
     kept = os.environ.get(STORE)
     if not kept:
-        return [f"Everything is made anew, and nothing is kept: {STORE} names no folder."]
+        return [f"All parts are computed again and none is kept: set {STORE} to a folder to keep them."]
     found = states(Path(kept), seed)
     width = max(len(name) for name, _ in found)
     return [f"In {kept} ({STORE}):", *(f"  {name:<{width}}  {state}" for name, state in found)]

@@ -7,7 +7,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -18,6 +18,8 @@ from xml.etree import ElementTree
 
 from calibrant.events import Lexicon
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io.origin import reading
+from calibrant.io.text import read_lines
 from calibrant.structures import TaggedText, read_documents, read_tagged
 from calibrant.structures.documents import Document
 from calibrant_studies._base import digest
@@ -37,10 +39,11 @@ SPLIT_OF = {"train": "train", "development": "dev", "dev": "dev", "test": "test"
 NEWSWIRE = "nw/wsj/"
 # The sections of the Wall Street Journal on which taggers are trained, tuned and tested.
 SECTIONS = {"train": range(19), "dev": range(19, 22), "test": range(22, 25)}
-MRG = re.compile(r"wsj_(\d\d)\d\d\.(?:mrg|parse)")
+MRG = re.compile(r"wsj_(\d\d)\d\d\.(?:mrg|parse)", re.IGNORECASE)  # in capitals on the older discs
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 LARGEST = 1 << 24  # bytes of an article
 WORD = re.compile(r"\w+(?:[-'’.]\w+)*", re.UNICODE)
+NO_WORD = "[WORD]"  # in files that the shared tasks distribute without the words
 
 
 def ontonotes_documents(folder: Path) -> dict[str, list[Document]]:
@@ -71,7 +74,7 @@ def ontonotes_documents(folder: Path) -> dict[str, list[Document]]:
     calibrant.exceptions.InputError: nowhere has no files *gold_conll below train, development ...
     """
     return {
-        split: list(chain.from_iterable(map(read_documents, files)))
+        split: list(chain.from_iterable(map(_documents, files)))
         for split, files in _gold_files(folder).items()
     }
 
@@ -102,13 +105,7 @@ def ontonotes_newswire(folder: Path) -> dict[str, TaggedText]:
     """
     found = {}
     for split, files in _gold_files(folder).items():
-        texts = [read_tagged(file) for file in files]
-        rows = [
-            row
-            for text in texts
-            for row in zip(text.sentences, text.tags or (), text.document_ids or (), strict=True)
-            if row[2].startswith(NEWSWIRE)
-        ]
+        rows = [row for file in files for row in _sentences(file) if row[2].startswith(NEWSWIRE)]
         if not rows:
             message = f"the split {split} of {folder} has no document {NEWSWIRE}..."
             raise InputError(message, "give the folder of the English data", code="empty")
@@ -134,7 +131,8 @@ def treebank(folder: Path) -> dict[str, TaggedText]:
     InputError
         If files of one of the splits are missing.
     FormatError
-        If brackets do not balance; the error names the file.
+        If a file is no text of trees: brackets do not balance, text is outside them, or a word has
+        no tag; the error names the file.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def treebank(folder: Path) -> dict[str, TaggedText]:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: nowhere has no files wsj_NNNN.mrg of the sections 0 to 18 (train): ...
     """
-    named = [(MRG.fullmatch(file.name), file) for file in sorted(folder.rglob("wsj_*"))]
+    named = [(MRG.fullmatch(file.name), file) for file in sorted(folder.rglob("[wW][sS][jJ]_*"))]
     found = {}
     for split, sections in SECTIONS.items():
         files = [file for match, file in named if match and int(match[1]) in sections]
@@ -156,7 +154,7 @@ def treebank(folder: Path) -> dict[str, TaggedText]:
             for words, tags in _bracketed(file):
                 columns[0].append(words)
                 columns[1].append(tags)
-                documents.append(file.stem)
+                documents.append(file.stem.lower())
         found[split] = _text([*columns, documents], f"{folder}, {split}")
     return found
 
@@ -304,43 +302,94 @@ def _text(columns: list[list[Any]], name: str) -> TaggedText:
     return TaggedText(sentences, tags, [str(number + 1) for number in range(len(sentences))], documents, name)
 
 
+def _documents(file: Path) -> list[Document]:
+    """Documents of one file of CoNLL-2011 or CoNLL-2012."""
+    documents = read_documents(file)
+    for document in documents:
+        if document.clusters is None:  # a file of another format that has documents, such as CoNLL-U
+            raise _not_gold(file)
+        _check_words(file, document.sentences)
+    return documents
+
+
+def _sentences(file: Path) -> Iterator[tuple[list[str], list[str], str]]:
+    """Words, tags and name of the document of each sentence of one such file."""
+    text = read_tagged(file)
+    if text.tags is None or text.document_ids is None:
+        raise _not_gold(file)
+    _check_words(file, text.sentences)
+    yield from zip(text.sentences, text.tags, text.document_ids, strict=True)
+
+
+def _not_gold(file: Path) -> FormatError:
+    message = "these are no columns of CoNLL-2011 or CoNLL-2012"
+    hint = "begin each document by '#begin document (NAME); part 000'"
+    return FormatError(message, hint, code="file-mislabelled", file=str(file))
+
+
+def _check_words(file: Path, sentences: Sequence[Sequence[str]]) -> None:
+    if sentences and all(word == NO_WORD for sentence in sentences for word in sentence):
+        hint = "fill them in from OntoNotes (LDC2013T19) by the script of the shared task"
+        raise FormatError(f"every word is {NO_WORD}", hint, code="file-mislabelled", file=str(file))
+
+
 def _bracketed(file: Path) -> Iterator[tuple[list[str], list[str]]]:
     """Words and tags of each tree of a file."""
     from nltk.tokenize import SExprTokenizer
     from nltk.tree import Tree
 
-    text = file.read_text(encoding="utf-8", errors="replace")
+    name, lines = read_lines(file)
+    again = "give a file of the Penn Treebank with brackets, or copy it again"
+    empty = True
     try:
-        for tree in SExprTokenizer().tokenize(text):
-            if not tree.startswith("("):
-                continue  # what stands between trees
-            leaves = Tree.fromstring(tree, remove_empty_top_bracketing=True).pos()
-            kept = [leaf for leaf in leaves if leaf[1] != "-NONE-"]
-            if kept:
-                yield [BRACKETS.get(word, word) for word, _ in kept], [tag for _, tag in kept]
-    except ValueError as error:
-        message = "the brackets do not balance"
-        raise FormatError(message, "copy the file again", code="file-row", file=str(file)) from error
+        trees = [each.strip() for each in SExprTokenizer().tokenize("\n".join(lines)) if each.strip()]
+        outside = next((each.split()[0] for each in trees if each[0] != "("), None)
+        if outside is None:
+            found = [Tree.fromstring(each, remove_empty_top_bracketing=True).pos() for each in trees]
+    except (ValueError, RecursionError) as error:
+        raise FormatError("the brackets do not balance", again, code="file-row", file=name) from error
+    if outside is not None:
+        line = next((number for number, text in enumerate(lines, 1) if outside in text.split()), None)
+        message = f"{outside[:40]!r} is outside the brackets of a tree"
+        raise FormatError(message, again, code="file-mislabelled", file=name, line=line)
+    for leaves in found:
+        kept = [leaf for leaf in leaves if leaf[1] != "-NONE-"]
+        untagged = [word for word, tag in kept if not tag]
+        if untagged:
+            raise FormatError(f"the word {untagged[0][:40]!r} has no tag", again, code="file-row", file=name)
+        if kept:
+            empty = False
+            yield [BRACKETS.get(word, word) for word, _ in kept], [tag for _, tag in kept]
+    if empty:
+        raise FormatError("there is no tree with words", again, code="file-row", file=name)
 
 
 def _article_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """Name and content of each article."""
-    files = [path] if path.is_file() else sorted(path.rglob("*"))
-    for file in files:
-        if file.suffix == ".xml":
-            yield str(file), file.read_bytes()[: LARGEST + 1]
-        elif file.suffix in (".tgz", ".tar") or file.name.endswith(".tar.gz"):
-            try:
-                with tarfile.open(file) as archive:
-                    for member in archive:
-                        if member.isfile() and member.name.endswith(".xml"):
-                            content = archive.extractfile(member)
-                            assert content is not None
-                            with closing(content):
-                                yield f"{file}: {member.name}", content.read(LARGEST + 1)
-            except (tarfile.TarError, EOFError, OSError) as error:
-                message = f"the archive cannot be read ({error})"
-                raise FormatError(message, "copy it again", code="file-broken", file=str(file)) from error
+    for file in [path] if path.is_file() else sorted(path.rglob("*")):
+        if not file.is_file():
+            continue
+        with reading(str(file)):
+            if file.suffix == ".xml":
+                with file.open("rb") as content:
+                    yield str(file), content.read(LARGEST + 1)
+            elif file.suffix in (".tgz", ".tar") or file.name.endswith(".tar.gz"):
+                yield from _members(file)
+
+
+def _members(file: Path) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each article of an archive."""
+    try:
+        with tarfile.open(file) as archive:
+            for member in archive:
+                if member.isfile() and member.name.endswith(".xml"):
+                    content = archive.extractfile(member)
+                    assert content is not None
+                    with closing(content):
+                        yield f"{file}: {member.name}", content.read(LARGEST + 1)
+    except tarfile.TarError as error:
+        message = "this is no tar archive, or it is cut short or damaged"
+        raise FormatError(message, "copy it again", code="file-broken", file=str(file)) from error
 
 
 def _article(name: str, data: bytes) -> NewsArticle | None:
@@ -348,7 +397,7 @@ def _article(name: str, data: bytes) -> NewsArticle | None:
     if len(data) > LARGEST:
         message = f"the article is larger than {LARGEST >> 20} MiB"
         raise FormatError(message, "take it out", code="file-broken", file=name)
-    if b"<!ENTITY" in data:
+    if b"<!ENTITY" in data.replace(b"\0", b""):  # in UTF-16 every other byte is 0
         message = "the article declares entities, which no article of the corpus does"
         raise FormatError(message, "take it out", code="file-broken", file=name)
     try:

@@ -75,8 +75,8 @@ def models_folder() -> Path:
     Returns
     -------
     Path
-        What the environment variable ``CALIBRANT_MODELS`` names; else ``models`` in the folder of the data
-        sets.
+        Folder that the environment variable ``CALIBRANT_MODELS`` names; otherwise ``models`` in the folder of
+        the data sets.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def train_models(
     Parameters
     ----------
     names
-        Of `MODELS`. A model that is there is kept.
+        Names from `MODELS`. An existing model is kept.
     data
         Folder of all data sets. None: `calibrant_studies.datasets.data_folder`.
     output
@@ -140,7 +140,7 @@ def train_models(
     epochs
         Passes of the coreference model through its texts. None: its default.
     seed
-        Of both.
+        Seed of both trainings.
     log
         Takes spaCy's table of losses and scores. None: standard error.
     progress

@@ -1,4 +1,4 @@
-"""How often a monitor raises a false alarm, how soon a true one, and what a daily test does instead.
+"""False alarms and detection delays of a monitor, compared with a daily test.
 
 Streams are simulated with labels that depend on each other within a day; see `calibrant_studies._streams`.
 The tweets are those of `calibrant_studies.sentiment`, in order of time.
@@ -38,22 +38,22 @@ UNITS = ("day", "cluster")
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Run all simulations, and watch the tweets if the folder of data is there; some minutes."""
+    """Run all simulations, and monitor the tweets if the data folder exists; takes some minutes."""
     return monitoring(data=data, seed=seed)
 
 
 def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = SEED) -> Study:
-    """Simulate streams with and without a fault.
+    """Simulate streams with and without drift.
 
     Parameters
     ----------
     streams
-        Without a fault; of each drift, and for run lengths, there are a tenth as many; of each kind of
-        dependent days a quarter, and a fifth of those with a change.
+        Number of streams without drift. Each drift, and the run lengths, have a tenth as many; each kind of
+        dependent days has a quarter as many, and a fifth of these if there is a change.
     data
         Folder that has ``sentiment/``; None leaves the tweets out.
     seed
-        Of everything that is drawn.
+        Seed of all draws.
 
     Returns
     -------
@@ -89,10 +89,10 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
         wall_seconds=time.perf_counter() - started,
         data=tweets.digests(data),
         parameters={
-            "streams": f"{streams:,} without a fault, {some:,} of each drift",
+            "streams": f"{streams:,} without drift, {some:,} of each drift",
             "streams of dependent days": f"{dependent_streams:,} in each cell, of {dependent.DAYS} days",
             "days": simulation.DAYS,
-            "items a day": f"{simulation.CLUSTERS} clusters of {simulation.SIZE}",
+            "items per day": f"{simulation.CLUSTERS} clusters of {simulation.SIZE}",
             "correlation of labels": simulation.CORRELATION,
             "reference": f"{REFERENCE_DAYS} days",
         },
@@ -102,14 +102,14 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
 
 
 def figures(study: Study) -> dict[str, Figure]:
-    """Draw the evidence of the tweets' days, and the delays, from the record."""
+    """Draw the evidence by day of the tweets, and the delays, from the record."""
     from calibrant_studies._monitoring_figures import draw
 
     return draw(study)
 
 
 def daily_limit(alpha: float) -> float:
-    """What a daily t-test on cluster means has to exceed."""
+    """Return the critical value of a daily t-test on cluster means."""
     return quantile(1 - alpha, simulation.CLUSTERS)
 
 
@@ -146,7 +146,7 @@ def _calibrated_alarms(seed: int, streams: int) -> list[Row]:
 
 
 def _reference_alarms(seed: int, streams: int) -> list[Row]:
-    """Streams that go on as badly as their reference; a reference is drawn for each."""
+    """Simulate streams with the same error as their reference; each stream has a separate reference."""
     edges = simulation.quantile_edges()
     rows = []
     for unit in UNITS:
@@ -167,7 +167,7 @@ def _reference_alarms(seed: int, streams: int) -> list[Row]:
 
 
 def _delays(seed: int, streams: int) -> list[Row]:
-    """Days from a change to the first alarm after it; alarms before it are left out."""
+    """Return the days from a change to the first alarm after it, without alarms before it."""
     plain, edges = simulation.plain_bets(), simulation.quantile_edges()
     by_day = simulation.plain_bets("day")
     adjusted = daily_limit(ALPHA / simulation.DAYS)
@@ -204,7 +204,7 @@ def _delay(alarms: NDArray[np.int64]) -> float:
 
 
 def _run_lengths(seed: int, streams: int) -> list[Row]:
-    """Looks up to the first alarm of a monitor with restarts, nothing being wrong."""
+    """Return the looks up to the first alarm of a monitor with restarts in streams without drift."""
     rows: list[Row] = []
     for unit in UNITS:
         bets = simulation.plain_bets(unit)
@@ -233,7 +233,7 @@ def _run_lengths(seed: int, streams: int) -> list[Row]:
 
 
 def _broken(seed: int, streams: int) -> list[Row]:
-    """Share of calibrated streams with an alarm where the promise does not hold, at 1 %."""
+    """Return the fraction of calibrated streams with an alarm at 1 %, where the condition is violated."""
     bets = simulation.plain_bets()
     rows: list[Row] = []
     for name, make in simulation.BROKEN.items():
@@ -243,7 +243,7 @@ def _broken(seed: int, streams: int) -> list[Row]:
 
         found = np.array(list(simulation.each_stream(seed, name, streams, work)))
         share = float((found >= math.log(1 / ALPHA)).mean())
-        rows.append({"what is wrong": name, "streams with a false alarm, %": 100 * share})
+        rows.append({"violated condition": name, "streams with a false alarm, %": 100 * share})
     return rows
 
 

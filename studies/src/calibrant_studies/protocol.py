@@ -1,6 +1,6 @@
 """The lecture's protocol on real references: labels of many annotators, and the systems of a shared task.
 
-Snow et al. (2008) asked ten people for a label of each item, in tasks that experts had labelled before. The
+Snow et al. (2008) asked ten people for a label of each item, in tasks that experts had labeled before. The
 shared task of WNUT 2017 published the outputs of its seven systems beside the reference.
 """
 
@@ -61,14 +61,14 @@ SIZES, RECURRING = (200, 1287), (0.1, 0.3)
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Measure annotators and systems; some minutes.
+    """Measure annotators and systems; takes some minutes.
 
     Parameters
     ----------
     data
         Folder that has ``crowd-labels/`` and ``wnut17/``.
     seed
-        Of the resampled tests and of the simulated sentences.
+        Seed of the resampled tests and of the simulated sentences.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def shared_task(data: Path, seed: int, *, samples: int = 2_000) -> Protocol:
 
 
 def annotator_row(data: Path, task: str) -> Row:
-    """Agreement of all annotators of a task, as `calibrant agree` prints it."""
+    """Measure the agreement of all annotators of a task, as `calibrant agree` prints it."""
     scale, distance = TASKS[task]
     found = agree(
         data / _labels(task),
@@ -175,9 +175,9 @@ def annotator_row(data: Path, task: str) -> Row:
 
 
 def vote_rows(data: Path, task: str, seed: int) -> list[Row]:
-    """Agreement of some labels of each item, drawn at random and joined, with the experts.
+    """Measure the agreement of the experts with labels of each item that are drawn at random and combined.
 
-    The order of the files is no random one: labels that stand first equal the experts' more often.
+    The order of the files is not random: labels in the first column equal the experts' more often.
     """
     _, distance = TASKS[task]
     given, gold = labels_of(data / _labels(task))

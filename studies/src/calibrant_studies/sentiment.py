@@ -60,17 +60,17 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Parameters
     ----------
     data
-        Folder that has ``sentiment/``; both models are then trained anew (about a minute). None takes the
+        Folder that has ``sentiment/``; both models are then trained again (about a minute). None uses the
         predictions that ship with the package.
     seed
-        Of Algorithm 2's draws and of the bootstrap of F1.
+        Seed of Algorithm 2's draws and of the bootstrap of F1.
 
     Returns
     -------
     Study
-        With tables ``sizes`` (error against bin size), ``models`` (what dev chose), ``sweeps`` (F1 and
-        error on dev by strength), ``curves`` (the calibration curves) and ``retrained`` (how far the new
-        predictions are from those that ship).
+        With tables ``sizes`` (error against bin size), ``models`` (the strengths that dev chose), ``sweeps``
+        (F1 and error on dev by strength), ``curves`` (the calibration curves) and ``retrained`` (largest
+        difference of the new predictions from those that ship).
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _model_findings(p: Predicted, note: str, seed: int) -> list[Finding]:
             debiased.estimate,
             debiased.low,
             debiased.high,
-            note="no bins in its target; default interval",
+            note="its target does not depend on bins; default interval",
         ),
     ]
 
@@ -321,7 +321,7 @@ def _model_row(p: Predicted) -> Row:
 
 
 def _sweep_rows(found: Sequence[Predicted]) -> list[Row]:
-    """F1 and plug-in error on dev of every strength, a row a strength."""
+    """Return F1 and plug-in error on dev, one row per strength."""
     dev = [p for p in found if p.split == "dev"]
     rows = []
     for place, strength in enumerate(dev[0].about["strengths"]):

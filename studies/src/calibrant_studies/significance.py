@@ -1,4 +1,4 @@
-"""How often tests of two systems find a difference that is not there, and intervals miss the truth.
+"""Error rates of tests of two systems, and coverage of intervals.
 
 The two learners on folds are of equal expected error; the two systems on items are of equal accuracy. See
 `calibrant_studies._error_rates`.
@@ -28,25 +28,25 @@ LIMIT = 6.0  # percent: what the corrected test may reach
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Run all simulations; some minutes. ``data`` is not used."""
+    """Run all simulations; takes some minutes. ``data`` is not used."""
     return significance(seed=seed)
 
 
 def significance(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study:
-    """Simulate tests where nothing differs, and intervals whose truth is known.
+    """Simulate tests of equal systems, and intervals of known true values.
 
     Parameters
     ----------
     replications
-        Of each design of folds; items, which draw resamples each, and intervals
+        Replications per design of folds; items, which draw resamples each, and intervals
         have a quarter as many, clusters a sixteenth.
     seed
-        Of everything that is drawn.
+        Seed of all draws.
 
     Returns
     -------
     Study
-        Tables ``folds``, ``items``, ``clusters``, ``intervals``; shares in percent.
+        Tables ``folds``, ``items``, ``clusters``, ``intervals``; entries are percentages.
 
     Examples
     --------

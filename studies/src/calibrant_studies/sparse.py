@@ -1,7 +1,7 @@
 """Kranzlein, Liu & Schneider (2021): recalibrating taggers of hundreds of tags, down to the rarest.
 
-Most scores of such a tagger are close to 0 and most of its tags are too rare to be mended one by one. Is one
-map for all tags enough, or does it take one for each group of similarly frequent tags?
+Most scores of such a tagger are close to 0 and most of its tags are too rare to be recalibrated one by one.
+The study compares one map for all tags with one map for each group of similarly frequent tags.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tables:
     rivals: list[Row] = field(default_factory=list)
     groups: list[Row] = field(default_factory=list)
     resampled: list[Row] = field(default_factory=list)
-    renormalised: list[Row] = field(default_factory=list)
+    renormalized: list[Row] = field(default_factory=list)
     rest: list[Row] = field(default_factory=list)
     bins: list[Row] = field(default_factory=list)
     choice: list[Row] = field(default_factory=list)
@@ -65,10 +65,9 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
 
     Then follow the authors' published numbers, the rules of their code, and two balanced tagsets.
 
-    Of the models in `calibrant_studies.models.models_folder` the study uses
-    ``en_ud_ewt_gum``, a spaCy pipeline with a morphologizer, without which that tagger is skipped; and
-    ``streusle-lextag.model``, the CRF as `calibrant.structures.save_model` writes it, without which it is
-    trained.
+    The study uses two models of `calibrant_studies.models.models_folder`. ``en_ud_ewt_gum`` is a spaCy
+    pipeline with a morphologizer; if it is missing, that tagger is skipped. ``streusle-lextag.model`` is the
+    CRF as `calibrant.structures.save_model` writes it; if it is missing, the CRF is trained.
 
     Parameters
     ----------
@@ -76,12 +75,12 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
         Folder that has ``sparse-tags/``, ``ud-english-ewt/``, ``conll2000/`` and ``tfg-authors/``; and
         ``tfg-scores/``, without which the authors' numbers are not computed again.
     seed
-        Of the resampled dev texts.
+        Seed of the resampled dev texts.
 
     Returns
     -------
     Study
-        With the tables of `Tables`, by name, and those of the authors' files and of the balanced tagsets.
+        Tables of `Tables`, by name, and those of the authors' files and of the balanced tagsets.
 
     Raises
     ------
@@ -117,9 +116,9 @@ def sparse(
     kinds
         Among ``lextag``, ``hmm`` and ``spacy``.
     epochs
-        Of the CRF's training.
+        Number of epochs of the CRF's training.
     draws
-        Resampled dev texts.
+        Number of resampled dev texts.
 
     Returns
     -------
@@ -161,16 +160,16 @@ def sparse(
 
 
 def added_tables(data: Path) -> dict[str, list[Row]]:
-    """Tables of the authors' files and of the balanced tagsets, which need none of the sparse tagsets."""
+    """Return the tables of the authors' files and of the balanced tagsets, which need no sparse tagset."""
     published = {"authors": result_rows(data), "author-groups": group_rows(data)}
     return published | balanced_tables(list(tagsets(data, None, tuple(BALANCED), EPOCHS)))
 
 
 def added_parameters(data: Path) -> dict[str, str]:
-    """Say which of the authors' scores are at hand, and how often halves are drawn."""
+    """Return the tasks without the authors' scores, and the number of draws of halves."""
     lacking = [title for title, task in TASKS.items() if not has_scores(data, task)]
     return {"random halves": f"{SPLITS} draws"} | (
-        {"authors' scores not at hand": ", ".join(lacking)} if lacking else {}
+        {"authors' scores not available": ", ".join(lacking)} if lacking else {}
     )
 
 
@@ -204,7 +203,7 @@ def _measure(tagset: Tagset, tables: Tables, draws: int, seed: int) -> None:
     tables.rivals += measuring.rival_rows(tagset, of_paper, "SCW", "TFG")
     tables.groups += measuring.group_rows(tagset)
     tables.resampled += measuring.resampled_rows(tagset, draws, seed)
-    tables.renormalised += measuring.renormalised_rows(tagset, of_paper)
+    tables.renormalized += measuring.renormalized_rows(tagset, of_paper)
     tables.rest.append(measuring.rest_row(tagset))
     tables.bins += measuring.bin_rows(tagset, of_paper)
     tables.choice += choice_rows(tagset, seed)

@@ -1,4 +1,4 @@
-"""Section 4.3 of the thesis: the calibration MSE against bin size and against sample size.
+"""Section 4.3 of the thesis: calibration MSE against bin size and sample size.
 
 Scores are drawn from a Beta distribution, labels from a Bernoulli whose probability is the score
 itself ("calibrated") or the thesis' ``t(p)`` with k = 0.1 ("uncalibrated").
@@ -46,14 +46,14 @@ T_VALUE = 3.18  # of Student's t, 95 %, with one degree of freedom less than `SP
 
 
 def run(*, data: Path | None = None, seed: int = SEED, replications: int = REPLICATIONS) -> Study:
-    """Measure synthetic pairs while the bin size, then the sample size, varies.
+    """Measure the calibration MSE of synthetic pairs at several bin sizes and sample sizes.
 
     Parameters
     ----------
     data
         Not used; studies share one signature.
     seed
-        Of all draws; every curve and every replication has a generator of its own, spawned from it.
+        Seed of all draws; every curve and every replication has a separate generator, spawned from it.
     replications
         Samples behind each row of the table ``replications``.
 
@@ -253,7 +253,7 @@ def _sample_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator
 
 
 def figures(study: Study) -> dict[str, Figure]:
-    """Draw figures 4.7 to 4.11 from the record, a panel for each Beta distribution and condition.
+    """Draw figures 4.7 to 4.11 from the record, one panel per Beta distribution and condition.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def figures(study: Study) -> dict[str, Figure]:
 
 
 def _panels(rows: Sequence[Row], against: Against, *, log_error: bool = False) -> Figure:
-    """Calibrated above, uncalibrated below, a column a Beta distribution."""
+    """Draw calibrated above and uncalibrated below, one column per Beta distribution."""
     from calibrant.plots import error_against_size, style
 
     figure, axes = style.new_figure(11.0, 6.4, len(BETAS), len(TRANSFORMS))

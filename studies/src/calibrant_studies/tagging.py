@@ -1,7 +1,7 @@
 """Section 4.2 of the 2015 paper and chapter 4 of the thesis: part-of-speech tags of HMMs and CRFs.
 
 Both models are chains over tags; one is trained to generate words and tags, the other to predict the tags
-alone. What do their probabilities of single tags, and of tags at two consecutive words, say?
+alone. The study compares the calibration of their probabilities of single tags and of consecutive tags.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from calibrant.structures.models.tuning import PSEUDOCOUNTS, token_accuracy
 from calibrant_studies import _tagging_findings as findings
 from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies._base import Row, Study, digest
+from calibrant_studies._tagging_binnings import binning_rows
 from calibrant_studies._tagging_compare import count_wins
 from calibrant_studies._tagging_data import FILES, TextSet, read_licensed, read_set, sources
 from calibrant_studies._tagging_measure import ALL_TAGS, COMPARISONS, DRAWN, Evaluated
@@ -60,6 +61,7 @@ class Tables:
     tags: list[Row] = field(default_factory=list)
     pairs: list[Row] = field(default_factory=list)
     curves: list[Row] = field(default_factory=list)
+    binnings: list[Row] = field(default_factory=list)
 
 
 def run(
@@ -77,12 +79,12 @@ def run(
     ptb
         Folder of the Penn Treebank; sections 0 to 18 train, 19 to 21 tune and 22 to 24 test.
     seed
-        Nothing here is drawn but the signs behind the standard errors of differences, which have their own.
+        Recorded only: the signs for the standard errors of differences have their own seed.
 
     Returns
     -------
     Study
-        With the tables of `Tables`, by name.
+        Record with the tables of `Tables`, by name.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def tagging(
     licensed
         Folders of ``ontonotes`` and ``ptb``.
     iterations
-        Of CRFsuite, at most.
+        Largest number of iterations of CRFsuite.
     seed
         Recorded.
 
@@ -180,6 +182,7 @@ def _measure(
         tables.errors += [measuring.error_row(model, query) for model in models.values()]
         for key in DRAWN:
             tables.curves += measuring.curve_rows(models[key], query)
+    tables.binnings += binning_rows(models["hmm"])
     compared = {
         "full": (models["hmm"], models["crf-basic"]),
         "strong": (models["hmm-classes"], models["crf-advanced"]),

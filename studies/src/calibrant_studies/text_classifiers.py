@@ -46,7 +46,7 @@ def words(text: str) -> list[str]:
 def tweet_tokenizer() -> Tokenizer:
     """Return NLTK's tokenizer for tweets, which needs no downloaded data.
 
-    Words are put in lower case (emoticons are not), nothing else is normalised.
+    Words are put in lower case (emoticons are not), nothing else is normalized.
 
     Returns
     -------

@@ -26,8 +26,8 @@ ALL = "all"
 def command(names: tuple[str, ...], as_json: bool) -> None:
     """Fetch data sets from public repositories, at fixed commits, and check them; all takes what can be had.
 
-    The licence is shown first, and put beside the data with the sources. Nothing that is there is fetched
-    again. After an interruption the same command goes on where it was. CALIBRANT_DATA_SERVER names another
+    The license is shown first, and stored beside the data with the sources. Existing files are not fetched
+    again. After an interruption, the same command continues. CALIBRANT_DATA_SERVER names another
     server of the same files.
     """
     from calibrant.cli.text import show
@@ -69,7 +69,7 @@ def _fetch(each: DataSet, folder: Path) -> Fetched:
     if each.missing(folder) and not each.ask:
         terms = [f"  {line}" for line in each.terms.splitlines()]
         title = f"{each.name}: {each.title}, {megabytes(each.size)}"
-        show([title, f"  Licence: {each.licence}", *terms], err=True)
+        show([title, f"  License: {each.license}", *terms], err=True)
     with Bar() as bar:
 
         def progress(stage: str, done: int, total: int | None) -> None:

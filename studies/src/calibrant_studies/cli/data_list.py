@@ -1,4 +1,4 @@
-"""`calibrant data list`: what data sets there are."""
+"""`calibrant data list`: list of data sets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @click.command(
     "list",
-    short_help="Name the data sets, their licences, and which are there.",
+    short_help="List the data sets, their licenses, and which are available.",
     epilog="Example: calibrant data list ud-english-ewt",
 )
 @click.argument("names", metavar="[NAME ...]", nargs=-1)
 @printing
 def command(names: tuple[str, ...], printing: Printing) -> None:
-    """Say of each data set what it is, how large, under which licence, and whether it is there.
+    """List the data sets with title, size, license and availability.
 
     With NAMES the whole of what is known of them: terms, what to cite, sources, or where to ask for what may
     not be passed on.
@@ -53,7 +53,7 @@ def _whole(each: Entry, folder: Path) -> list[str]:
 
     rows = [
         ("size", "to be asked for" if each.ask else megabytes(each.size)),
-        ("licence", each.licence),
+        ("license", each.license),
         ("studies", ", ".join(each.studies) or "none"),
         ("there", each.there if each.there == "no" else f"{each.there}, in {folder / each.name}"),
     ]
@@ -63,7 +63,7 @@ def _whole(each: Entry, folder: Path) -> list[str]:
         lines += ["", f"  To cite: {each.reference}"]
     if each.ask:
         lines += ["", *(f"  {line}" for line in each.ask.splitlines())]
-        lines += ["", f"  What belongs into {folder / each.name}:"]
+        lines += ["", f"  Files of {folder / each.name}:"]
         return [*lines, *(f"    {name}" for name in each.files)]
     places = dict.fromkeys((part.repository, part.commit) for part in data_set(each.name).originals)
     return [*lines, "", *(f"  From github.com/{place} at {commit}" for place, commit in places)]

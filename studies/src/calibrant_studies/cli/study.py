@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import Printing, printing
+from calibrant.cli.progress import Bar
 
 
 @click.command(
@@ -29,8 +30,8 @@ from calibrant.cli.options import Printing, printing
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write NAME.json and the figures there, and create the folder if there is none; fill the tables of "
-    "NAME.md if it is there.",
+    help="Folder for NAME.json and the figures, created if necessary; the tables of NAME.md there are "
+    "filled.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
@@ -64,6 +65,12 @@ from calibrant.cli.options import Printing, printing
     metavar="PATH",
     help="Folder of the New York Times Annotated Corpus: run on its world news alone (study events).",
 )
+@click.option(
+    "--train",
+    is_flag=True,
+    help="For the study networks: train the networks again, in 10 to 20 minutes, instead of using the "
+    "included predictions. Needs calibrant-studies[networks].",
+)
 @printing
 def command(
     name: str,
@@ -75,6 +82,7 @@ def command(
     ontonotes: Path | None,
     ptb: Path | None,
     nyt: Path | None,
+    train: bool,
     printing: Printing,
 ) -> None:
     """Run the experiment NAME again and print the paper's numbers beside ours.
@@ -85,8 +93,9 @@ def command(
 
     study = _load(name)
     options: dict[str, Any] = {} if seed is None else {"seed": seed}
-    given = {"cells": cells and cells.split(","), "replications": replications}
-    for option, value in (given | {"ontonotes": ontonotes, "ptb": ptb, "nyt": nyt}).items():
+    given: dict[str, Any] = {"cells": cells and cells.split(","), "replications": replications}
+    given |= {"ontonotes": ontonotes, "ptb": ptb, "nyt": nyt, "train": train or None}
+    for option, value in given.items():
         if value is not None:
             if option not in signature(study.run).parameters:
                 raise click.UsageError(f"The study {name} has no option --{option}.")
@@ -95,7 +104,10 @@ def command(
         raise click.UsageError(f"{output} is not a folder: name another.")
     if hasattr(study, "plan"):  # of what is slow, what is there already
         click.echo("\n".join(study.plan(**options)), err=True)
-    found = study.run(data=found_for(name) if data is None else data, **options)
+    with Bar() as progress:
+        if "progress" in signature(study.run).parameters:
+            options["progress"] = progress
+        found = study.run(data=found_for(name) if data is None else data, **options)
     if output is not None:
         from calibrant_studies import _base
 

@@ -1,6 +1,6 @@
-"""The studies' data sets: what they are, where they lie, and how to get them.
+"""The studies' data sets: descriptions, folders and sources.
 
-`NAMES` names them, `data_set` says what each is, and under which licence, and `listing` which are there.
+`NAMES` names them, `data_set` describes each with its license, and `listing` gives those that are available.
 `fetch` gets one from where its authors or others publish it, at a fixed commit, checks it, and writes it in
 the form that the studies read. `data_folder` says where: in the folder that the environment variable
 ``CALIBRANT_DATA`` names, else in a cache folder.

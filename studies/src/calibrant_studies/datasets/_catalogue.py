@@ -1,4 +1,4 @@
-"""What data sets there are: one file each, ``sources/NAME.toml``."""
+"""Catalog of data sets, one file each: ``sources/NAME.toml``."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     name
-        In the data set's folder. What ends in ``.gz`` is compressed.
+        In the data set's folder. A name that ends in ``.gz`` is compressed.
     how
         How it is made of the originals: one of the functions of ``calibrant_studies.datasets._layouts``.
     options
-        Of that function.
+        Options of that function.
     content
-        Digest of what the file holds (uncompressed), as in `Original`; empty where anybody's will do.
+        Digest of the uncompressed content, as in `Original`; empty if any content is accepted.
     originals
         Empty in a data set that cannot be fetched.
     """
@@ -71,38 +71,41 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     Attributes
     ----------
     name
-        Of it and of its folder.
+        Name of the data set and of its folder.
     title
-        What it is.
-    licence, terms
-        In a word, and in the words of the source.
+        Title of the data set.
+    license, terms
+        Name of the license, and the terms in the words of the source.
     reference
-        What to cite.
+        Publication to cite.
     studies
         Which read it.
+    optional_for
+        Studies that read it if it is there, and states if it is not there.
     ask
         Where to ask for it and what to put where, if it cannot be fetched; else empty.
     files
-        What belongs in the folder.
-    licence_files
-        What the source says about its licence; kept beside the files.
+        Files of the folder.
+    license_files
+        Files of the source about its license; kept beside the data.
     """
 
     name: str
     title: str
-    licence: str
+    license: str
     terms: str
     reference: str = ""
     studies: tuple[str, ...]
+    optional_for: tuple[str, ...] = ()
     ask: str = ""
     files: tuple[DataFile, ...]
-    licence_files: tuple[Original, ...] = ()
+    license_files: tuple[Original, ...] = ()
 
     @property
     def originals(self) -> tuple[Original, ...]:
         """All that is fetched, each once."""
         parts = [original for file in self.files for original in file.originals]
-        return tuple(dict.fromkeys([*parts, *self.licence_files]))
+        return tuple(dict.fromkeys([*parts, *self.license_files]))
 
     @property
     def size(self) -> int | None:
@@ -141,7 +144,7 @@ def data_set(name: str) -> DataSet:
 
     Examples
     --------
-    >>> data_set("twitter-pos").licence
+    >>> data_set("twitter-pos").license
     'CC BY 3.0'
     """
     if name not in NAMES:
@@ -149,7 +152,7 @@ def data_set(name: str) -> DataSet:
     entry = tomllib.loads((SOURCES / f"{name}.toml").read_text(encoding="utf-8"))
     source = {key: entry[key] for key in SOURCE if key in entry}
     entry["files"] = [_with_originals(file, "originals", source) for file in entry["files"]]
-    return msgspec.convert({"name": name, **_with_originals(entry, "licence_files", source)}, DataSet)
+    return msgspec.convert({"name": name, **_with_originals(entry, "license_files", source)}, DataSet)
 
 
 def needed_by(study: str) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class Resumer:
     part
         Where what has arrived is kept until it is whole.
     session
-        Of requests.
+        Session of requests.
     seen
         Called with the number of bytes that are there.
     """
@@ -139,7 +139,7 @@ class Resumer:
             said = f"the server answers {status} ({answer.reason})"
             raise UnfinishedError(said, float(pause) if pause.isdigit() else 0.0)
         if status not in (200, 206):
-            hint = "the place has changed, or another server stands before it"
+            hint = "the content has changed, or another server answers"
             raise CalibrantError(
                 f"{url}: the server answers {status} ({answer.reason})", hint, code="download"
             )

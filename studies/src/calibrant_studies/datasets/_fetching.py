@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
 import shutil
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from calibrant.io.atomic import not_writable, writing
 from calibrant.progress import Progress
 from calibrant.records import Record, name, number, rows, setting
 from calibrant_studies.datasets._catalogue import DataFile, DataSet, Original, data_set
-from calibrant_studies.datasets._digests import digest_of
+from calibrant_studies.datasets._digests import arrays, digest_of, unpacked
 from calibrant_studies.datasets._downloading import SERVER, Resumer, address
 from calibrant_studies.datasets._folders import data_folder
 from calibrant_studies.datasets._layouts import LAYOUTS
@@ -54,15 +54,15 @@ def fetch(
     """Get a data set, unless it is there.
 
     Every file comes from a fixed commit of a public repository and must have the checksum that is known of
-    it. What an interruption leaves is continued by the next call. A file appears whole or not at all, and one
-    that is there already is checked and never replaced.
+    it. The next call continues after an interruption. A file appears complete or not at all, and an
+    existing file is checked and never replaced.
 
     Parameters
     ----------
     name
         One of `NAMES`.
     folder
-        Of all data sets. None: `data_folder`.
+        Folder of all data sets. None: `data_folder`.
     server
         Serves ``OWNER/REPOSITORY/COMMIT/PATH`` as ``raw.githubusercontent.com`` does. None: what the
         environment variable ``CALIBRANT_DATA_SERVER`` names, else that.
@@ -116,7 +116,7 @@ def _fetched(
 ) -> Fetched:
     lacking = [file for file in wanted.files if not _there(place / file.name, file)]
     originals = dict.fromkeys(original for file in lacking for original in file.originals)
-    beside = {place / Path(each.path).name: each for each in wanted.licence_files}
+    beside = {place / Path(each.path).name: each for each in wanted.license_files}
     originals |= dict.fromkeys(each for path, each in beside.items() if lacking and not path.exists())
     here = _download(wanted.name, list(originals), downloads, server, progress)
     for path, each in beside.items():
@@ -124,7 +124,8 @@ def _fetched(
             _write(path, here[each].read_bytes())
     for file in lacking:
         content = LAYOUTS[file.how]([here[each] for each in file.originals], **file.options)
-        _compare(f"{place / file.name} as it would be made", content, file.content)
+        held = arrays(content) if file.name.endswith(".npz") else content
+        _compare(f"{place / file.name} as it would be made", held, file.content)
         _write(place / file.name, content)
     if not (place / "README.md").exists():
         _write(place / "README.md", page(wanted).encode())
@@ -135,14 +136,12 @@ def _fetched(
 
 
 def _there(path: Path, file: DataFile) -> bool:
-    """Whether a file is there; an error if it is another."""
+    """Return True if a file exists; raise an error if its content differs."""
     if not path.exists():
         return False
     try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
+        content = unpacked(path, path.read_bytes())
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         hint = "delete it and fetch again"
         raise InputError(f"cannot be read: {error}", hint, code="file-broken", file=str(path)) from error
     _compare(str(path), content, file.content)

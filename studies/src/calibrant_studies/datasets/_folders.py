@@ -17,8 +17,8 @@ def data_folder() -> Path:
     Returns
     -------
     Path
-        What the environment variable ``CALIBRANT_DATA`` names; else ``calibrant`` where the operating system
-        keeps caches.
+        Folder that the environment variable ``CALIBRANT_DATA`` names; otherwise ``calibrant`` where the
+        operating system keeps caches.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """From the files that a source publishes to the files that the studies read.
 
 Each function takes the originals, in the order of the data set's file, and that file's options, and
-returns what the file holds. ``LAYOUTS`` names them.
+returns the content of the file. ``LAYOUTS`` names them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from calibrant_studies.datasets._nli import chaos, logits
 from calibrant_studies.datasets._reuters import stories
 
 LEAF = re.compile(r"\((?P<tag>[^\s()]+) (?P<token>[^\s()]+)\)|[()]")
@@ -81,5 +82,5 @@ def reuters(paths: Sequence[Path]) -> bytes:
 
 
 LAYOUTS: Mapping[str, Callable[..., bytes]] = {
-    function.__name__: function for function in (joined, lines, member, tagged, folds, reuters)
+    function.__name__: function for function in (joined, lines, member, tagged, folds, reuters, logits, chaos)
 }

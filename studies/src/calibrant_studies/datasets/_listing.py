@@ -1,4 +1,4 @@
-"""What data sets there are, and which of them are there."""
+"""Listing of data sets and their availability."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Entry(Record, frozen=True, kw_only=True):
         int | None,
         number("Bytes", "Bytes to be fetched; null if the data set must be asked for.", group="Data set"),
     ]
-    licence: Annotated[str, setting("License", "License in a word.")]
+    license: Annotated[str, setting("License", "License in a word.")]
     there: Annotated[
-        Literal["yes", "partly", "no"], setting("There", "Whether all of its files are there, or some.")
+        Literal["yes", "partly", "no"], setting("Available", "Availability of its files: all, some or none.")
     ]
     title: Annotated[str, setting("Title", "Title of the data set.")]
     files: Annotated[tuple[str, ...], Meta(description="Files that belong in its folder.")]
-    missing: Annotated[tuple[str, ...], Meta(description="Those of them that are not there.")]
+    missing: Annotated[tuple[str, ...], Meta(description="Files that are missing.")]
     studies: Annotated[tuple[str, ...], Meta(description="Studies that read it.")]
-    reference: Annotated[str, Meta(description="Publication to cite; empty if there is none.")]
+    reference: Annotated[str, Meta(description="Publication to cite; empty without one.")]
     terms: Annotated[str, Meta(description="License in the words of the source.")]
     ask: Annotated[
         str,
@@ -56,7 +56,7 @@ class DataFolder(Record, frozen=True, kw_only=True):
     """Folder of the data sets."""
 
     folder: Folder
-    exists: Annotated[bool, setting("Exists", "Whether the folder is there.")]
+    exists: Annotated[bool, setting("Exists", "True if the folder exists.")]
 
 
 def listing(names: Sequence[str] = (), folder: Path | None = None) -> Listing:
@@ -65,9 +65,9 @@ def listing(names: Sequence[str] = (), folder: Path | None = None) -> Listing:
     Parameters
     ----------
     names
-        Of `NAMES`; none for all.
+        Names from `NAMES`; empty for all.
     folder
-        Of all data sets. None: `data_folder`.
+        Folder of all data sets. None: `data_folder`.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def listing(names: Sequence[str] = (), folder: Path | None = None) -> Listing:
     Examples
     --------
     >>> entry = listing(["wsj-pos"], Path("no/such/folder")).data_sets[0]
-    >>> entry.there, len(entry.missing), entry.licence
+    >>> entry.there, len(entry.missing), entry.license
     ('no', 3, 'non-commercial (LDC sample)')
     """
     folder = data_folder() if folder is None else folder
@@ -96,7 +96,7 @@ def _entry(name: str, folder: Path) -> Entry:
     return Entry(
         name=name,
         size=about.size,
-        licence=about.licence,
+        license=about.license,
         there="yes" if not missing else "no" if len(missing) == len(about.files) else "partly",
         title=about.title,
         files=tuple(file.name for file in about.files),

@@ -1,4 +1,4 @@
-"""The page that is put beside a data set: what it is, its terms, and where each file is from."""
+"""Page beside a data set: description, terms, and the source of each file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def page(about: DataSet) -> str:
     """
     parts = [
         f"# {about.title}",
-        f"Licence: {about.licence}.\n\n{about.terms}",
+        f"License: {about.license}.\n\n{about.terms}",
         f"To cite: {about.reference}",
         f"Written by `calibrant data fetch {about.name}`, of files of public repositories at fixed commits:",
         *(_file(file) for file in about.files),

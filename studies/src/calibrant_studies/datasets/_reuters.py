@@ -71,7 +71,7 @@ def _story(match: re.Match[str]) -> dict[str, Any]:
 
 
 def _element(text: str, name: str) -> str:
-    """What the first element of a name holds; nothing if there is none."""
+    """Return the content of the first element of a name; empty without such an element."""
     found = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
     return found[1] if found else ""
 
