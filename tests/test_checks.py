@@ -21,7 +21,7 @@ from calibrant.seeds import generator
         ([0, 1], [0.1, 1.0000001], r"y_prob\[1\] is 1.0000001.*clip it if it is rounding"),
         ([0, 1], [-2.5, 3.0], r"y_prob\[0\] is -2.5.*logits"),
         ([0, 1], [0.5, 55.0], r"y_prob\[1\] is 55.0.*percentages"),
-        ([0, 1], [0.5, 3.7], r"y_prob\[1\] is 3.7.*nothing is clipped"),
+        ([0, 1], [0.5, 3.7], r"y_prob\[1\] is 3.7.*does not clip"),
         ([0, 1], np.ma.masked_array([0.5, 0.6], [False, True]), "y_prob has masked values"),
         ([0, 2], [0.5, 0.5], r"y_true\[1\] is 2, not 0 or 1"),
         ([0, -1], [0.5, 0.5], r"y_true\[1\] is -1"),

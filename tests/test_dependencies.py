@@ -31,7 +31,7 @@ def dependencies(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("dependencies")
 
 
-def test_the_page_names_the_licence_of_all_that_is_asked_for(root: Path, dependencies: ModuleType) -> None:
+def test_the_page_names_the_license_of_all_that_is_asked_for(root: Path, dependencies: ModuleType) -> None:
     page = (root / "docs" / "reference" / "dependencies.md").read_text(encoding="utf-8")
     listed = dict(re.findall(r"^\| `([^`]+)`[^|]*\| ([^|]+) \|$", page, re.MULTILINE))
     asked = [
@@ -41,9 +41,9 @@ def test_the_page_names_the_licence_of_all_that_is_asked_for(root: Path, depende
         for each in wanted
     ]
     assert {dependencies.canonicalize_name(each.name) for each in asked} <= {*listed, "calibrant"}
-    for name, licence in listed.items():
-        assert "not stated" not in licence, name
-        assert "GPL" not in licence, name
+    for name, license in listed.items():
+        assert "not stated" not in license, name
+        assert "GPL" not in license, name
 
 
 @pytest.mark.parametrize(

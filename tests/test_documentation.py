@@ -226,7 +226,7 @@ def run_commands(block: str, place: str, capsys: pytest.CaptureFixture[str]) -> 
         if words[0] != "calibrant":
             continue
         code, out, err = run_command(words, capsys)
-        assert "fault of calibrant" not in err, err
+        assert "a bug in calibrant" not in err, err
         got = out + err if code == 3 else err if code else out  # 3: a condition of --fail-if
         assert expected or code == 0, err
         if expected:

@@ -228,9 +228,9 @@ def test_the_option_prints_nothing_but_the_table(run: Run, long_table: Path) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--format", "csv", "--json"), "--json and --format csv ask for different things"),
-        (("--meanings", "--json"), "--meanings goes with text, md, latex or tabular"),
-        (("--table", "bins"), "--table goes with --format md, latex, tabular or csv"),
+        (("--format", "csv", "--json"), "--json and --format csv exclude each other"),
+        (("--meanings", "--json"), "--meanings requires --format text, md, latex or tabular"),
+        (("--table", "bins"), "--table requires --format md, latex, tabular or csv"),
         (("--format", "md", "--table", "bin"), "no table 'bin': it has views, numbers, bins"),
         (("--format", "xls"), "'xls' is not one of 'text'"),
     ],

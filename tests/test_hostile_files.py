@@ -109,7 +109,7 @@ def test_columns_of_lists_stand_once(tmp_path: Path) -> None:
     (tmp_path / "a.arrow").write_bytes(ipc_bytes(table, stream=True))
     pq.write_table(table, tmp_path / "a.parquet")
     for name in ("a.arrow", "a.parquet"):
-        refused(predicted, tmp_path / name, "column labels: the name is used twice")
+        refused(predicted, tmp_path / name, "column labels: two columns have this name")
 
 
 def test_a_column_that_names_nothing_is_refused(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_counts_of_a_model_that_no_sum_holds_are_refused(array: str, tmp_path: P
     changed = io.BytesIO()
     np.save(changed, counts)
     zipped(tmp_path / "b.model", {**members, f"{array}.npy": changed.getvalue()})
-    refused(load_model, tmp_path / "b.model", "something else than counts")
+    refused(load_model, tmp_path / "b.model", "values that are not counts")
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ def test_a_lexicon_with_a_lone_hyphen_is_read(tmp_path: Path) -> None:
 
 def test_a_lexicon_with_a_field_as_long_as_a_book_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('code,name\nA,"' + "a" * 200_000 + '"\n')
-    refused(read_lexicon, tmp_path / "a.csv", "line 2: this is no CSV")
+    refused(read_lexicon, tmp_path / "a.csv", "line 2: the file is not valid CSV")
 
 
 @pytest.mark.usefixtures("small")

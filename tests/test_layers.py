@@ -181,6 +181,18 @@ def test_a_module_imports_only_from_the_layers_below_it(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
+def test_a_module_takes_nothing_from_the_whole_package_which_is_above_all_layers(module: str) -> None:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name == "calibrant"]
+        elif isinstance(node, ast.ImportFrom) and node.module == "calibrant":
+            found += [alias.name for alias in node.names if f"calibrant.{alias.name}" not in MODULES]
+    found = [] if module == "calibrant" else [name for name in found if name != "__version__"]
+    assert not found, f"{module} may not import {found}: import modules, or ask for what is offered"
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_a_module_knows_only_the_libraries_of_its_layer(module: str) -> None:
     roots = {name.split(".")[0] for name in imports(MODULES[module])}
     homes = {place(module)[0], beside(module)}

@@ -276,6 +276,26 @@ def test_a_terminal_shows_a_warning_once_and_each_table_for_a_paper_has_it() -> 
     assert (record.to_text().count(few), record.to_markdown().count(few)) == (1, 2)
 
 
+def test_warnings_of_rows_that_differ_in_numbers_are_one_line() -> None:
+    rng = np.random.default_rng(1)
+    score = rng.dirichlet(np.full(8, 0.5), 200)
+    label = np.array([rng.choice(8, p=row) for row in score])
+    found = measure(label, score)
+    notes = [line for line in found.to_text().splitlines() if "few positives" in line]
+    fewest = sorted(each.positives for each in found.views if each.interval.few_positives_warning)
+    assert len(fewest) > 3
+    assert len(notes) == 1
+    assert f"{len(fewest)} of {len(found.views)} views (" in notes[0]
+    assert f"only {fewest[0]} to {fewest[-1]} positives among 200 pairs" in notes[0]
+
+
+def test_one_pair_is_not_called_pairs() -> None:
+    text = measure(pa.table({"score": [0.5], "label": [1]})).to_text()
+    assert "among 1 pair, so that" in text
+    assert "only 1 pair, so bins have few" in text
+    assert "1 pairs" not in text
+
+
 def test_a_brief_part_shows_its_first_table(trials: Trials) -> None:
     names = [table.name for table in Series(first=trials, second=trials).to_tables()]
     assert [name for name in names if name.startswith("second")] == ["second.trials"]

@@ -132,7 +132,7 @@ def test_a_recalibrator_takes_both_zeros_for_one(name: str, weighted: bool) -> N
     same(fitted)
 
 
-@pytest.mark.parametrize("name", ["Temperature", "VectorScaling"])
+@pytest.mark.parametrize("name", ["Temperature", "VectorScaling", "MatrixScaling"])
 def test_a_recalibrator_of_many_classes_takes_both_zeros_for_one(name: str) -> None:
     def fitted(q: Any) -> Any:
         rows = np.column_stack([1 - q, q])

@@ -129,7 +129,7 @@ def test_a_text_for_latex_has_no_letter_that_latex_obeys() -> None:
 def test_a_record_without_a_table_of_its_own_shows_its_fields_and_why_some_are_empty() -> None:
     record = mean_interval([0.5])
     assert re.search(r"\| Mean +\| 0.5000 \| +- \|", record.to_markdown())
-    assert record.to_markdown().endswith("Standard deviation): one value has no spread\n")
+    assert record.to_markdown().endswith("Standard deviation): one value has no variance\n")
 
 
 def test_a_table_that_is_not_there_is_an_error_that_names_those_there_are() -> None:

@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
 
 from calibrant import measure
 from calibrant.exceptions import InputError
+from calibrant.results import Measured
 from calibrant.testing import assert_calibrated
 
 
@@ -48,6 +50,26 @@ def test_few_data_pass_by_default_and_fail_if_strict() -> None:
 def test_an_undefined_error_fails_with_its_reason() -> None:
     with pytest.raises(AssertionError, match="binary: the calibration error has no interval: "):
         assert_calibrated([1], [0.5], max_error=1)
+
+
+@pytest.mark.parametrize(("classes", "view"), [(1, "binary"), (2, "binary"), (3, "top")])
+def test_only_the_view_that_is_asserted_is_measured(
+    monkeypatch: pytest.MonkeyPatch, classes: int, view: str
+) -> None:
+    asked: list[Any] = []
+
+    def spy(*arguments: Any, **options: Any) -> Measured:
+        asked.append(options["view"])
+        return measure(*arguments, **options)
+
+    random = np.random.default_rng(3)
+    prob = random.dirichlet(np.ones(max(classes, 2)), 300)
+    label = np.array([random.choice(len(row), p=row) for row in prob])
+    model = DummyClassifier(strategy="prior").fit(prob, label)
+    monkeypatch.setattr("calibrant.verbs.measure", spy)
+    assert_calibrated(label, prob[:, 1] if classes == 1 else prob, max_error=0.2)
+    assert_calibrated(model, prob, label, max_error=0.2)
+    assert asked == [view, view]
 
 
 def test_a_matrix_is_measured_by_its_top_class_or_the_views_named() -> None:

@@ -287,7 +287,9 @@ def test_an_unknown_view_is_told_those_that_the_table_has() -> None:
 
 def test_the_top_label_of_a_long_table_without_items_is_refused() -> None:
     table = pa.table({"score": [0.1], "label": [0], "class": ["a"]})
-    with pytest.raises(InputError, match="the top label needs to know which rows are the scores of one item"):
+    with pytest.raises(
+        InputError, match="the top label requires to know which rows are the scores of one item"
+    ):
         measure(table, view="top")
 
 
@@ -370,7 +372,7 @@ def test_models_with_other_items_or_labels_are_not_compared() -> None:
     assert differences(columns, {**columns, "label": 1 - columns["label"]}) == []
     named = {**columns, "item": np.arange(300)}
     assert differences(named, {**columns, "item": np.arange(1, 301)}) == []
-    with pytest.raises(InputError, match="disagree about the label of item 0"):
+    with pytest.raises(InputError, match="the tables have different labels of item 0"):
         differences(named, {**named, "label": 1 - columns["label"]})
 
 
@@ -379,7 +381,7 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     columns["item"] = [str(name) for name in columns["item"]]
     found = report([pa.table(columns), pa.table(columns)], names=["one", "other"])
     assert found.differences == ()
-    assert found.notes == ("No difference of one and other (binary): items stand in more than one row: t7.",)
+    assert found.notes == ("No difference of one and other (binary): items are in more than one row: t7.",)
 
 
 def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, run: Run) -> None:
@@ -388,8 +390,8 @@ def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, 
     wide = {"p_no": 1 - np.array(columns["score"]), "p_yes": columns["score"], "label": ["no", "yes"] * 150}
     found = report([pa.table(columns), pa.table(clustered), pa.table(wide)], names=["plain", "cw", "wide"])
     assert found.notes == (
-        "binary was measured of plain, cw alone.",
-        "top was measured of wide alone.",
+        "binary was measured only for plain, cw.",
+        "top was measured only for wide.",
         "The table of classes leaves out plain, cw: not measured for these classes.",
         "No difference of plain and cw (binary): one of them has clusters and the other has none.",
     )
@@ -471,7 +473,9 @@ def test_rows_without_names_are_not_taken_for_rows_of_another_table() -> None:
 def test_a_tally_is_of_one_view() -> None:
     wide = pa.table(wide_columns(4)[0])
     for view in (None, "classwise"):
-        with pytest.raises(InputError, match=r"a tally is of one view|several views, and one is needed"):
+        with pytest.raises(
+            InputError, match=r"and a tally has one|several views, and this function needs one"
+        ):
             tally(wide, view=view)
 
 
@@ -498,7 +502,7 @@ def test_a_tally_can_be_measured() -> None:
     assert found["binary"].brier == pytest.approx(expected.brier, abs=1e-12)
     assert found["binary"].interval.high == pytest.approx(expected.interval.high, abs=1e-9)
     assert measure(tally(table), view="top").views[0].view == "top"
-    with pytest.raises(InputError, match="this is the tally of view top, not of top, binary"):
+    with pytest.raises(InputError, match="the tally has the view top, not top, binary"):
         measure(tally(table), view=["top", "binary"])
 
 
@@ -506,7 +510,7 @@ def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
     found = tally(pa.table(long_columns(500)))
     with pytest.raises(InputError, match="there are no exact bins: measure the predictions themselves"):
         measure(found, exact=True)
-    with pytest.raises(InputError, match="a tally has no columns to name"):
+    with pytest.raises(InputError, match="a tally has no columns"):
         measure(found, columns=Columns(cluster="doc"))
 
 

@@ -29,7 +29,10 @@ PROBE = """<script>onload = () => {
   const bare = look.backgroundColor === "rgba(0, 0, 0, 0)";
   const outer = [...document.querySelectorAll("body *")].filter(
     e => e.getBoundingClientRect().right > page.clientWidth + 1 && !e.closest(".scroll, svg, pre"));
-  parent.postMessage({width: page.clientWidth, needs: page.scrollWidth, ink: look.color,
+  document.querySelectorAll("details").forEach(e => e.open = true);
+  const scrolled = [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1);
+  parent.postMessage({scrolled: scrolled.map(e => e.innerText.slice(0, 60)),
+    width: page.clientWidth, needs: page.scrollWidth, ink: look.color,
     paper: bare ? getComputedStyle(page).backgroundColor : look.backgroundColor,
     outside: outer.slice(0, 5).map(e => e.tagName + "." + e.className)}, "*")
 }</script>"""
@@ -143,6 +146,25 @@ def test_the_page_opens_without_a_network_and_complains_of_nothing(report: Path)
 def test_nothing_sticks_out_at_any_width(report: Path, width: int) -> None:
     values = facts(report, width)
     assert values["needs"] <= values["width"] + 1, values["outside"]
+
+
+def test_no_table_has_to_be_scrolled_on_a_phone(report: Path) -> None:
+    assert facts(report, 390)["scrolled"] == []
+
+
+def test_no_table_of_two_models_has_to_be_scrolled_on_a_screen(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    rng = np.random.default_rng(5)
+    true = rng.dirichlet(np.full(12, 0.5), 400)
+    label = [f"class{rng.choice(12, p=row):02}" for row in true]
+    for power in (1, 2):
+        score = true**power / (true**power).sum(axis=1, keepdims=True)
+        table = pd.DataFrame(score, columns=[f"p_class{place:02}" for place in range(12)])
+        table.assign(label=label).to_csv(tmp_path / f"model-{power}.csv", index=False)
+    models = [str(tmp_path / f"model-{power}.csv") for power in (1, 2)]
+    command = [sys.executable, "-m", "calibrant", "report", *models, "-o", str(page)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert facts(page, 1300)["scrolled"] == facts(page, 390)["scrolled"] == []
 
 
 def test_text_stands_out_in_light_and_in_dark(report: Path) -> None:

@@ -42,7 +42,7 @@ TABLES = {
     ),
     "unknown class": ("a.csv", "p_a,p_b,label\n0.5,0.5,c\n", "label 'c' is not one of the classes a, b"),
     "unknown kind": ("a.xlsx", "x", "unknown kind of file"),
-    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields where the header has 2"),
+    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, and the header has 2"),
 }
 
 
@@ -79,7 +79,7 @@ OPTIONS = {
     "--view nonsense": "unknown view 'nonsense': give binary",
     "--cluster doc": "no column 'doc': name it with --cluster; the columns are score, label",
     "--score p": "no column 'p'",
-    "--form wide": "no wide table",
+    "--form wide": "not a wide table",
     "--seed -1": "Invalid value for '--seed'",
     "--bogus": "No such option",
 }
@@ -137,7 +137,7 @@ def test_a_report_that_cannot_be_written_is_refused(run: Run, tmp_path: Path, lo
 
 def test_a_report_is_not_called_what_it_is_not(run: Run, tmp_path: Path, long_table: Path) -> None:
     output = tmp_path / "report.pdf"
-    said = "report.pdf: a report is an HTML file: end its name in .html"
+    said = "report.pdf: a report is an HTML file: give a name that ends in .html"
     refused(run("report", long_table, "-o", output), said)
     assert not output.exists()
 

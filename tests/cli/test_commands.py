@@ -39,8 +39,8 @@ def failing(error: BaseException) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (RuntimeError("two\nlines"), 1, "calibrant: RuntimeError: two lines (a fault of calibrant"),
-        (MemoryError(), 1, "calibrant: not enough memory for this"),
+        (RuntimeError("two\nlines"), 1, "calibrant: RuntimeError: two lines (a bug in calibrant"),
+        (MemoryError(), 1, "calibrant: not enough memory; use a smaller file"),
         (MissingExtraError("needs nltk", "install it"), 1, "calibrant: needs nltk: install it"),
         (OSError(28, "No space left on device"), 1, "calibrant: [Errno 28] No space left on device"),
     ],
@@ -119,7 +119,7 @@ def test_the_rate_of_a_bar_leaves_out_what_was_done_before_it_began(
     with Bar() as progress:
         for now[0], done in ((10.0, 1_000), (20.0, 1_100)):
             progress("extracting", done, 2_000)
-    assert "1,100 of 2,000 (55 %), 10 a second, 1:30 left" in capsys.readouterr().err
+    assert "1,100 of 2,000 (55 %), 10 per second, 1:30 left" in capsys.readouterr().err
 
 
 def test_the_name_alone_shows_the_help(run: Run) -> None:

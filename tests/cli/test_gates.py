@@ -105,12 +105,17 @@ def test_a_condition_holds_for_all_views_unless_it_names_one(
         ("calibration_eror > 1", "there is no number 'calibration_eror'; similar: calibration_error,"),
         ("brier.low > 0.1", "there is no number 'brier.low'; similar: brier_skill.low"),
         ("recipe.file > 1", "there is no number 'recipe.file'"),
-        ("brier", "brier is a number: compare it, such as brier > 0.05"),
-        ("brier > high", "'high' is not a number to compare with"),
-        ("brier > nan", "'nan' is not a number to compare with"),
-        ("brier != 3", "write PATH, one of < <= > >= ==, and a number"),
-        ("brier >", "write PATH, one of"),
-        ("", "write PATH, one of"),
+        ("brier", "brier is a number: compare it with another, such as brier > 0.05"),
+        ("brier > high", "'high' is not a finite number"),
+        ("brier > nan", "'nan' is not a finite number"),
+        ("brier != 3", "a condition is NAME, one of < <= > >= ==, and a number"),
+        ("brier >", "a condition is NAME, one of"),
+        ("", "a condition is NAME, one of"),
+        ("calibration_error => 0.05", "write >= instead of =>"),
+        ("calibration_error =< 0.05", "write <= instead of =<"),
+        ("n = 800", "write == instead of ="),
+        ("ecee > 0.05", "there is no number 'ecee'; similar: ece ("),
+        ("mean.ecee > 0.05", "there is no number 'mean.ecee'; similar: mean.ece"),
     ],
 )
 def test_a_condition_that_cannot_be_checked_is_refused_before_anything_is_read(
@@ -122,10 +127,19 @@ def test_a_condition_that_cannot_be_checked_is_refused_before_anything_is_read(
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("wrong", ["ecee", "squared_eror", "calibration_eror.low", "plug_in"])
+def test_numbers_that_not_every_table_has_are_not_suggested(run: Run, wrong: str) -> None:
+    ran = run("measure", "no-such-file.csv", "--fail-if", f"{wrong} > 0.05")
+    _, _, similar = ran.err.partition("similar: ")
+    assert similar
+    assert "mean." not in similar
+    assert "smooth_ece_noise_floor." not in similar
+
+
 def test_a_view_that_is_not_there_is_an_error_that_names_the_views(run: Run, folder: Path) -> None:
     ran = run("measure", folder / "wide.csv", "--fail-if", "class:q.brier > 0")
     assert ran.code == 2
-    assert "there is no row for 'class:q.brier'; rows are called class:" in ran.err
+    assert "there is no row for 'class:q.brier'; some rows: class:" in ran.err
 
 
 def test_monitor_fails_on_an_alarm(run: Run, folder: Path) -> None:
@@ -141,7 +155,10 @@ def test_monitor_fails_on_an_alarm(run: Run, folder: Path) -> None:
 
 def test_nested_tables_are_reached_without_their_names(run: Run, folder: Path) -> None:
     sliced = ("slices", folder / "long.csv", "--by", "part", "--by", "day")
-    assert run(*sliced, "--fail-if", "a.error.low > 0").code == 3
+    named = run(*sliced, "--fail-if", "a.error.low > 0")
+    assert named.code == 3
+    assert named.err.startswith("calibrant: failed: a.error.low > 0 (part, a: 0.")
+    assert "(2 of 2: part, " in run(*sliced, "--fail-if", "part.slices.n > 1").err
     assert run(*sliced, "--fail-if", "tables.1.slices.b.signed.shrunken > -1").code == 3
     assert run(*sliced, "--fail-if", "error.p_value > 1 if defined").code == 0
 
@@ -149,7 +166,7 @@ def test_nested_tables_are_reached_without_their_names(run: Run, folder: Path) -
 def test_commands_that_print_no_record_of_numbers_refuse_conditions(run: Run) -> None:
     ran = run("demo", "--fail-if", "n > 0")
     assert ran.code == 2
-    assert "--fail-if goes with commands that measure something" in ran.err
+    assert "--fail-if requires a command that measures something" in ran.err
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -190,7 +207,7 @@ class Tables(Record, frozen=True):
 def test_a_number_in_two_tables_needs_the_name_of_one() -> None:
     one, other = Row("a", Quantity(0.5)), Row("b", Quantity(None, reason="no data"))
     found = Tables((one,), (one, other))
-    with pytest.raises(ValueError, match=r"in several tables; say which: first.share or second.share"):
+    with pytest.raises(ValueError, match=r"in several tables: write first.share or second.share"):
         failure(found, condition_of("share > 0"))
     assert failure(found, condition_of("first.share > 0")) == "first.share > 0 (a: 0.5)"
     assert (

@@ -36,8 +36,8 @@ def test_measure_takes_the_options_of_logs(tmp_path: Path) -> None:
 
 def test_report_of_a_folder_lists_the_tasks_of_each_model(tmp_path: Path) -> None:
     text = printed("report", HARNESS, "-o", tmp_path / "report.html")
-    assert "Task by task, top labels of toy/large, the worst first" in text
-    assert "Task by task, top labels of toy/small, the worst first" in text
+    assert "Tasks, top labels of toy/large, the worst first" in text
+    assert "Tasks, top labels of toy/small, the worst first" in text
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "quiz: multiplication" in html
     assert "10 pairs, fewer than 30" in html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,17 @@ def test_every_option_gives_json_of_the_schema(
     assert run("measure", wide_table, *options).code == 0
 
 
+@pytest.mark.parametrize("command", ["measure", "report", "plot"])
+def test_fewer_pairs_than_the_bin_size_are_one_bin_in_every_command(
+    run: Run, long_table: Path, tmp_path: Path, command: str
+) -> None:
+    ends = {"measure": [], "report": ["-o", tmp_path / "out.html"], "plot": ["-o", tmp_path / "out.svg"]}
+    sampling = ["--interval", "sampling", "--samples", "50"]
+    ran = run(command, long_table, "--bin-size", "100000", *sampling, "--json", *ends[command])
+    assert (ran.code, ran.err) == (0, "")
+    assert re.search(r'"size": 100000,\s+"asked": 1,\s+"used": 1\b', ran.out)
+
+
 def test_what_is_undefined_is_null_with_a_reason(
     run: Run, tmp_path: Path, validator: jsonschema.Draft202012Validator
 ) -> None:
@@ -189,7 +201,7 @@ def test_a_saved_tally_can_be_measured(run: Run, tmp_path: Path, long_table: Pat
     )
     high = expected["calibration_error"]["high"]
     assert found["calibration_error"]["high"] == pytest.approx(high, abs=1e-9)
-    assert "not of binary" in run("measure", path, "--view", "binary").err
+    assert "the tally has the view top, not binary" in run("measure", path, "--view", "binary").err
 
 
 def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp_path: Path) -> None:

@@ -105,13 +105,13 @@ def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> 
         "  before  pooled",
         "  after   pooled",
         f"before and after {model}",
-        "these very data",
+        "fitted to the same data",
         " %]",
     ):
         assert part in ran.out, part
     text = page.read_text("utf-8")
     assert "before" in text
-    assert "these very data" in text
+    assert "fitted to the same data" in text
     ran = run("report", tags, tags, "--model", model, "-o", page)
     assert (ran.code, "one table" in ran.err) == (2, True)
     ran = run("report", tags, "--dev", tags, "-o", page)
@@ -126,11 +126,11 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
     said = "include the sampling error of the calibration map (the dev set was resampled)"
     assert f"{said}: 200 maps fitted to resamples of" in ran.out
     assert said in page.read_text("utf-8")
-    assert "is not the file on which" not in ran.out
+    assert "is not the file to which" not in ran.out
     other = tmp_path / "other.parquet"
     pq.write_table(pq.read_table(tags).slice(0, 900), other)
     foreign = run("report", tags, "--model", model, "--dev", other, "--view", "pooled", "-o", page)
-    assert f"{other} is not the file on which the recalibrator was fitted ({tags})" in foreign.out
+    assert f"{other} is not the file to which the recalibrator was fitted ({tags})" in foreign.out
     fixed = run("report", tags, "--model", model, "--view", "pooled", "-o", page)
     said = "treat the calibration map as fixed"
     assert said in fixed.out
@@ -148,10 +148,10 @@ def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
     ran = run("apply", model, tmp_path / "other.parquet", "-o", output)
     assert ran.code == 0
     for part in (
-        "1  they stay as they are",
+        "1  they stay unchanged",
         "1  the map is extrapolated",
         "FW",
-        "left out scores below 0.01",
+        "leaves out scores below 0.01",
     ):
         assert part in ran.out, part
     ran = run("apply", model, output, "-o", tmp_path / "again.parquet", "--json")
@@ -182,10 +182,10 @@ def test_errors_are_one_line_and_leave_nothing(
     [
         (
             ("--groups", 3),
-            "groups goes with groups by frequency only: leave --groups out, or ask for them (--gr",
+            "groups is only for groups by frequency: leave --groups out, or choose these groups (--gr",
         ),
-        (("--counts", "counts.tsv"), "counts goes with"),
-        (("--min-scores", 3), "min_scores goes with groups by class only"),
+        (("--counts", "counts.tsv"), "counts is only for"),
+        (("--min-scores", 3), "--min-scores is only for groups by class"),
         (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
         (("--n-bins", 3), "isotonic has no n_bins: leave --n-bins out, or choose histogram"),
         (("--smoothing",), "isotonic has no smoothing: leave --smoothing out, or choose platt"),
@@ -194,7 +194,7 @@ def test_errors_are_one_line_and_leave_nothing(
             ("--group", "class", "--min-scores", 10_000),
             "lower --min-scores, or fit classes together",
         ),
-        (("--method", "histogram", "--n-bins", 5000), "there are 1,800 pairs for 5,000 bins"),
+        (("--method", "histogram", "--n-bins", 5000), "5,000 bins cannot be made of 1,800 pairs"),
         (("--group", "frequency", "--groups", 0), "'0' is neither"),
     ],
     ids=str,

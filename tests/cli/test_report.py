@@ -73,12 +73,12 @@ def test_tables_that_disagree_about_a_label_are_refused(run: Run, tmp_path: Path
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     ran = run("report", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "r.html")
     assert ran.code == 2
-    assert "disagree about the label of item 'x'" in ran.err
+    assert "different labels of item 'x'" in ran.err
     assert not (tmp_path / "r.html").exists()
 
 
 def test_two_models_of_one_name_are_refused(run: Run, long_table: Path) -> None:
     ran = run("report", long_table, long_table)
     assert ran.code == 2
-    assert "2 models have the names " in ran.err
+    assert "2 models need as many different names" in ran.err
     assert "(--name)" in ran.err

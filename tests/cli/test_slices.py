@@ -103,11 +103,11 @@ def test_slices_that_are_all_too_small_are_listed(run: Run, table: Path) -> None
     [
         (["--by", "topic"], "there is no column 'topic'"),
         (["--by", "score"], "is the score"),
-        (["--by", "subject", "--by", "subject"], "asked for twice"),
+        (["--by", "subject", "--by", "subject"], "is given twice"),
         (["--by", "subject,subject"], "named twice"),
         (["--by", "subject", "--level", "2"], "level is 2"),
         (["--by", "subject", "--view", "top"], "no view 'top'"),
-        (["--by", "subject", "-o", "a.gif"], "does not say what kind"),
+        (["--by", "subject", "-o", "a.gif"], "no known ending of a figure"),
         ([], "--by"),
     ],
     ids=["unknown", "score", "twice", "crossed with itself", "level", "view", "figure", "none"],

@@ -21,9 +21,9 @@ def test_the_demo_needs_nothing_and_tells_its_story_on_one_page(
     for part in (
         "1. A model that looks good",
         "2. How far its probabilities can be trusted",
-        "3. Mended on other text",
+        "3. Recalibrated on other text",
         "4. The rare tags",
-        "5. Counts over time, with and without the doubt",
+        "5. Counts over time, with their uncertainty",
         "25,094 words",
         "Wrote calibrant-demo.html",
         "  calibrant measure test.csv",
@@ -72,5 +72,5 @@ def test_a_bad_place_for_the_report_is_refused_before_any_work(
 def test_a_story_is_not_called_what_it_is_not(run: Run, tmp_path: Path) -> None:
     ran = run("demo", "-o", tmp_path / "story.pdf")
     assert (ran.code, ran.out) == (2, "")
-    assert "story.pdf: a report is an HTML file: end its name in .html" in ran.err
+    assert "story.pdf: a report is an HTML file: give a name that ends in .html" in ran.err
     assert not (tmp_path / "story.pdf").exists()

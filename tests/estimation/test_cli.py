@@ -49,7 +49,7 @@ def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Pa
     out = run("estimate", scores, "--labelled", labels, "--by", "year", "--method", "ppi++").out
     one = next(one for one in expected.estimates if (one.period, one.method) == ("2001", "ppi++"))
     assert f"[{one.count.low:,.1f}, {one.count.high:,.1f}]" in out
-    assert "  Documents          400\n  Labelled           100\n" in out
+    assert "  Documents          400\n  Labeled            100\n" in out
 
 
 def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, Path]) -> None:
@@ -57,7 +57,7 @@ def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, P
     ran = run("estimate", scores, "--labelled", labels, "--by", "week")
     assert ran.code == 0
     assert "the scores help little, and the interval is wide" in ran.out
-    assert re.search(r" and \d+ more: ", ran.out)
+    assert re.search(r"  \d+ of \d+ rows \(2001-W\d\d, labels; ", ran.out)
 
 
 def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> None:
@@ -77,7 +77,7 @@ def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> N
 
 
 BAD = {
-    "no-item": ("item,label\nnobody,1\n", "row 1, column item: 'nobody' has a label and no score"),
+    "no-item": ("item,label\nnobody,1\n", "row 1, column item: 'nobody' has a label but no score"),
     "twice": (
         "item,label\n1,1\n1,0\n",
         "row 2, column item: item '1' is also in row 1: keep one row per item",
@@ -87,7 +87,7 @@ BAD = {
     "no-rows": ("item,label\n", "no rows"),
     "chance": (
         "item,label,chance\n1,1,0\n2,0,0.5\n",
-        "row 1, column chance: the chance of a labelled document is 0",
+        "row 1, column chance: the selection probability of a labeled document is 0",
     ),
     "missing": ("item,label\n,1\n", "row 1, column item: the value is missing"),
 }
@@ -141,7 +141,7 @@ def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path
     labels = tmp_path / "own-labels.csv"
     labels.write_text("item,label\n0,1\n1,0\n", encoding="utf-8")
     ran = run("estimate", scores, "--labelled", labels, "--by", "month")
-    assert "row 2, column date: '3rd of May' is no date" in ran.err
+    assert "row 2, column date: '3rd of May' is not a date" in ran.err
     scores.write_text("item,score\n0,0.5\n1,0.5\n", encoding="utf-8")
     assert "there is no column 'date'" in run("estimate", scores, "--labelled", labels, "--by", "month").err
 

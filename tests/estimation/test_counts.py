@@ -186,7 +186,7 @@ def test_bad_counts_are_refused(given: dict[str, Any], message: str) -> None:
 
 
 def test_probabilities_of_both_directions_fit_together() -> None:
-    with pytest.raises(InputError, match=r"document 1 has 0\.7 and 0\.6"):
+    with pytest.raises(InputError, match=r"document 1 are 0\.7 and 0\.6"):
         compare_counts([0.1, 0.7], [0.2, 0.6])
     with pytest.raises(InputError, match="shapes"):
         joint_probabilities([[1]], [[1, 0]])

@@ -86,7 +86,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative": ({"drift": -0.1}, "drift"),
     "large": ({"drift": 4}, "drift is 4"),
     "text": ({"drift": "much"}, "drift"),
-    "few": ({"periods": [1, 2] * 40}, "the labels are of 2 periods"),
+    "few": ({"periods": [1, 2] * 40}, "the labels are from only 2 periods"),
     "length": ({"periods": [1, 2, 3]}, "periods"),
     "length-stated": ({"periods": [1, 2, 3], "drift": 0.1}, "periods"),
     "missing": ({"periods": [float("nan")] * 80}, "periods"),

@@ -148,7 +148,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
     unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
     assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
     same = corrected_counts(score, [0, 1], [1, 1])
-    assert "fewer than 2 labelled documents are" in str(estimate(same, "prior-shift").share.reason)
+    assert "fewer than 2 labeled documents are" in str(estimate(same, "prior-shift").share.reason)
     backwards = corrected_counts(score, [0, 1, 6, 7], [1, 1, 0, 0])
     assert "do not have higher scores" in str(estimate(backwards, "prior-shift").share.reason)
     assert found.to_rows()[0]["count"] == pytest.approx(4)
@@ -305,8 +305,8 @@ def test_many_labels_have_student_quantiles_of_their_number() -> None:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "outside": ({"labelled": [9]}, "labelled goes from 9"),
-    "twice": ({"labelled": [1, 1], "labels": [0, 1]}, "document 1 is labelled twice"),
+    "outside": ({"labelled": [9]}, "labelled has positions from 9"),
+    "twice": ({"labelled": [1, 1], "labels": [0, 1]}, "document 1 is labeled twice"),
     "length": ({"labels": [0, 1]}, "labels"),
     "chance": ({"chances": [0.0]}, r"chances\[0\] is 0"),
     "method": ({"methods": ["magic"]}, "method is 'magic'"),

@@ -127,8 +127,8 @@ def test_one_quantity_exceeds_another_as_often_as_in_the_samples() -> None:
     ("function", "message"),
     [
         (lambda codes: float("nan"), "sample 0 gives"),
-        (lambda codes: "many", "returns no numbers"),
-        (lambda codes: [0] * int(codes.sum()), "returns no numbers"),
+        (lambda codes: "many", "does not return numbers"),
+        (lambda codes: [0] * int(codes.sum()), "does not return numbers"),
         (lambda codes: {"a": 1} if codes[0] else {"b": 1}, "different names"),
         (lambda codes: [[1]], "shape"),
     ],

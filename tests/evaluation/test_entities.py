@@ -78,7 +78,7 @@ def test_the_sums_of_a_group_do_not_depend_on_where_a_form_is_counted() -> None:
 
 @pytest.mark.parametrize("tag", ["X-person", "person", "B-", "-person", ""])
 def test_another_tag_is_refused_with_its_row(tag: str) -> None:
-    with pytest.raises(InputError, match="no tag of an entity") as caught:
+    with pytest.raises(InputError, match="is not an entity tag") as caught:
         entity_sums(["O", tag], ["O", "O"], [0, 0])
     assert caught.value.row == 1
     with pytest.raises(InputError, match="sentences"):

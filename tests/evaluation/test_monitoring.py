@@ -282,7 +282,7 @@ def test_a_reference_needs_its_units_and_says_where_it_is_blind() -> None:
     with pytest.raises(InputError, match="days"):
         CalibrationMonitor.against_reference([0, 1], [0.2, 0.9])
     few = CalibrationMonitor.against_reference([0, 1], [0.2, 0.9], days=["a", "b"])
-    assert "no evidence" in str(few.result().power_warning)
+    assert "too little evidence" in str(few.result().power_warning)
 
 
 @pytest.mark.parametrize("memory", [0.5, 0.9])

@@ -81,7 +81,7 @@ def test_an_accuracy_without_errors_is_as_uncertain_as_that_of_one_item_per_clus
 def test_a_model_that_is_always_right_has_no_interval_of_the_area() -> None:
     found = risk_coverage([1, 1, 1], [0.9, 0.8, 0.7], coverages=[1.0])
     assert (found.area.estimate, found.area.low) == (0, None)
-    assert "every item is right" in (found.area.reason or "")
+    assert "all items are correct" in (found.area.reason or "")
     assert found.points[0].accuracy.estimate == 1
     assert found.points[0].accuracy.low == pytest.approx(0.4385, abs=1e-4)  # Wilson's, of three items
 

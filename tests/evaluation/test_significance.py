@@ -105,15 +105,15 @@ def test_ties_everywhere_leave_the_test_undefined() -> None:
         assert found.t is None
         assert found.p_value is None
         assert found.plain is not None
-        assert found.reason == found.plain.reason == "the systems differ by the same amount everywhere"
+        assert found.reason == found.plain.reason == "all differences of the systems are equal"
     assert paired_t_test(FIRST, FIRST).ties == 10
 
 
 def test_one_fold_has_no_interval() -> None:
     found = mean_interval([0.5])
     assert (found.mean.estimate, found.mean.low, found.standard_deviation.estimate) == (0.5, None, None)
-    assert found.mean.reason == "one value has no spread"
-    assert paired_t_test([1], [0]).reason == "one value has no spread"
+    assert found.mean.reason == "one value has no variance"
+    assert paired_t_test([1], [0]).reason == "one value has no variance"
 
 
 @pytest.mark.parametrize("method", ["holm", "benjamini-hochberg"])
@@ -254,7 +254,7 @@ def test_what_cannot_be_settled_is_undefined_with_a_reason() -> None:
     cases: list[tuple[float, Any]] = [(0.0, "two-sided"), (-0.1, "greater"), (0.1, "less")]
     for difference, alternative in cases:
         found = minimum_detectable_difference(1.0, 9, difference=difference, alternative=alternative)
-        assert (found.needed, found.reason) == (None, "there is no difference to be found")
+        assert (found.needed, found.reason) == (None, "the difference is 0")
 
 
 def test_repeats_tell_the_ratio() -> None:

@@ -93,7 +93,7 @@ def test_the_list_of_the_paper_is_read_as_it_is(data: Path) -> None:
         ("code,name\nUSA\n", "line 2: the line has 1 fields", "file-row"),
         ("code,name\nUSA,\n", "line 2: an entry has the code 'USA' and the name ''", "missing-value"),
         ("code,name,cased\nUSA,US,maybe\n", "line 2, column cased|line 2: cased is 'maybe'", "column-type"),
-        ("===\nUSA AMERICA\n", "line 2: 'USA AMERICA' has no tab", "file-row"),
+        ("===\nUSA AMERICA\n", "line 2: the line 'USA AMERICA' has no tab", "file-row"),
         ("USA\tAMERICA\nUSA\t \n", "line 2: an entry has the code", "missing-value"),
     ],
     ids=["nothing", "column", "no-names", "fields", "no-name", "cased", "no-tab", "tab-no-name"],

@@ -408,7 +408,7 @@ def test_what_is_no_verb_is_refused(verbs: list[str]) -> None:
 
 def test_labels_of_no_known_scheme_are_refused_with_the_document(document: Make) -> None:
     text = document(["Iraq/2/SBJ attacked/attack/VERB/0/ROOT-S it/2/OBJ-A"], [(0, 0, 1)], name="d9")
-    with pytest.raises(InputError, match=r"document 'd9'.*SBJ.* of no known scheme") as error:
+    with pytest.raises(InputError, match=r"document 'd9'.*SBJ.* fit no known scheme") as error:
         candidates(text, default_lexicon(), RULES["paper"])
     assert error.value.code == "label-scheme"
 

@@ -98,6 +98,8 @@ COMMANDS = {
     "fit-scaling-binning": "fit binary.csv --method scaling-binning --n-bins 4 -o fitted.json",
     "fit-venn-abers": "fit two-clusters.csv --method venn-abers -o fitted.json",
     "fit-temperature": "fit wide.csv --method temperature -o fitted.json",
+    "fit-matrix": "fit wide.csv --method matrix -o fitted.json",
+    "fit-bbq": "fit binary.csv --method bbq -o fitted.json",
     "fit-vector": "fit wide.csv --method vector --penalty 0.001 -o fitted.json",
     "fit-class": "fit classes.csv --method platt --group class --min-scores 20 -o fitted.json",
     "fit-frequency": "fit classes.csv --method histogram --n-bins 3 --group frequency --groups 2 "

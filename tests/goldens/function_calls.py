@@ -400,7 +400,7 @@ def _recalibrators(given: Inputs) -> Calls:
     found["VennAbers.intervals"] = lambda: (
         recalibrate.VennAbers().fit(given.score, given.label).intervals(GRID)
     )
-    for name in ("Temperature", "VectorScaling"):
+    for name in ("Temperature", "VectorScaling", "MatrixScaling"):
         whole = getattr(recalibrate, name)(classes=CLASSES)
 
         def wide(whole: Any = whole, weight: Any = None) -> Any:

@@ -40,6 +40,8 @@ def test_arrays_and_columns_are_measured_like_the_table_of_them(of: Any) -> None
         (np.where(Y, "yes", "no"), ROWS, None),
         (np.where(Y, "ham", "spam"), ROWS, ["spam", "ham"]),
         (np.where(Y, "ham", "spam"), P, ["spam", "ham"]),
+        (np.where(Y, "yes", "no"), P, None),
+        (np.where(Y, "True", "False"), P, None),
         (Y == 1, P[:, None], None),
     ],
 )
@@ -68,9 +70,15 @@ def test_a_classifier_of_two_classes_is_measured_for_the_second() -> None:
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [
-        ((np.where(Y, "yes", "no"), P), {}, r"name both outcomes, the event last: classes=\['no', 'yes'\]"),
+        ((np.where(Y, "spam", "ham"), P), {}, r"name both .*, the event last: classes=\['ham', 'spam'\]"),
         ((NAMES, np.full(178, 0.5)), {}, "pass one column of probabilities per class"),
         ((P, Y), {}, "y has probabilities, and p has labels: pass the labels first"),
+        ((P, np.where(Y, "yes", "no")), {}, r"y has probabilities, and p has names: .*: \(y, p\)"),
+        ((ROWS, Y), {}, r"pass the labels first: \(y, p\)"),
+        ((Y, np.full((300, 3), 0.5)), {}, r"^row 0: p\[0\] sums to 1.5"),
+        ((Y, ROWS * 3), {}, r"^row \d+: p\[:, \d\]\[\d+\] is "),
+        ((BAYES, NAMES, [f"wine {n}" for n in range(178)]), {}, r"pass the items before .*: \(model, X, y\)"),
+        ((BAYES, NAMES, WINE), {}, r"pass the items before their labels: \(model, X, y\)"),
         ((Y[1:], P), {}, "y has 299 values and p has 300"),
         ((Y, np.where(P > 0.5, np.nan, P)), {}, r"p\[\d+\] is nan"),
         ((2 * Y - 1, P), {}, r"y\[\d+\] is -1, not 0 or 1"),

@@ -27,7 +27,23 @@ TEXT = [
     ),
     ("a.csv", "score,label\n0.1,0\n-3,1\n", "row 2, column score: -3.0 is not .*logits"),
     ("a.csv", "score,label\n0.1,0\n0.3,2\n", "row 2, column label: label '2' is not 0 or 1"),
-    ("a.csv", "score,label\n0.1,spam\n", "row 1, column label: label 'spam' is not 0 or 1"),
+    (
+        "a.csv",
+        "score,label\n0.1,spam\n",
+        "row 1, column label: label 'spam' is not 0 or 1: write 1, true or yes where "
+        "the event happened, and 0, false or no elsewhere",
+    ),
+    (
+        "a.csv",
+        "0.1,0\n0.3,1\n",
+        "no line of column names: the first line is 0.1, 0: write a line of names above it, with 'score'",
+    ),
+    ("a.csv", "prob,y\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, y"),
+    (
+        "a.csv",
+        "document,start,end,type,score\nd,0,2,PER,0.9\n",
+        "a table of spans .document, start, end. without labels: match them .*: `calibrant spans`",
+    ),
     ("a.csv", "score,label\n0.1,0\n,1\n", "row 2, column score: the value is missing"),
     ("a.csv", "score,label\n0.1,0\n0.2,\n", "row 2, column label: the value is missing"),
     ("a.csv", "score,label\n0.1,0\nhigh,1\n", "row 2, column score: 'high' is not a number"),
@@ -35,7 +51,7 @@ TEXT = [
     ("a.csv", "score,label\n0.1,0\n\u0660,1\n", "row 2, column score: '\u0660' is not a number"),
     ("a.csv", 'score,label\n"0,1",0\n', "row 1, column score: '0,1' is not a number: .*with a decimal point"),
     ("a.csv", "score;label\n0,1;0\n0.5;1\n", "row 2, column score: '0.5' is not a number: .*decimal commas"),
-    ("a.csv", "score;label\n0,1;0\n0,5;1;2\n", "row 2: 3 fields where the header has 2"),
+    ("a.csv", "score;label\n0,1;0\n0,5;1;2\n", "row 2: 3 fields, and the header has 2"),
     ("a.csv", 'score;label;item\n0,1;0;a\n0,5;1;"b\n', "row 2: a quote is opened and never closed"),
     ("a.csv", "Score,label\n0.1,0\n", "did you mean 'Score'. Name it with `score`; the columns are Score, l"),
     ("a.csv", "score,label\n0.1,0\n0x1,1\n", "row 2, column score: '0x1' is not a number"),
@@ -54,8 +70,8 @@ TEXT = [
     ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, label"),
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
     ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with `label`; the columns are score, gold"),
-    ("a.csv", "score,label,score\n0.1,0,1\n", "column score: the name is used twice"),
-    ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: the name is used twice"),
+    ("a.csv", "score,label,score\n0.1,0,1\n", "column score: two columns have this name"),
+    ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: two columns have this name"),
     ("a.csv", "p_a,p_,label\n0.5,0.5,a\n", "column p_: the class has no name"),
     (
         "a.csv",
@@ -67,14 +83,14 @@ TEXT = [
         '# calibrant threshold=0.1\nscore,label,item\n0.1,1,"5"" pipe"\n\n0.2,0,"c\n0.3,0,d\n',
         "row 2: a quote is opened and never closed",
     ),
-    ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields where the header has 2"),
-    ("a.csv", "score,label\n0.1,0\n0.2,1,2\n", "row 2: 3 fields where the header has 2"),
+    ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, and the header has 2"),
+    ("a.csv", "score,label\n0.1,0\n0.2,1,2\n", "row 2: 3 fields, and the header has 2"),
     ("a.csv", "score,label\n", "there are no rows"),
     ("a.csv", "", "the file is empty"),
     ("a.csv", "score,label,weight\n0.1,0,1\n0.1,0,-1\n", "row 2, column weight: -1.0 is not a finite weight"),
     ("a.csv", "score,label,weight\n0.1,0,0\n0.1,0,0\n", "column weight: every weight is zero"),
     ("a.csv", "score,label,cluster\n0.1,0,a\n0.1,0,\n", "row 2, column cluster: the value is missing"),
-    ("a.csv", "score,p_a,p_b,label\n0.1,0.1,0.9,a\n", "fit a long table .* and a wide one"),
+    ("a.csv", "score,p_a,p_b,label\n0.1,0.1,0.9,a\n", "fit both a long table .* and a wide table"),
     (
         "a.csv",
         "p_a,p_b,label\n0.1,0.9,a\n0.5,0.5,c\n",
@@ -83,14 +99,14 @@ TEXT = [
     ("a.csv", "p_a,p_b,label\n0.1,0.9,a\n0.5,0.7,b\n", "row 2: the class probabilities add up to 1.2"),
     ("a.csv", "p_a,p_b,label\n0.1,0.9,a\n0.5,nan,b\n", "row 2, column p_b: nan is not a probability"),
     ("a.csv", "logit_a,logit_b,label\n0.1,0.9,a\n0.5,inf,b\n", "row 2, column logit_b: inf is not a finite"),
-    ("a.csv", "p_a,logit_b,label\n0.1,0.9,a\n", "there are p_ and logit_ columns"),
-    ("a.csv", "p_a,label\n0.1,a\n", "no wide table: write one p_<class> column a class"),
-    ("a.csv", "# calibrant threshold=high\nscore,label\n0.1,0\n", "the noted threshold 'high' is not"),
+    ("a.csv", "p_a,logit_b,label\n0.1,0.9,a\n", "the table has p_ and logit_ columns"),
+    ("a.csv", "p_a,label\n0.1,a\n", "not a wide table: write one p_<class> column per class"),
+    ("a.csv", "# calibrant threshold=high\nscore,label\n0.1,0\n", "the stored threshold 'high' is not"),
     ("a.csv", "# calibrant threshold=0.1\nscore,label\n0.1,0\n0.1,0,1\n", "row 2: 3 fields"),
     (
         "a.csv",
         "# calibrant threshold=0.9\nscore,label\n0.95,1\n0.5,0\n",
-        "row 2, column score: 0.5 is below the noted threshold 0.9",
+        "row 2, column score: 0.5 is below the threshold 0.9 stored in the table",
     ),
     ("a.tsv", "score\tlabel\n0.1\t0\n0.2\t5\n", "row 2, column label: label '5' is not 0 or 1"),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": NaN, "label": 1}\n', "row 2, column score: nan"),
@@ -103,7 +119,7 @@ TEXT = [
     (
         "a.jsonl",
         '{"score": 0.1, "label": 1}\n{"score": 1, "label": "no"}\n',
-        "row 2, column label: 'no' is not",
+        "row 2, column label: 'no' has another type",
     ),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": 0.2, "la', "row 2: not a JSON object"),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n[1, 2]\n', "row 2: not a JSON object"),
@@ -277,7 +293,7 @@ def test_rows_of_a_dataframe_count_from_zero() -> None:
         open_predictions(pd.DataFrame({"score": [0.1, np.nan], "label": [0, 1]})).read()
     with pytest.raises(InputError, match="the dataframe: a column mixes types"):
         open_predictions(pd.DataFrame({"score": [0.1, "x"], "label": [0, 1]})).read()
-    with pytest.raises(InputError, match="no table: a list"):
+    with pytest.raises(InputError, match="a list is not a table"):
         open_predictions([0.1, 0.2])
 
 
@@ -289,9 +305,9 @@ def test_text_where_numbers_are_meant_is_refused() -> None:
 
 
 def test_frames_whose_columns_cannot_be_told_apart_by_text_are_refused() -> None:
-    with pytest.raises(InputError, match="columns share a name: rename one of each"):
+    with pytest.raises(InputError, match="two columns have the same name: rename one of them"):
         open_predictions(pd.DataFrame([[0.1, 0.2, 1]], columns=["score", "score", "label"]))
-    with pytest.raises(InputError, match="the name of column 0 is no text: rename it"):
+    with pytest.raises(InputError, match="the name of column 0 is not text: rename it"):
         open_predictions(pd.DataFrame({0: [0.1], "label": [1]}))
 
 
@@ -305,6 +321,6 @@ def test_a_file_that_is_not_there_is_missing_whatever_its_name(tmp_path: Path, n
 @pytest.mark.parametrize("name", ["folder", "folder.parquet"])
 def test_a_folder_is_called_one(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    with pytest.raises(InputError, match="this is a folder") as caught:
+    with pytest.raises(InputError, match=r"the folder has no \.parquet files and no logs") as caught:
         open_predictions(tmp_path / name)
     assert caught.value.code == "file-missing"

@@ -125,7 +125,7 @@ def test_a_threshold_stays_noted(tmp_path: Path, ending: str) -> None:
     (tmp_path / "a.csv").write_text("# calibrant threshold=0.2\nscore,label,class\n0.25,1,N\n0.5,0,V\n")
     assert convert(tmp_path / "a.csv", tmp_path / f"b.{ending}").threshold == 0.2
     assert open_predictions(tmp_path / f"b.{ending}").threshold == 0.2
-    with pytest.raises(InputError, match="JSON lines cannot note a threshold"):
+    with pytest.raises(InputError, match="JSON lines cannot store a table's threshold"):
         convert(tmp_path / "a.csv", tmp_path / "b.jsonl")
 
 
@@ -142,12 +142,13 @@ def test_the_note_of_a_recalibration_stays(tmp_path: Path) -> None:
     [
         ("score,label\n0.5,1\n1.5,0\n", "b.parquet", None, "row 2, column .?score"),
         ("score,label\n0.5,1\n0.5,2\n", "b.parquet", None, "row 2, column .?label"),
-        ("score,label\n0.5,1\n0.5,1\n", "b.xls", None, "says no kind of table that can be written"),
+        ("score,label\n0.5,1\n0.5,1\n", "b.xls", None, "has no ending of a table format"),
         ("score,label\n0.5,1\n0.5,1\n", "b.npz", "long", "an .npz archive has no long form"),
         ("score,label,class,item\n1,1,N,1\n1,0,N,2\n", "b.csv", "wide", "there is only one class"),
         ("score,label,class,item\n.5,0,N,1\n.5,0,V,1\n", "b.npz", "wide", "item '1': none of its rows has"),
         ("score,label,class,item\n.5,0,N,1\n.5,1,V,2\n", "b.csv", "wide", "item 1: .*add up to 0.5"),
-        ('label,"p_a\tb",p_c\nc,0.5,0.5\n', "b.tsv", "wide", "holds a tab or a line end"),
+        ('label,"p_a\tb",p_c\nc,0.5,0.5\n', "b.tsv", "wide", "contains a tab or a line end"),
+        ("score,item\n0.5,1\n", "b.npz", None, "'label': .*; a table without labels cannot be converted"),
         ("score,label\n0.5,1\n", "no/such/b.csv", None, "cannot write"),
     ],
 )

@@ -172,6 +172,7 @@ def test_groups_come_in_one_pass_and_a_missing_value_is_one(engine: str) -> None
         pytest.param([False, True], id="bool"),
         pytest.param([0.0, 1.0], id="float"),
         pytest.param(["0", " true"], id="text"),
+        pytest.param(["no", "YES"], id="words"),
     ],
 )
 @pytest.mark.parametrize("engine", QUICK)
@@ -242,7 +243,7 @@ WRONG = {
     "label 2": (replaced("label", [0, 2, 1]), "label-value", "1 of 3"),
     "label -1": (replaced("label", [0, -1, 1]), "label-value", "1 of 3"),
     "label 0.5": (replaced("label", [0, 0.5, 1]), "label-value", "1 of 3"),
-    "label a word": (replaced("label", ["0", "yes", "1"]), "label-value", "1 of 3"),
+    "label a word": (replaced("label", ["0", "spam", "1"]), "label-value", "1 of 3"),
     "weight below 0": (replaced("w", [1.0, -2.0, 0.0]), "weight-value", "1 of 3"),
     "weight missing": (replaced("w", [1.0, None, 0.0]), "missing-value", "1 of 3"),
     "weight infinite": (replaced("w", [1.0, float("inf"), 0.0]), "weight-value", "1 of 3"),

@@ -92,7 +92,7 @@ def test_answers_alone_are_refused_and_what_was_seen_is_said() -> None:
 
 def test_an_unknown_version_is_named_with_those_known(tmp_path: Path) -> None:
     with pytest.raises(
-        FormatError, match="version 3 of the log's schema: known are versions 1 and 2"
+        FormatError, match="version 3 of the log's schema: calibrant reads versions 1 and 2"
     ) as caught:
         open_log(written(tmp_path, {**choice_log(), "version": 3}))
     assert caught.value.code == "version"
@@ -115,11 +115,11 @@ def test_a_bad_log_probability_is_named(tmp_path: Path, value: float, message: s
 def test_a_sample_that_stands_twice_or_has_no_target_is_named(tmp_path: Path) -> None:
     log = choice_log()
     log["samples"].append(log["samples"][0])
-    with pytest.raises(InputError, match="sample 3: sample sum-0 stands twice"):
+    with pytest.raises(InputError, match="sample 3: sample sum-0 is listed twice"):
         open_log(written(tmp_path, log)).read()
     log = choice_log()
     log["samples"][1]["target"] = "Z"
-    with pytest.raises(InputError, match="sample 2: the target 'Z' is none of 4 choices"):
+    with pytest.raises(InputError, match="sample 2: the target 'Z' is not one of 4 choices"):
         open_log(written(tmp_path, log)).read()
 
 
@@ -279,12 +279,12 @@ def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([chat("A", FIRST, answer="A", id="q", options=["A", "B"])] * 2, "line 2: 'q' stands twice"),
+        ([chat("A", FIRST, answer="A", id="q", options=["A", "B"])] * 2, "line 2: 'q' is listed twice"),
         ([chat("A", FIRST, answer="A")], "line 1: the options are A: list two or more, each once"),
         ([chat("A", FIRST, answer="A", options=["A", "A"])], "line 1: the options are A, A: list two"),
         (
             [chat("A", FIRST, answer="C", options=["A", "B"])],
-            "line 1: the right answer 'C' is none of the options A, B",
+            "line 1: the right answer 'C' is not among the options A, B",
         ),
         (
             [{"choices": [{"text": "A"}], "answer": "A", "options": ["A", "B"]}],
@@ -297,7 +297,7 @@ def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
         ([chat("A", FIRST, answer="A", options=["A", ""])], "line 1: the options are A, : .* none empty"),
         (
             [chat("A", {"A": 0.9, "B": 0.9}, answer="A", options=["A", "B"])],
-            "line 1: the tokens listed at the answer have the probability 1.80 together",
+            "line 1: the tokens listed at the answer have probabilities that sum to 1.80",
         ),
         (
             [chat("A", FIRST, answer="A", options=["A", "B"]), {"doc_id": 1, "target": "A"}],
@@ -387,7 +387,7 @@ def test_logs_are_told_by_their_content(tmp_path: Path, name: str, text: str, ex
 
 def test_json_of_another_kind_says_its_keys(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"rows": [], "title": 1}')
-    with pytest.raises(FormatError, match="no log: its keys are rows, title: known are samples of lm-eval"):
+    with pytest.raises(FormatError, match="no supported log: rows, title: supported logs are"):
         open_predictions(tmp_path / "a.json")
 
 

@@ -86,6 +86,17 @@ def inspected() -> Any:
 ORIGINALS: dict[str, Callable[[], Any]] = {"lm-eval": harness, "openai": responses, "inspect": inspected}
 
 
+@pytest.mark.parametrize(("file", "seen"), [(None, "nothing"), ("a.csv", "a.csv")])
+def test_a_folder_without_data_says_which_files_are_read(tmp_path: Path, file: str | None, seen: str) -> None:
+    if file is not None:
+        (tmp_path / file).write_text("score,label\n0.5,1\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        open_predictions(tmp_path)
+    assert f"the folder has no .parquet files and no logs; it contains {seen}: " in str(caught.value)
+    for ending in (".parquet", ".eval", ".json", ".jsonl"):
+        assert ending in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("kind", [*FORMATS, "results"])
 def test_junk_anywhere_is_refused_or_read(tmp_path: Path, kind: str) -> None:
     random = np.random.default_rng(11)

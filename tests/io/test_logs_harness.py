@@ -181,9 +181,9 @@ BAD: list[tuple[str, Callable[[list[dict[str, Any]]], Any], str, str]] = [
     ("no-number", with_value("often"), "line 2: the log-likelihood 'often'", "score-range"),
     ("huge", with_value(-(10**400)), "line 2: the log-likelihood -1000", "score-range"),
     ("null", with_value(None), "line 2: the log-likelihood None", "score-range"),
-    ("twice", lambda lines: lines.append(lines[0]), "line 5: sample 0 stands twice", "duplicate"),
-    ("target", set_first(target="7"), "line 1: the target '7' is none of its 4 options", "class-unknown"),
-    ("negative", set_first(target="-100"), "line 1: the target '-100' is none of", "class-unknown"),
+    ("twice", lambda lines: lines.append(lines[0]), "line 5: sample 0 is listed twice", "duplicate"),
+    ("target", set_first(target="7"), "line 1: the target '7' is not one of its 4 options", "class-unknown"),
+    ("negative", set_first(target="-100"), "line 1: the target '-100' is not one of", "class-unknown"),
     ("accuracy", set_first(acc=0.37), "line 1: the target is .* but the metric acc is 0.37", "label-value"),
     ("keys", lambda lines: lines[2].pop("target"), "line 3: no 'target' in this sample, only doc_id", "log"),
     ("requests", lambda lines: lines[0]["arguments"].popitem(), "line 1: 4 responses to 3 requests", "log"),
@@ -229,7 +229,7 @@ def test_an_unknown_release_is_named_with_those_known(tmp_path: Path, version: s
         json.dumps({"lm_eval_version": version, "results": {"samples_even": {}}})
     )
     with pytest.raises(
-        FormatError, match=f"written by lm_eval '{version}': known are .* 0.4.0 to 0.5"
+        FormatError, match=f"written by lm_eval '{version}': calibrant reads logs of lm_eval 0.4.0 to 0.5"
     ) as caught:
         open_log(tmp_path / "samples_even.jsonl")
     assert caught.value.code == "version"
@@ -260,14 +260,14 @@ def test_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 def test_normalising_is_refused_for_tables(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("score,label\n0.1,0\n")
-    with pytest.raises(InputError, match="normalise and gold are for logs"):
+    with pytest.raises(InputError, match="`normalise` and `gold` apply to logs"):
         open_predictions(path, Columns(normalise="bytes"))
 
 
 def test_a_wide_table_needs_items_of_as_many_options() -> None:
     wide = open_predictions(samples("quiz_colours")[0], Columns(form="wide")).read()
     assert wide.score.shape == (8, 4)
-    with pytest.raises(InputError, match="item quiz_times/1: it has 4 scores and the items before have 3"):
+    with pytest.raises(InputError, match="item quiz_times/1: it has 4 scores, and earlier items have 3"):
         open_predictions(samples("quiz_times")[0], Columns(form="wide")).read()
 
 

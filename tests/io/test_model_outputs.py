@@ -64,9 +64,7 @@ def test_padded_arrays_of_a_trainer_say_the_same_as_the_data_set(tmp_path: Path)
 
 def test_probabilities_named_predictions_are_not_taken_for_logits(tmp_path: Path) -> None:
     np.savez(tmp_path / "out.npz", predictions=np.full((4, 2), 0.5), label_ids=np.zeros(4, int))
-    with pytest.raises(
-        InputError, match="predictions are taken for logits, but these look like probabilities"
-    ):
+    with pytest.raises(InputError, match="predictions are read as logits, but these look like probabilities"):
         open_predictions(tmp_path / "out.npz")
 
 
@@ -95,13 +93,13 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
     [
         (
             {"probs": [[0.3, 0.7], [1.0]], "label": [1, 0]},
-            "row 2, column probs: 1 scores where the rows before",
+            "row 2, column probs: 1 scores, and earlier rows",
         ),
         ({"probs": [[0.3, 0.7], None], "label": [1, 0]}, "row 2, column probs: the value is missing"),
         ({"probs": [[0.3, 0.7]], "label": [2]}, "row 1, column label: label 2 is not a class position"),
         ({"probs": [[0.3, 0.6]], "label": [0]}, "row 1: the class probabilities add up to 0.9"),
         ({"logits": [[0.3, math.nan]], "label": [0]}, "class 1: nan is not a finite number"),
-        ({"probs": [[0.3, 0.7]], "label": [-100]}, "there are no labelled rows"),
+        ({"probs": [[0.3, 0.7]], "label": [-100]}, "there are no labeled rows"),
         (
             {"probs": [[[0.3, 0.7]]], "labels": [[1, 1]]},
             "row 1, column probs: 1 lists of scores for 2 labels",
@@ -122,10 +120,10 @@ def test_a_bad_row_of_lists_is_named(tmp_path: Path, columns: dict[str, Any], me
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ("{", "its state.json is not that of a data set"),
+        ("{", "its state.json is not the file of a saved data set"),
         (
             '{"_data_files": [{"filename": "../a.arrow"}]}',
-            "the file '../a.arrow' of the data set is not there",
+            "the file '../a.arrow' of the data set is missing",
         ),
         ('{"_data_files": []}', "the data set is empty"),
     ],

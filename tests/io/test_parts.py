@@ -101,7 +101,7 @@ def test_a_pattern_that_fits_nothing_or_too_much_is_refused(folder: Path) -> Non
 def test_duckdb_reads_parquet_only(tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text("score,label\n0.5,1\n")
-    with pytest.raises(InputError, match="something else") as caught:
+    with pytest.raises(InputError, match="reads only Parquet") as caught:
         measure(file, columns=Columns(engine="duckdb"))
     assert caught.value.code == "file-kind"
 

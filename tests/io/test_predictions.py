@@ -146,6 +146,7 @@ def test_an_error_in_a_lazy_frame_names_no_row_since_an_engine_keeps_no_order() 
         [0.0, 1.0],
         ["0", "1"],
         ["false", "True"],
+        ["no", "Yes"],
         pa.array([0, 1], pa.uint8()),
         pa.array(["0", "1"]).dictionary_encode(),
     ],
@@ -232,7 +233,7 @@ def test_standard_input_is_known_by_its_content(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InputError, match="stdin: there is nothing to read"):
         open_predictions("-")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\x00\x01")))
-    with pytest.raises(FormatError, match="stdin: neither a table"):
+    with pytest.raises(FormatError, match="stdin: this is neither a table"):
         open_predictions("-")
 
 
@@ -287,5 +288,5 @@ def test_decimal_commas_need_not_be_in_the_first_rows(
 def test_the_column_of_labels_is_nothing_else(role: str) -> None:
     table = pa.table({"score": [0.2, 0.9], "label": [0, 1]})
     named: dict[str, Any] = {role: "label"}
-    with pytest.raises(InputError, match=r"column 'label' is taken for .*label"):
+    with pytest.raises(InputError, match=r"column 'label' is used for both .*label"):
         open_predictions(table, Columns(**named))

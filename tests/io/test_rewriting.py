@@ -122,7 +122,7 @@ def test_a_threshold_is_kept_and_lower_scores_are_read(tmp_path: Path) -> None:
     found = open_predictions(tmp_path / "out.parquet")
     assert found.threshold == 0.1
     np.testing.assert_allclose(found.read().score, [0.09, 0.04])
-    with pytest.raises(InputError, match="note") as caught:
+    with pytest.raises(InputError, match="cannot store the mark") as caught:
         open_scores(table).rewrite(tmp_path / "out.csv", squared, note="")
     assert caught.value.code == "threshold"
 
@@ -176,7 +176,7 @@ def test_a_folder_of_files_is_rewritten_as_one_table_and_its_files_stay(
     assert open_scores(parts).rewrite(tmp_path / "new.parquet", squared, note="n") == 1000
     assert pq.read_table(tmp_path / "new.parquet")["item"].to_pylist() == list(range(1000))
     for name in ("1.parquet", "2.parquet"):
-        with pytest.raises(InputError, match="the output would be among the files that are read"):
+        with pytest.raises(InputError, match="the output would be in the folder that is read"):
             open_scores(parts).rewrite(parts / name, squared, note="n")
     assert sorted(each.name for each in parts.iterdir()) == ["0.parquet", "1.parquet"]
     bad = table.set_column(1, "score", pa.array([0.5] * 3 + [1.5] * 997)).slice(0, 500)

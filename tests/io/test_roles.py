@@ -87,7 +87,7 @@ def test_a_column_has_one_role_unless_it_groups() -> None:
     table = pa.table({"day": ["mon"], "item": ["a"]})
     shared = [Role("item"), Role("cluster", column="item"), Role("document", column="item")]
     assert read(table, shared)["cluster"].tolist() == [0]
-    message = "column 'item' is taken for item and for annotator: name another with `annotator`"
+    message = "column 'item' is used for both item and annotator: name another column with `annotator`"
     assert message in told(table, [Role("item"), Role("annotator", column="item")])
 
 

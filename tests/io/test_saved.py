@@ -118,7 +118,7 @@ def test_what_is_no_tally_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"score": [0.5], "label": [1]}), path)
     assert tally_view(path) is None
     assert tally_view(tmp_path / "a.csv") is None
-    with pytest.raises(FormatError, match="this is no saved tally"):
+    with pytest.raises(FormatError, match="this is not a saved tally"):
         load_tally(path)
     header = '{"version": 1, "kind": "exact", "weighted": false, "pairs": 1}'
     pq.write_table(pa.table({"n": [1]}).replace_schema_metadata({KEY: header}), path)

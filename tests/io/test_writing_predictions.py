@@ -240,7 +240,7 @@ def test_a_threshold_outside_0_to_1_is_an_error(tmp_path: Path, threshold: float
 
 
 def test_json_lines_refuse_a_threshold_that_they_cannot_note(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="JSON lines cannot note a threshold") as caught:
+    with pytest.raises(InputError, match="JSON lines cannot store a table's threshold") as caught:
         PredictionWriter(tmp_path / "dev.jsonl.gz", ["a"], threshold=0.1)
     assert caught.value.code == "threshold"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,22 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from calibrant.exceptions import InputError
-from calibrant.metrics import bin_intervals, binning, calibration_error, pairs
+from calibrant.metrics import (
+    bin_intervals,
+    binning,
+    calibration_difference,
+    calibration_error,
+    calibration_test,
+    class_errors,
+    debiased_squared_error,
+    debiased_squared_error_of,
+    expected_calibration_error,
+    kumar_debiased_squared_error,
+    max_calibration_error,
+    pairs,
+    plug_in_calibration_error,
+    plug_in_squared_error,
+)
 from calibrant.metrics.binning import (
     adaptive,
     adaptive_bins,
@@ -28,6 +46,8 @@ from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.results import Bins
 
 SEEDS = st.integers(0, 2**32 - 1)
+SCORES = np.linspace(0.02, 0.98, 40)
+LABELS = (np.arange(40) % 7 < np.arange(40) / 6).astype(np.int64)
 
 
 def algorithm_1(label: NDArray[np.bool_], score: NDArray[np.float64], size: int) -> list[NDArray[np.int64]]:
@@ -230,6 +250,42 @@ def test_fewer_pairs_than_the_bin_size_are_one_bin(weight: list[float] | None) -
     assert interval.bins == 1
 
 
+SIZED: dict[str, Callable[[int], Any]] = {
+    "plug_in_calibration_error": lambda size: plug_in_calibration_error(LABELS, SCORES, bin_size=size),
+    "plug_in_squared_error": lambda size: plug_in_squared_error(LABELS, SCORES, bin_size=size),
+    "expected_calibration_error": lambda size: expected_calibration_error(
+        LABELS, SCORES, binning="adaptive", bin_size=size
+    ),
+    "max_calibration_error": lambda size: max_calibration_error(LABELS, SCORES, bin_size=size),
+    "class_errors": lambda size: (
+        class_errors(LABELS, np.column_stack([1 - SCORES, SCORES]), bin_size=size).marginal_calibration_error
+    ),
+    "debiased_squared_error": lambda size: debiased_squared_error(LABELS, SCORES, bin_size=size),
+    "debiased_squared_error_of": lambda size: debiased_squared_error_of(
+        Tally.from_arrays(y_true=LABELS, y_prob=SCORES), bin_size=size
+    ),
+    "kumar_debiased_squared_error": lambda size: kumar_debiased_squared_error(LABELS, SCORES, bin_size=size),
+    "calibration_test": lambda size: calibration_test(pairs(LABELS, SCORES), bin_size=size, seed=1).p_value,
+    "calibration_difference": lambda size: (
+        calibration_difference(LABELS, SCORES, SCORES**2, bin_size=size).mse_difference
+    ),
+    **{
+        f"calibration_error, {method}": partial(
+            lambda method, size: (
+                calibration_error(LABELS, SCORES, method=method, bin_size=size, seed=1).estimate
+            ),
+            method,
+        )
+        for method in ("inverted", "sampling", "bootstrap")
+    },
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_a_bin_size_above_the_pairs_gives_what_all_pairs_in_one_bin_give(name: str) -> None:
+    assert SIZED[name](5000) == SIZED[name](len(SCORES))
+
+
 @pytest.mark.parametrize(
     ("n", "size"), [(1, 1), (199, 199), (200, 200), (4000, 200), (20_000, 1000), (10**8, 5000)]
 )
@@ -238,7 +294,7 @@ def test_bins_to_look_at_have_their_documented_size(n: int, size: int) -> None:
 
 
 def test_size_and_number_exclude_each_other() -> None:
-    with pytest.raises(InputError, match="either size or n_bins"):
+    with pytest.raises(InputError, match="size and n_bins exclude each other"):
         adaptive_bins([0, 1], [0.1, 0.2], size=1, n_bins=1)
 
 

@@ -232,9 +232,9 @@ def test_a_single_pair_is_refused() -> None:
         debiased_squared_error([1], [0.9])
 
 
-def test_a_bin_size_above_n_is_refused() -> None:
+def test_a_bin_size_below_1_is_refused() -> None:
     with pytest.raises(InputError, match="bin_size"):
-        debiased_squared_error([0, 1], [0.1, 0.9], bin_size=3)
+        debiased_squared_error([0, 1], [0.1, 0.9], bin_size=0)
 
 
 def test_the_root_cuts_at_zero() -> None:

@@ -146,7 +146,7 @@ def test_nothing_added_and_reset() -> None:
     tally = DeviceTally()
     tally.update(np.array([1]), np.array([2.0]))
     tally.reset()
-    with pytest.raises(InputError, match="nothing was added"):
+    with pytest.raises(InputError, match="no batch was added"):
         tally.result()
     with pytest.raises(InputError, match="view is"):
         DeviceTally("pooled")

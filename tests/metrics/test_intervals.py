@@ -301,7 +301,7 @@ def test_an_unknown_test_is_named() -> None:
 
 
 def test_bins_take_no_bin_size() -> None:
-    with pytest.raises(InputError, match="already made"):
+    with pytest.raises(InputError, match="existing bins"):
         error_interval(uniform_bins([0, 1], [0.4, 0.6], n_bins=1), bin_size=20)
 
 

@@ -28,6 +28,6 @@ def test_weeks_are_those_of_iso_8601() -> None:
 
 @pytest.mark.parametrize("text", ["", "2001", "2001-13-01", "11/09/2001", "20010911", "2001-09-11x"])
 def test_what_is_no_date_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is no date") as error:
+    with pytest.raises(InputError, match="is not a date") as error:
         parse_date(text)
     assert error.value.code == "date"

@@ -111,7 +111,7 @@ def test_a_hopeless_goal_has_no_number_but_a_reason() -> None:
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({}, "no goal"),
+        ({}, "neither an error nor a difference is given"),
         ({"error": 2.0}, "error"),
         ({"error": 0.0}, "error is 0.0: give a number between 0 and 1, such as 0.02"),
         ({"difference": 0}, "difference is 0: .* such as 0.02"),

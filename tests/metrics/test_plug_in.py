@@ -181,7 +181,7 @@ def test_unusable_bins_are_refused() -> None:
         plug_in_calibration_error([0, 1], [0.1, 0.9], **wrong)
     with pytest.raises(InputError, match="bins of equal width"):
         expected_calibration_error([0, 1], [0.1, 0.9], bin_size=10)
-    with pytest.raises(InputError, match="2 pairs for 10 bins"):
+    with pytest.raises(InputError, match="10 bins cannot be made of 2 pairs"):
         plug_in_calibration_error([0, 1], [0.1, 0.9], n_bins=10)
 
 

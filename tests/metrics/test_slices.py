@@ -347,7 +347,7 @@ def test_rows_are_flat_and_json_is_plain() -> None:
     ("change", "words"),
     [
         ({"tallies": {}}, "there are no slices"),
-        ({"tallies": {"a": None}}, "are no tuples"),
+        ({"tallies": {"a": None}}, "are not tuples"),
         ({"by": ["a", "b"]}, "by has 2 values"),
         ({"adjust": "holm"}, "adjust is 'holm'"),
         ({"rank": "worst"}, "rank is 'worst'"),

@@ -197,13 +197,13 @@ def test_after_a_reset_nothing_of_before_counts() -> None:
 
 
 def test_views_that_have_no_single_tally_are_refused() -> None:
-    with pytest.raises(InputError, match="one view a class"):
+    with pytest.raises(InputError, match="classwise has one per class"):
         TallyAccumulator("classwise")
-    with pytest.raises(InputError, match="no view is"):
+    with pytest.raises(InputError, match="classes are given without a view"):
         TallyAccumulator(classes=["a", "b"])
-    with pytest.raises(InputError, match="the other of"):
+    with pytest.raises(InputError, match="different views"):
         TallyAccumulator("top").merge(TallyAccumulator("pooled"))
-    with pytest.raises(InputError, match="nothing was added"):
+    with pytest.raises(InputError, match="no batch was added"):
         TallyAccumulator().result()
 
 

@@ -138,7 +138,7 @@ def test_the_bin_table_holds_every_bin(two: Report, two_html: str) -> None:
 def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> None:
     measured = classes.models[0].measured
     text = Reader(class_html).text
-    assert "Class by class" in text
+    assert "Each interval is for that class alone" in text
     for name in ("NOUN", "<b>VERB</b>", "$x$"):
         assert f"{measured[f'class:{name}'].ece:.4f}" in text
     assert measured.mean is not None
@@ -149,8 +149,8 @@ def test_scores_that_crowd_near_zero_are_also_drawn_on_axes_of_log_odds(two_html
     rng = np.random.default_rng(20261121)
     score = rng.beta(0.05, 1, 3000)
     table = pd.DataFrame({"score": score, "label": (rng.random(3000) < score).astype(int)})
-    assert "On axes of log-odds" in page(report([table], names=["skewed"])).to_html()
-    assert "On axes of log-odds" not in two_html
+    assert "On log-odds axes" in page(report([table], names=["skewed"])).to_html()
+    assert "On log-odds axes" not in two_html
 
 
 def test_the_style_knows_dark_pages_and_paper(two_html: str) -> None:

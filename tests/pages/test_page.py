@@ -40,7 +40,7 @@ def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page
 
 def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: Page) -> None:
     verdict = two_page.sections[0].cards[1].verdict
-    assert verdict.startswith("These data are in keeping with perfect calibration")
+    assert verdict.startswith("These data are compatible with perfect calibration")
 
 
 def test_an_error_without_an_interval_says_why() -> None:
@@ -68,17 +68,17 @@ def test_one_class_alone_is_shown_with_what_is_undefined(label: int) -> None:
 
 def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> None:
     sharp, calibrated = two_page.sections[0].cards
-    assert "overconfident: too near 0 and 1." in sharp.direction
+    assert "overconfident: too close to 0 and 1." in sharp.direction
     assert calibrated.direction == ""
 
 
 @pytest.mark.parametrize(
     ("large", "sentence"),
     [
-        ((0.031, 0.02, 0.04), "On the whole its scores are 3.1 points too low."),
-        ((-0.0003, -0.0004, -0.0002), "On the whole its scores are 0.03 points too high."),
-        ((0.002, -0.001, 0.005), "neither too high nor too low, as far as these data show."),
-        ((1e-17, 1e-18, 2e-17), "On the whole its scores are neither too high nor too low."),
+        ((0.031, 0.02, 0.04), "On average, its scores are 3.1 percentage points too low."),
+        ((-0.0003, -0.0004, -0.0002), "On average, its scores are 0.03 percentage points too high."),
+        ((0.002, -0.001, 0.005), "do not show whether its scores are too high or too low"),
+        ((1e-17, 1e-18, 2e-17), "On average, its scores are neither too high nor too low."),
     ],
 )
 def test_scores_are_not_called_zero_points_too_low(
@@ -191,7 +191,7 @@ def test_models_of_different_classes_have_no_table_of_classes() -> None:
     tables = [pd.DataFrame(score | {"label": ["a", "b"]}), pd.DataFrame(other | {"label": ["c", "d"]})]
     made = page(report(tables, names=["one", "two"]))
     assert made.classes is None
-    assert "Class by class" not in made.to_html()
+    assert "<h2>Classes</h2>" not in made.to_html()
 
 
 def test_the_page_as_json_holds_the_same_texts_and_the_numbers_behind_them(
@@ -206,7 +206,7 @@ def test_the_page_as_json_holds_the_same_texts_and_the_numbers_behind_them(
 
 def test_models_that_share_a_name_are_refused(two: Report) -> None:
     first = two.models[0]
-    with pytest.raises(InputError, match="two models share a name"):
+    with pytest.raises(InputError, match="two models have the same name"):
         page(structs.replace(two, models=(first, first)))
 
 

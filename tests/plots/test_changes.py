@@ -85,5 +85,5 @@ def test_the_caller_s_axes_are_used_and_the_legend_can_be_left_out() -> None:
 
 
 def test_a_measure_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match="no error is 'mce'"):
+    with pytest.raises(InputError, match="'mce' is not an error"):
         plots.error_changes(FOUND, measure="mce")

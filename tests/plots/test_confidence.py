@@ -35,7 +35,7 @@ def labels(ax: Axes) -> list[str]:
 
 
 def test_the_histograms_bars_are_the_shares_of_the_pairs(overconfident: Bins) -> None:
-    drawn = bars(plots.confidence_histogram(overconfident), "share of the pairs")
+    drawn = bars(plots.confidence_histogram(overconfident), "fraction of the pairs")
     np.testing.assert_allclose(drawn, [(0.4, 0.2, 0, 0.2), (0.8, 0.2, 0, 0.8)])
 
 
@@ -76,5 +76,5 @@ def test_the_two_kinds_of_gap_differ_without_colour(overconfident: Bins) -> None
 def test_the_pair_of_figures_is_named_for_what_it_shows(overconfident: Bins) -> None:
     figure = plots.confidence_and_reliability(overconfident, score_name="score", frequency_name="frequency")
     left, right = figure.axes
-    assert (left.get_xlabel(), left.get_ylabel()) == ("score", "share of the pairs")
+    assert (left.get_xlabel(), left.get_ylabel()) == ("score", "fraction of the pairs")
     assert (right.get_xlabel(), right.get_ylabel()) == ("score", "frequency")

@@ -216,11 +216,11 @@ def test_bad_arguments_are_refused() -> None:
     with_classes, without = labelled(100, 15), labelled(100, 16, classes=False)
     with pytest.raises(InputError, match="draws is 5"):
         resampled_changes(Platt(), without, without, draws=5)
-    with pytest.raises(InputError, match="one of dev and test has no classes"):
+    with pytest.raises(InputError, match="only one of dev and test has classes"):
         resampled_changes(Platt(), with_classes, without)
-    with pytest.raises(InputError, match="one event has no groups"):
+    with pytest.raises(InputError, match="groups need classes"):
         resampled_changes(Platt(), without, without, GROUPS)
-    with pytest.raises(InputError, match="the recalibrator takes classes"):
+    with pytest.raises(InputError, match="the recalibrator needs classes"):
         resampled_changes(Shared(Platt()), without, without)
     with pytest.raises(InputError, match=r"test scores\[0\] is 1.5"):
         resampled_changes(Platt(), without, LabelledScores([1.5], [1]))

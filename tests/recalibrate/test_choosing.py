@@ -184,7 +184,7 @@ def test_bad_arguments_are_refused(
 
 def test_bad_data_are_refused() -> None:
     q: NDArray[np.float64] = np.array([0.2, 0.8])
-    with pytest.raises(InputError, match="takes classes, and the scores have none"):
+    with pytest.raises(InputError, match="needs classes, and the scores have none"):
         choose_recalibrator({"s": Shared(Platt())}, LabelledScores(q, [0, 1]), folds=2)
     with pytest.raises(InputError, match="data classes has 1 values"):
         choose_recalibrator({"s": Platt()}, LabelledScores(q, [0, 1], ["N"]))

@@ -108,7 +108,7 @@ def test_a_mapping_has_to_name_every_tag() -> None:
 
 def test_unseen_classes_are_refused_or_stay_as_they_are() -> None:
     q, y, tag = columns(1000, 6)
-    with pytest.raises(InputError, match="'X' was not there at the fit") as caught:
+    with pytest.raises(InputError, match="'X' was not among the classes of the fit") as caught:
         PerClass(Platt()).fit(q, y, tag).transform([0.3, 0.5], ["N", "X"])
     assert caught.value.code == "class-unknown"
     lenient = PerClass(Platt(), unseen="unchanged").fit(q, y, tag)
@@ -251,7 +251,7 @@ def test_bad_scores_to_mend_are_refused_with_their_row() -> None:
 def test_bad_parameters_are_refused() -> None:
     q, y, tag = columns(1000, 19)
     vector: Any = VectorScaling()
-    with pytest.raises(InputError, match="maps no single scores"):
+    with pytest.raises(InputError, match="does not map single scores"):
         Shared(vector).fit(q, y, tag)
     with pytest.raises(InputError, match="unseen is 'drop'"):
         PerClass(Platt()).set_params(unseen="drop").fit(q, y, tag)

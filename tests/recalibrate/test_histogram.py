@@ -86,6 +86,11 @@ def test_one_bin_can_be_asked_to_hold_all_pairs() -> None:
     assert (model.sizes_.tolist(), model.values_.tolist()) == ([4], [0.75])
 
 
+def test_fewer_pairs_than_a_bin_holds_are_one_bin() -> None:
+    model = HistogramBinning(size=100).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1])
+    assert (model.sizes_.tolist(), model.values_.tolist()) == ([4], [0.75])
+
+
 def test_heavy_ties_make_fewer_bins() -> None:
     score = np.array([0.0] * 90 + [0.5] * 10)
     model = HistogramBinning(n_bins=10).fit(score, np.arange(100) % 2)
@@ -114,11 +119,11 @@ def test_many_pairs_are_cut_by_selection_as_few_are_by_sorting(seed: int, n: int
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (HistogramBinning(n_bins=5), "there are 4 pairs for 5 bins"),
+        (HistogramBinning(n_bins=5), "5 bins cannot be made of 4 pairs"),
         (HistogramBinning(n_bins=0), "bins is 0"),
         (HistogramBinning(n_bins=2, min_size=5), "min_size is 5, more than the 4 pairs"),
         (HistogramBinning(n_bins=2, min_size=0), "min_size is 0"),
-        (HistogramBinning(size=2, strategy="uniform"), "size goes with adaptive bins"),
+        (HistogramBinning(size=2, strategy="uniform"), "size only applies to adaptive bins"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(model: HistogramBinning, message: str) -> None:

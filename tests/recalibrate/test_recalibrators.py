@@ -17,6 +17,7 @@ from sklearn.base import clone
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import (
+    BBQ,
     BinaryRecalibrator,
     HistogramBinning,
     Isotonic,
@@ -32,13 +33,15 @@ ESTIMATORS: list[BinaryRecalibrator] = [
     HistogramBinning(n_bins=4),
     HistogramBinning(size=7, min_size=5),
     HistogramBinning(n_bins=6, strategy="uniform"),
+    BBQ(),
+    BBQ(spread=1.5, strength=0.1),
     Isotonic(),
     Isotonic(between="steps"),
     ScalingBinning(n_bins=3),
     ScalingBinning(Isotonic(between="steps"), n_bins=3, strategy="uniform", seed=5),
     VennAbers(),
 ]
-MONOTONE = [model for model in ESTIMATORS if not isinstance(model, HistogramBinning)]
+MONOTONE = [model for model in ESTIMATORS if not isinstance(model, HistogramBinning | BBQ)]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 QUERIES = np.concatenate([np.linspace(0, 1, 101), [1e-300, 1e-9, 1 - 1e-12]])
 
@@ -172,7 +175,7 @@ def test_a_broken_state_is_refused(estimator: BinaryRecalibrator) -> None:
 
 def test_a_state_of_another_method_is_refused() -> None:
     state = Isotonic().fit([0.1, 0.9], [0, 1]).to_state()
-    with pytest.raises(InputError, match="method 'isotonic', not of a VennAbers"):
+    with pytest.raises(InputError, match="method 'isotonic', not of VennAbers"):
         VennAbers.from_state(state)
     assert isinstance(Isotonic.from_state(state), Isotonic)
 

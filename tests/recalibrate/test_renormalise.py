@@ -45,7 +45,7 @@ def test_an_item_without_any_part_stays_zero() -> None:
 
 
 def test_scores_before_that_sum_to_more_than_one_are_refused() -> None:
-    with pytest.raises(InputError, match="before of item b sum to") as caught:
+    with pytest.raises(InputError, match="of item b before recalibration sum to") as caught:
         renormalise([0.1, 0.5, 0.5], ["a", "b", "b"], [0.1, 0.6, 0.6])
     assert caught.value.code == "class-sum"
 

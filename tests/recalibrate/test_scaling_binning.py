@@ -125,7 +125,7 @@ def test_rows_that_get_one_score_become_one_row() -> None:
     [
         ({"split": 1.0}, "split is 1.0"),
         ({"scaler": "platt"}, "scaler is 'platt'"),
-        ({"n_bins": 11}, "the bin part of the pairs: there are . pairs for 11 bins"),
+        ({"n_bins": 11}, "the bin part of the pairs: 11 bins cannot be made of . pairs"),
         ({"seed": -1}, "seed is -1"),
     ],
 )
@@ -145,10 +145,10 @@ def test_a_part_without_both_labels_is_named() -> None:
 
 def test_one_cluster_and_weighted_tallies_cannot_be_parted() -> None:
     score, label = drawn(9, 100)
-    with pytest.raises(InputError, match="all pairs are of one cluster"):
+    with pytest.raises(InputError, match="all pairs are in one cluster"):
         ScalingBinning().fit(score, label, clusters=np.zeros(100))
     weighted = Tally.from_arrays(y_true=label, y_prob=score, sample_weight=np.linspace(1, 2, 100))
-    with pytest.raises(InputError, match="the pairs of a weighted tally cannot be parted"):
+    with pytest.raises(InputError, match="the pairs of a weighted tally cannot be split"):
         ScalingBinning().fit_tally(weighted)
 
 

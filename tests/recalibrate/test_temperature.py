@@ -150,9 +150,9 @@ def test_labels_that_are_all_the_top_label_are_refused() -> None:
 
 
 def test_labels_against_the_scores_are_refused() -> None:
-    with pytest.raises(InputError, match="no better than chance"):
+    with pytest.raises(InputError, match="no better than random guessing"):
         Temperature().fit([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], [1, 2, 0])
-    with pytest.raises(InputError, match="no better than chance"):
+    with pytest.raises(InputError, match="no better than random guessing"):
         Temperature().fit([0.2, 0.9, 0.4], [1, 0, 1])
 
 

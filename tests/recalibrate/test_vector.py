@@ -86,7 +86,7 @@ def test_a_class_without_items_is_refused_or_penalised() -> None:
 
 def test_classes_told_apart_without_error_are_refused() -> None:
     logits, _ = items(40, 7, classes=3)
-    with pytest.raises(InputError, match="told apart without error"):
+    with pytest.raises(InputError, match="separate some classes without error"):
         VectorScaling(logits=True).fit(logits, logits.argmax(axis=1))
 
 

@@ -141,7 +141,7 @@ def test_a_sentence_without_brackets_has_no_constituents(bits: list[str]) -> Non
 @pytest.mark.parametrize(
     ("bits", "row", "message"),
     [
-        (["(S*", "*"], 0, "the constituent S is opened and never closed"),
+        (["(S*", "*"], 0, "the constituent S is opened but not closed"),
         (["(S*", "*))"], 1, "closes a constituent that is not open"),
         (["(S*", "x)"], 1, "cannot be read"),
         (["(S*", ")"], 1, "cannot be read"),

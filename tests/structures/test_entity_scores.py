@@ -470,10 +470,10 @@ def test_json_has_every_document() -> None:
 
 def test_bad_input_is_refused() -> None:
     one = [["a", "b"]]
-    with pytest.raises(InputError, match=r"document 'd1', predicted: mention 1 'b' is there twice"):
+    with pytest.raises(InputError, match=r"document 'd1', predicted: mention 1 'b' is repeated"):
         coreference_scores(one, [[1, 1]], [["b", "b"]], [[1, 2]], names=["d1"])
     twice = [Mention(0, 1, 2), Mention(0, 1, 2)]
-    with pytest.raises(InputError, match=r"gold: mention 1 \[0, 1, 2\] is there twice: name each"):
+    with pytest.raises(InputError, match=r"gold: mention 1 \[0, 1, 2\] is repeated: give each"):
         coreference_scores([twice], [[1, 1]], None, [[1, 1]])
     with pytest.raises(InputError, match="gold: 1 clusters for 2 mentions"):
         coreference_scores(one, [[1]], None, [[1, 1]])

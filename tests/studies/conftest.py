@@ -18,7 +18,7 @@ COMMIT = "0f" * 20
 PLACE = f"someone/texts/{COMMIT}"
 LONG = b"".join(b"line %d\n" % number for number in range(40_000))
 SHORT = b"one\n"
-LICENCE = b"Do as you like.\n"
+LICENSE = b"Do as you like.\n"
 
 
 @dataclass
@@ -120,13 +120,13 @@ def made_up(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (sources / "made-up.toml").write_text(
         f"""
         title = "Made-up texts"
-        licence = "CC BY 4.0"
+        license = "CC BY 4.0"
         terms = "Name the author."
         reference = "Nobody (1900)."
         studies = ["tagging"]
         repository = "someone/texts"
         commit = "{COMMIT}"
-        licence_files = "{sha256(LICENCE)} {len(LICENCE)} LICENSE"
+        license_files = "{sha256(LICENSE)} {len(LICENSE)} LICENSE"
         [[files]]
         name = "both.txt.gz"
         content = "sha256:{sha256(LONG + SHORT)}"
@@ -142,7 +142,7 @@ def made_up(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         encoding="utf-8",
     )
     (sources / "secret.toml").write_text(
-        'title = "Secrets"\nlicence = "none"\nterms = "None."\nstudies = ["tagging"]\n'
+        'title = "Secrets"\nlicense = "none"\nterms = "None."\nstudies = ["tagging"]\n'
         'ask = "Ask the one who knows."\n[[files]]\nname = "secret.txt"\n',
         encoding="utf-8",
     )
@@ -156,7 +156,7 @@ def made_up(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     server.files = {
         f"{PLACE}/a/long%20text.txt": LONG,
         f"{PLACE}/a/short.txt": SHORT,
-        f"{PLACE}/LICENSE": LICENCE,
+        f"{PLACE}/LICENSE": LICENSE,
     }
     yield server
     _catalogue.data_set.cache_clear()

@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +15,9 @@ from calibrant import InputError
 from calibrant.records import schema
 from calibrant_studies import NAMES, Finding, Study, fill, run
 from calibrant_studies._base import digest, number, save
+from calibrant_studies._sources import LICENSED, source_lines
 from calibrant_studies._verdicts import above, equal
+from calibrant_studies.datasets._catalogue import data_set, needed_by
 
 STUDY = Study(
     name="tiny",
@@ -94,7 +98,8 @@ def test_a_missing_folder_is_created_and_a_file_is_refused(tmp_path: Path) -> No
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(
         InputError,
-        match="the studies are agreement, coreference, counts, coverage, events, monitoring, protocol",
+        match="the studies are agreement, coreference, counts, coverage, decisions, events, monitoring, "
+        "networks, protocol",
     ):
         run("sentimental")
 
@@ -117,3 +122,20 @@ def test_a_digest_is_of_what_the_file_holds_however_it_is_packed(tmp_path: Path)
     ):
         path.write_bytes(content)
     assert {digest(path) for path in paths} == {hashlib.sha256(b"text").hexdigest()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_says_where_the_study_s_data_come_from(root: Path, name: str) -> None:
+    assert "<!-- table: sources -->" in (root / f"docs/studies/{name}.md").read_text(encoding="utf-8")
+    lines = source_lines(name)
+    for each in map(data_set, needed_by(name)):
+        assert f"- `{each.name}`: {each.title}" in lines
+        assert ("It cannot be fetched." if each.ask else f"`calibrant data fetch {each.name}`") in lines
+    options = set(signature(import_module(f"calibrant_studies.{name}").run).parameters)
+    assert {option for option in LICENSED if f"--{option} PATH" in lines} == options & set(LICENSED)
+    assert ("--data PATH" in lines) == bool(needed_by(name))
+
+
+def test_data_that_are_read_if_they_are_there_are_told_from_those_that_are_needed() -> None:
+    assert "- `tfg-scores`, read if it is there: " in source_lines("sparse")
+    assert "tfg-scores" not in needed_by("sparse")

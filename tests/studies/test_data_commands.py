@@ -38,11 +38,11 @@ def test_one_data_set_is_described(run: Run, folder: Path) -> None:
     assert "for non-commercial use only" in shown
     assert "From github.com/nltk/nltk_data at 5db857e6" in shown
     assert "help.sentiment140.com" in shown
-    assert f"What belongs into {folder / 'sentiment'}:" in shown
+    assert f"Files of {folder / 'sentiment'}:" in shown
     assert "sentiment140-dated.train.tsv.gz" in shown
     assert run("data", "list", "wsj").code == 2
     table = run("data", "list", "wsj-pos", "lexicons", "--format", "csv").out.splitlines()
-    assert table[0] == "name,size,licence,there,title"
+    assert table[0] == "name,size,license,there,title"
     assert table[1].startswith("wsj-pos,1740034,non-commercial (LDC sample),")
 
 
@@ -52,12 +52,12 @@ def test_the_folder_is_printed(run: Run, folder: Path) -> None:
     assert found == {"schema_version": 1, "folder": str(folder), "exists": False}
 
 
-def test_a_data_set_is_fetched_after_its_licence(run: Run, made_up: Any, folder: Path) -> None:
+def test_a_data_set_is_fetched_after_its_license(run: Run, made_up: Any, folder: Path) -> None:
     ran = run("data", "fetch", "made-up")
     assert ran.code == 0
     assert ran.err.splitlines()[:3] == [
         "made-up: Made-up texts, 0.4 MB",
-        "  Licence: CC BY 4.0",
+        "  License: CC BY 4.0",
         "  Name the author.",
     ]
     assert ran.out == f"made-up: 0.4 MB fetched and checked; 2 files in {folder / 'made-up'}\n"

@@ -254,13 +254,13 @@ def test_a_part_is_made_once_in_each_way(tmp_path: Path) -> None:
     assert parts.labels_part(1).there(tmp_path) is None
 
 
-def test_a_run_says_what_it_takes_up_and_what_it_makes_anew(
+def test_the_plan_lists_the_parts_that_a_run_reuses_and_computes_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CALIBRANT_STORE", raising=False)
-    assert "made anew" in events.plan()[0]
+    assert "computed again" in events.plan()[0]
     monkeypatch.setenv("CALIBRANT_STORE", str(tmp_path))
-    assert len(events.plan()) == 10
+    assert len(events.plan()) == 12
     assert all(line.endswith(parts.ANEW) for line in events.plan()[1:])
     (tmp_path / "gum.model").touch()
     parts.skipping_part().take(tmp_path, lambda: {"seconds": 0.0})
@@ -269,7 +269,7 @@ def test_a_run_says_what_it_takes_up_and_what_it_makes_anew(
     states = dict(parts.states(tmp_path, events.SEED))
     assert states["gum.model"] == states["skipping.json"] == parts.TAKEN
     assert states["dev.json"] == states["current-events"] == parts.ANEW
-    assert states["reuters-21578-paper"] == "taken up: 21,578 documents"
+    assert states["reuters-21578-paper"] == "reused: 21,578 documents"
     assert states["reuters-21578"].startswith("made by other rules (21,578 documents)")
     assert f"  {'gum.model':<22}  {parts.TAKEN}" in events.plan()
 

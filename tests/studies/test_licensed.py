@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -114,6 +116,13 @@ def test_the_treebank_has_standard_sections_and_no_traces(tmp_path: Path) -> Non
     }
 
 
+def test_names_in_capitals_are_those_of_the_same_files(tmp_path: Path) -> None:
+    for section in (0, 19, 22):
+        path = mrg(tmp_path, section)
+        path.rename(path.with_name(path.name.upper()))
+    assert treebank(tmp_path)["train"].document_ids == ["wsj_0001"] * 2
+
+
 def test_a_treebank_without_a_section_or_a_bracket_is_named(tmp_path: Path) -> None:
     mrg(tmp_path, 0)
     with pytest.raises(InputError, match=r"no files wsj_NNNN.mrg of the sections 19 to 21 \(dev\)"):
@@ -123,6 +132,68 @@ def test_a_treebank_without_a_section_or_a_bracket_is_named(tmp_path: Path) -> N
     mrg(tmp_path, 0, TREE[:-3])
     with pytest.raises(InputError, match=r"wsj_0001\.mrg: the brackets do not balance"):
         treebank(tmp_path)
+
+
+NOT_TREES = {
+    "nothing": (b"", "the file is empty"),
+    "words": (b"Ann left .\n", r"line 1: 'Ann' is outside the brackets"),
+    "tagged words": (b"[ Ann/NNP ]\nleft/VBD\n", r"line 1: '\[' is outside the brackets"),
+    "columns after trees": (
+        TREE.encode() + b"#begin document (a)\n",
+        r"line 6: '#begin' is outside the brackets",
+    ),
+    "a page of the web": (b"<html>Not found</html>", "'<html>Not' is outside the brackets"),
+    "another encoding": ("( (NN caf\xe9))".encode("latin-1"), "the byte 0xe9 is not UTF-8"),
+    "an archive": (b"\x1f\x8b" + bytes(40), "wsj_0001.mrg: "),
+    "bytes": (bytes(range(256)), "something else, not text"),
+    "a word without a tag": (b"( (NP (NNP Ann)) left)", r"the word 'left' has no tag|'left' is outside"),
+    "traces alone": (b"( (NP (-NONE- *)))", "there is no tree with words"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_TREES)
+def test_a_file_of_the_treebank_that_is_something_else_is_refused_in_one_line(
+    tmp_path: Path, case: str
+) -> None:
+    content, message = NOT_TREES[case]
+    for section in (0, 19, 22):
+        mrg(tmp_path, section)
+    path = mrg(tmp_path, 0)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as raised:
+        treebank(tmp_path)
+    assert "\n" not in str(raised.value)
+    assert str(path) in str(raised.value)
+
+
+TREES = "1\tAnn\tAnn\tPROPN\tNNP\t_\t2\tnsubj\t_\t_\n2\tleft\tleave\tVERB\tVBD\t_\t0\troot\t_\t_\n\n"
+NOT_GOLD = {
+    "nothing": ("", "the file is empty"),
+    "CoNLL-U": (TREES, "no columns of CoNLL-2011"),
+    "words": ("Ann left .\n", "CoNLL-20"),
+    "words and tags": ("Ann NNP\nleft VBD\n", "CoNLL-20"),
+    "trees": (TREE, "CoNLL-20|columns, and"),
+    "without the words": (
+        GOLD.replace("Ann ", "[WORD] ").replace("left", "[WORD]").replace("(VP*))", "(VP*)))"),
+        r"every word is \[WORD\]",
+    ),
+    "cut short": (GOLD[:-20].replace("(VP*))", "(VP*)))"), "has no '#end document'|columns, and"),
+    "two formats": (GOLD.replace("(VP*))", "(VP*)))") + TREES, "outside a document"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_GOLD)
+@pytest.mark.parametrize("read", [ontonotes_documents, ontonotes_newswire])
+def test_a_file_of_ontonotes_that_is_something_else_is_refused_in_one_line(
+    ontonotes: Path, read: Callable[[Path], object], case: str
+) -> None:
+    content, message = NOT_GOLD[case]
+    (path,) = ontonotes.rglob("wsj_0001*")
+    path.write_text(content.replace("{name}", "nw/wsj/1"))
+    with pytest.raises(InputError, match=message) as raised:
+        read(ontonotes)
+    assert "\n" not in str(raised.value)
+    assert str(path) in str(raised.value)
 
 
 ARTICLE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -167,7 +238,7 @@ def test_archives_are_read_as_they_are(tmp_path: Path) -> None:
     assert [each.id for each in news_articles(tmp_path)] == ["1", "2"]
     whole = (tmp_path / "03.tgz").read_bytes()
     (tmp_path / "03.tgz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"03\.tgz.*cannot be read|not well-formed"):
+    with pytest.raises(InputError, match=r"03\.tgz.*(cut short|not well-formed)"):
         list(news_articles(tmp_path))
 
 
@@ -198,6 +269,43 @@ def test_broken_articles_are_named(tmp_path: Path, change: tuple[str, str], mess
     (tmp_path / "0000007.xml").write_text(article().replace(*change))
     with pytest.raises(InputError, match=message):
         list(news_articles(tmp_path))
+
+
+def archive_of(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:gz") as archive:
+        member = tarfile.TarInfo("1.xml")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return sink.getvalue()
+
+
+NOT_NEWS = {
+    "nothing": ("1.tgz", b"", "this is no tar archive"),
+    "an article": ("1.tgz", article().encode(), "this is no tar archive"),
+    "another archive": ("1.tgz", gzip.compress(b"text"), "this is no tar archive"),
+    "half an archive": ("1.tgz", archive_of(article().encode())[:-60], "cut short"),
+    "a page of the web in an archive": ("1.tgz", archive_of(b"<html></html>"), r"1\.xml: .* no number"),
+    "an archive as an article": ("1.xml", archive_of(article().encode()), "not well-formed XML"),
+    "trees": ("1.xml", TREE.encode(), "not well-formed XML"),
+    "two articles": ("1.xml", article().encode() * 2, "not well-formed XML"),
+    "entities in UTF-16": (
+        "1.xml",
+        '<!DOCTYPE x [<!ENTITY a "b">]><nitf>&a;</nitf>'.encode("utf-16"),
+        "declares entities",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOT_NEWS)
+def test_a_file_of_the_news_that_is_something_else_is_refused_in_one_line(tmp_path: Path, case: str) -> None:
+    name, content, message = NOT_NEWS[case]
+    (tmp_path / "folder.xml").mkdir()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message) as raised:
+        list(news_articles(tmp_path))
+    assert "\n" not in str(raised.value)
+    assert name in str(raised.value)
 
 
 def test_world_news_is_written_once_as_the_lines_that_events_run_reads(tmp_path: Path) -> None:

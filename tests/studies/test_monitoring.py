@@ -43,7 +43,7 @@ def test_dependent_days_break_the_promise_of_days_and_keep_that_of_dependent_day
 
 def test_large_changes_are_found_sooner_than_small_ones() -> None:
     rows = RECORD["tables"]["delays"]
-    small, middle, large = (row["clusters"] for row in rows if row["drift"] == "base rate, in a day")
+    small, middle, large = (row["clusters"] for row in rows if row["drift"] == "base rate, within a day")
     assert small > middle > large
     assert all(row["clusters"] < row["days"] for row in rows)
     assert all((row["daily test / 365"] or 1e9) > row["clusters"] for row in rows)

@@ -154,13 +154,13 @@ def test_scores_are_kept_from_the_threshold_on_and_the_rest_is_other() -> None:
     np.testing.assert_allclose(found.other, [0, 0, 0, 0.005, 0.005], atol=1e-12)
 
 
-def test_renormalised_scores_and_the_rest_sum_to_one(tagset: Tagset) -> None:
+def test_renormalized_scores_and_the_rest_sum_to_one(tagset: Tagset) -> None:
     test = tagset.test
     after = maps.mended(maps.fitted(tagset, "isotonic regression", "SCW"), tagset)
-    divided = maps.renormalised(test, after, test.other)
+    divided = maps.renormalized(test, after, test.other)
     total = np.bincount(test.token, after) + np.bincount(test.token, test.other) / np.bincount(test.token)
     np.testing.assert_allclose(divided, after / total[test.token])
-    np.testing.assert_allclose(maps.renormalised(test, test.score, test.other), test.score, rtol=1e-9)
+    np.testing.assert_allclose(maps.renormalized(test, test.score, test.other), test.score, rtol=1e-9)
 
 
 def test_the_rest_is_missed_where_no_gold_tag_reaches_the_threshold(tagset: Tagset) -> None:

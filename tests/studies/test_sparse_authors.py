@@ -94,7 +94,7 @@ def test_without_scores_the_study_says_so(made_up: Path) -> None:
     tables = {"authors": rows, "author-groups": authors.group_rows(made_up), "effects": [], "rules": []}
     found = {each.name: each for each in find_published(tables)}
     assert (found["authors/lsr/code"].value, found["authors/lsr/code"].verdict) == (None, "not comparable")
-    assert "not at hand" in found["authors/lsr/code"].note
+    assert "not available" in found["authors/lsr/code"].note
     assert found["authors/ccg/code"].verdict == "agrees"
 
 

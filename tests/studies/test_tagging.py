@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from calibrant import InputError
+from calibrant.metrics import pairs as checked_pairs
 from calibrant.structures.models import CRFTagger, HMMTagger
 from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.queries import all_tags
@@ -17,8 +18,10 @@ from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies import _tagging_models as models
 from calibrant_studies import fill, run, tagging
 from calibrant_studies._base import Study
+from calibrant_studies._tagging_binnings import ADAPTIVE, SIZE, WIDTHS, binning_rows, find_binnings, widths
 from calibrant_studies._tagging_data import FILES, TITLE, Part, TextSet, read_set
 from calibrant_studies._tagging_findings import find
+from calibrant_studies._tagging_measure import Evaluated
 from calibrant_studies._verdicts import above
 
 WORDS = {"N": ["dog", "cat", "sun"], "V": ["ran", "saw", "dog"], "D": ["the", "a", "cat"]}
@@ -74,7 +77,8 @@ def test_wins_and_undecided_classes_add_up(record: dict[str, Any]) -> None:
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
     study = Study.from_dict(record)
     drawn = tagging.figures(study)
-    assert {"curves-twitter", "tags-wsj", "pairs-conll2000", "pseudocounts", "ablation"} <= set(drawn)
+    wanted = {"curves-twitter", "tags-wsj", "pairs-conll2000", "pseudocounts", "binnings", "ablation"}
+    assert wanted <= set(drawn)
     assert all(figure.axes for figure in drawn.values())
 
 
@@ -241,9 +245,38 @@ def test_findings_of_a_small_set_compare_the_models_as_the_paper_does() -> None:
     name = {"set": texts.title, "models": measuring.COMPARISONS["equal"]}
     tables.wins += [{**name, "events": events, **wins} for events in ("tags", "tag pairs")]
     tables.pseudocounts.append(measuring.pseudocount_row(found["hmm"], 0.5))
+    tables.binnings += binning_rows(found["hmm"])
     made = {finding.name: finding for finding in find({"conll2000": found}, tables)}
     assert made["conll2000/equal/sentences"].value == "80 and 40 of 80"
     assert made["conll2000/equal/hmm/slope"].paper == "underconfident"
-    assert made["conll2000/hmm-ml/accuracy"].note == "0 of 120 test sentences are impossible"
+    assert made["conll2000/hmm-ml/accuracy"].note == "0 of 120 test sentences have probability 0"
     assert made["conll2000/NN/difference"].claim == above(0)
     assert made["conll2000/hmm/pseudocount"].value == pytest.approx(tables.pseudocounts[0]["error"])
+
+
+def skewed(pairs: int) -> Evaluated:
+    """A tagger whose scores of one tag are nearly all near 0, and right on average."""
+    rng = np.random.default_rng(5)
+    score = rng.beta(0.05, 0.4, pairs)
+    sentence = np.arange(pairs)
+    checked = checked_pairs(rng.random(pairs) < score, score, clusters=sentence)
+    texts = TextSet("wsj", part(1, 1), part(1, 2), part(1, 3))
+    tagger = models.Tagger("hmm", HMMTagger(), 0.1, 1, 0.5)
+    return Evaluated(texts, tagger, (0.5, 0.4, 0.6), {"NN": checked})
+
+
+def test_adaptive_bins_have_narrower_intervals_than_equal_widths_on_skewed_scores() -> None:
+    rows = binning_rows(skewed(8_000))
+    by_bins = {name: [row for row in rows if row["bins"] == name] for name in (*WIDTHS, ADAPTIVE)}
+    for name in (*WIDTHS, ADAPTIVE):
+        assert sum(row["n"] for row in by_bins[name]) == 8_000
+    assert min(row["n"] for row in by_bins[ADAPTIVE]) == SIZE
+    # The normal interval of n pairs is at most 1 / sqrt(n) to either side, and Wilson's is narrower.
+    assert max(widths(by_bins[ADAPTIVE])) <= 2 / SIZE**0.5
+    verdicts = [found.verdict for found in find_binnings("wsj", TITLE["wsj"], rows)]
+    assert verdicts == ["agrees", "agrees"]
+
+
+def test_fewer_tokens_than_an_adaptive_bin_holds_are_one_bin() -> None:
+    rows = [row for row in binning_rows(skewed(SIZE - 1)) if row["bins"] == ADAPTIVE]
+    assert [row["n"] for row in rows] == [SIZE - 1]

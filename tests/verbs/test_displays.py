@@ -4,17 +4,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 
-from calibrant import InputError, ReliabilityDisplay, measure
+from calibrant import InputError, ReliabilityDisplay, measure, slices
 from calibrant.results.measurement import Measured
 
 RNG = np.random.default_rng(5)
 P = RNG.random(1000)
 Y = (RNG.random(1000) < P).astype(int)
+
+
+SLICES = pa.table({"score": P, "label": Y, "part": [*"abcd"] * 250})
+
+
+def shown(display: Any) -> bytes | None:
+    """What a notebook shows of a display."""
+    png: bytes | None = display._repr_png_()
+    return png
 
 
 def test_a_display_draws_on_the_caller_s_axes() -> None:
@@ -63,15 +73,18 @@ def test_a_classifier_is_drawn_under_its_name() -> None:
 
 def test_a_notebook_shows_a_figure_of_the_display_s_own_alone() -> None:
     found = measure(Y, P)
-    assert (found.plot()._repr_png_() or b"").startswith(b"\x89PNG")
-    assert found.plot(Figure().subplots())._repr_png_() is None
+    own, other = shown(found.plot()), shown(found.plot(Figure().subplots()))
+    assert own is not None
+    assert own.startswith(b"\x89PNG")
+    assert other is None
 
 
 def test_a_measurement_draws_the_view_that_is_named() -> None:
     score = np.column_stack([P / 2, P / 2, 1 - P])
     label = np.where(Y, RNG.integers(0, 2, 1000), 2)
     found = measure(label, score, n_bins=3)
-    assert found.plot(view="class:2").measurement.view == "class:2"
+    named: Any = found.plot(view="class:2")
+    assert named.measurement.view == "class:2"
     assert found.plot().ax_.get_xlabel() == "confidence"
     with pytest.raises(InputError, match="there is no view 'binary': name one of top"):
         found.plot(view="binary")
@@ -90,3 +103,29 @@ def test_a_measurement_writes_its_page(tmp_path: Path) -> None:
     assert "<title>Mine" in (tmp_path / "page.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="cannot write"):
         found.report(tmp_path / "none" / "page.html")
+
+
+@pytest.mark.parametrize("name", ["page", "page.txt"])
+def test_a_page_is_not_written_under_a_name_that_no_browser_opens(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"a report is an HTML file: give a name that ends in \.html"):
+        measure(Y, P).report(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_view_of_a_measurement_writes_its_page(tmp_path: Path) -> None:
+    view = measure(Y, P)["binary"]
+    record: Any = view.report(tmp_path / "view.html")
+    assert record.models[0].measured.views == (view,)
+    assert "binary" in (tmp_path / "view.html").read_text(encoding="utf-8")
+
+
+def test_slices_are_drawn_on_new_axes_and_on_the_caller_s() -> None:
+    found = slices(SLICES, "part")
+    display = found.plot(most=3)
+    assert (shown(display) or b"").startswith(b"\x89PNG")
+    names = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert names == [each.slice for each in found.slices[:3]]
+    ax = Figure().subplots()
+    assert found.plot(ax).ax_ is ax
+    with pytest.raises(InputError, match="not matplotlib axes"):
+        found.plot("figure.png")

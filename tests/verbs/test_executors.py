@@ -87,7 +87,7 @@ def test_an_executor_that_breaks_is_an_error_that_names_the_batch() -> None:
     with workers_of(Broken()) as workers:
         found = workers.map(operator.neg, range(5), lambda number: f"number {number}")
         assert [next(found), next(found)] == [0, -1]
-        with pytest.raises(CalibrantError, match="ended before its time, with number 2") as error:
+        with pytest.raises(CalibrantError, match="died while it worked on number 2") as error:
             next(found)
     assert error.value.code == "worker"
 
@@ -124,7 +124,7 @@ def test_what_was_lost_is_done_again() -> None:
 
 def test_what_is_lost_again_and_again_is_named_and_not_what_stood_by() -> None:
     workers = Fragile({5}, times=99)
-    with pytest.raises(CalibrantError, match="a worker ended before its time, with number 5"):
+    with pytest.raises(CalibrantError, match="a worker process died while it worked on number 5"):
         list(workers.map(operator.neg, range(20), lambda number: f"number {number}"))
     assert workers.sent.count(5) == TRIES
     assert workers.sent[-(TRIES - 1) :] == [5] * (TRIES - 1)  # alone
@@ -136,7 +136,7 @@ def test_a_batch_that_kills_its_process_is_named_and_all_before_it_are_done() ->
     done: list[None] = []
     with workers_of(workers=2) as workers:
         found = workers.map(signal.raise_signal, batches, lambda number: f"signal {int(number)}")
-        with pytest.raises(CalibrantError, match="a worker ended before its time, with signal 9"):
+        with pytest.raises(CalibrantError, match="a worker process died while it worked on signal 9"):
             done.extend(found)
     assert done == [None, None, None]
 

@@ -50,14 +50,16 @@ def test_classes_are_drawn_with_their_names_to_the_letter(tables: list[Any], tmp
 
 def test_what_cannot_be_drawn_is_an_error_that_says_so(tables: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
-    with pytest.raises(InputError, match="of one model"):
+    with pytest.raises(InputError, match="shows one model"):
         plot(tables, path, what="confidence", names=["one", "two"])
     binary = pa.table({"score": [0.2, 0.8] * 100, "label": [0, 1] * 100})
     found = plot(binary, path)
     with pytest.raises(InputError, match="no classes"):
         report_figure(found, "classes")
     path.unlink()
-    with pytest.raises(InputError, match=r"what kind of figure: name it \.pdf, \.svg or \.png") as caught:
+    with pytest.raises(
+        InputError, match=r"no known ending of a figure: name it \.pdf, \.svg or \.png"
+    ) as caught:
         plot(binary, tmp_path / "a.eps")
     assert caught.value.code == "file-kind"
     with pytest.raises(InputError, match=r"cannot be 0\.1 inches wide"):

@@ -107,7 +107,7 @@ def test_a_report_shows_the_groups_that_the_recalibrator_has_maps_for(
     found = report(test, model=saved, view="pooled")
     assert found.groups == group_changes(test, saved)
     html = page(found).to_html()
-    assert "Group by group" in html
+    assert "Groups of classes" in html
     assert "Errors of groups of classes" in html
     assert [table.name for table in found.to_tables()][-1] == "groups"
     assert report(test, model=fit(dev), view="pooled").groups is None
@@ -117,8 +117,8 @@ def test_a_report_shows_the_groups_that_the_recalibrator_has_maps_for(
     ("asked", "why"),
     [
         ({}, "the recalibrator has no groups of classes"),
-        ({"group": "class"}, "'class' is no grouping to measure by"),
-        ({"group": "no.tsv"}, "there is no grouping and no file 'no.tsv'"),
+        ({"group": "class"}, "groups of 'class' cannot be measured"),
+        ({"group": "no.tsv"}, "'no.tsv' is neither a grouping nor an existing file"),
         ({"group": {"N": "a", "V": "a"}}, "the tag 'X' is in no group"),
     ],
     ids=["none", "single classes", "no file", "a class without a group"],
@@ -132,7 +132,7 @@ def test_bad_groups_are_refused(
 
 def test_a_table_without_classes_has_no_groups(dev: pd.DataFrame, test: pd.DataFrame) -> None:
     saved = fit(dev[["score", "label"]])
-    with pytest.raises(InputError, match="there are no groups of classes"):
+    with pytest.raises(InputError, match="the table has no classes to group"):
         group_changes(test[["score", "label"]], saved, group="frequency")
 
 

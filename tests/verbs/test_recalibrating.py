@@ -226,7 +226,7 @@ def test_a_model_of_another_view_is_refused(fitted: str, given: str, tmp_path: P
     if fitted == given:
         assert apply(model, tables[given], tmp_path / "mended.parquet").rows > 0
         return
-    with pytest.raises(InputError, match="the recalibrator is of a") as caught:
+    with pytest.raises(InputError, match="the recalibrator is for a") as caught:
         apply(model, tables[given], tmp_path / "mended.parquet")
     assert caught.value.code == "view"
 
@@ -302,10 +302,10 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     assert change.mse_difference.low > 0
     assert change.mse_second == pytest.approx(mended.debiased_squared_error.estimate, abs=1e-12)
     same = report(str(tmp_path / "dev.parquet"), model=model, view="pooled")
-    assert any("these very data" in note for note in same.notes)
+    assert any("the same data" in note for note in same.notes)
     with pytest.raises(InputError, match="one table"):
         report([test, test], model=model)
-    with pytest.raises(InputError, match="the recalibrator is of"):
+    with pytest.raises(InputError, match="the recalibrator is for"):
         report(rows(50, 0), model=model)
 
 
@@ -316,7 +316,7 @@ def test_a_model_in_memory_notes_no_file() -> None:
 
 @pytest.mark.parametrize(
     ("method", "note"),
-    [("isotonic", "constant"), ("beta", "constant"), ("platt", "falls"), ("histogram", "falls")],
+    [("isotonic", "constant"), ("beta", "constant"), ("platt", "decreases"), ("histogram", "decreases")],
 )
 def test_a_map_that_runs_against_the_scores_says_so(method: Any, note: str, tmp_path: Path) -> None:
     table = binary(800, 20)
@@ -417,7 +417,7 @@ def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.Monke
     model = fit(binary(600, 27), method="venn-abers")
     made: Any = model.recalibrator
     assert made.grid_error_ > 0
-    assert f"within {made.grid_error_:.2g}" in model.notes[0]
+    assert f"at most {made.grid_error_:.2g}" in model.notes[0]
 
 
 @pytest.mark.parametrize("kind", ["binary", "classes"])

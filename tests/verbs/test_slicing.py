@@ -267,7 +267,7 @@ def test_other_names_of_columns_are_taken() -> None:
     ("by", "words"),
     [
         ("subject", "there is no column 'subject' (.*): the columns are score, label, topic"),
-        ("score", "column score: the column is the score, which makes no slices"),
+        ("score", "column score: the column is the score and cannot define slices"),
         ("score:4", "is the score"),
         ("label", "is the label"),
         (["topic", "topic"], "named twice"),
@@ -309,9 +309,9 @@ def test_ways_to_slice_are_each_adjusted_by_themselves(tmp_path: Path) -> None:
     assert [each.measured for each in found.tables] == [2, 3]
     assert found.tables[1].slices == slices(table, "model", level=0.9).slices
     assert sum(len(each.slices) for each in found.tables) == 5
-    with pytest.raises(InputError, match="asked for twice"):
+    with pytest.raises(InputError, match="is given twice"):
         slice_tables(table, [["topic"], ["topic"]])
-    with pytest.raises(InputError, match="one way to slice"):
+    with pytest.raises(InputError, match="the slices of only one by"):
         slice_tables(table, [["topic"], ["model"]], output=tmp_path / "a.svg")
     slice_tables(table, [["model"]], output=tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -150,14 +151,14 @@ def test_compare_shows_the_lectures_test(run: Run, folds: Path) -> None:
     assert re.search(r"Difference +\+0\.0100 +\[", shown)
     assert re.search(r"Critical value +1.8331", shown)
     heading = "Plain t-test, which ignores that folds share training data"
-    assert shown.index("Difference  ") < shown.index(heading) < shown.index("If folds were independent: t")
+    assert shown.index("Difference  ") < shown.index(heading) < shown.index("As if folds were independent: t")
     assert "No difference is shown, at 95 %" in shown
 
 
 def test_compare_refuses_the_corrected_test_without_the_ratio(run: Run, folds: Path) -> None:
     found = json.loads(run("compare", folds, "--json").out)
     assert found["pairs"][0]["plain"] is None
-    assert "too sure" in found["folds_warning"]
+    assert "too optimistic" in found["folds_warning"]
     assert "the ratio of test to training data: give it" in found["folds_warning"]
     assert "the ratio of test to training data: give it, 1 / (k - 1)" in run("compare", folds).out
 
@@ -172,14 +173,22 @@ def test_a_column_of_repeats_tells_the_ratio(run: Run, tmp_path: Path) -> None:
 
 def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
     cases = [
-        (["system,fold,score", "a,1,1", "a,2,2", "b,1,1"], [], "b has no score for fold 2 (1 of 2)"),
+        (
+            ["system,fold,score", "a,1,1", "a,2,2", "b,1,1"],
+            [],
+            "b has no score for fold 2: it has scores for 1 of 2 folds",
+        ),
         (["system,fold,score", "a,1,1", "a,1,2"], [], "row 2: a has two scores for fold 1"),
         (["system,fold,score", "a,1,x"], [], "row 1, column score: 'x' is not a number"),
         (["system,fold,score", "a,1,", "b,1,2"], [], "row 1, column score: the value is missing"),
-        (["system,fold,score", "a,1,1e308", "a,2,-1e308"], [], "table.csv: values[0] is 1e+308"),
+        (
+            ["system,fold,score", "a,1,1e308", "a,2,-1e308", "b,1,1", "b,2,1"],
+            [],
+            "table.csv: first[0] is 1e+308",
+        ),
         (["system,fold,score", ",1,1"], [], "row 1, column system: the value is missing"),
         (["system,score", "a,1"], [], "neither a column fold nor a column item"),
-        (["system,fold,item,score", "a,1,1,1"], [], "there are columns of folds and of items"),
+        (["system,fold,item,score", "a,1,1,1"], [], "the table has a column of folds and a column of items"),
         (["system,fold,score"], [], "there are no rows"),
         (
             ["system,item,score", "a,1,1", "b,1,1"],
@@ -196,18 +205,40 @@ def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         assert ran.err.count("\n") == 1
 
 
-def test_one_system_has_a_mean_and_no_pairs(run: Run, tmp_path: Path) -> None:
-    found = json.loads(run("compare", text(tmp_path, "system,fold,score", "a,1,1", "a,2,2"), "--json").out)
-    assert (len(found["systems"]), found["pairs"]) == (1, [])
-    assert found["pairs_warning"] == "there is one system"
-    assert "there is one system\n" in run("compare", tmp_path / "table.csv").out
+def test_one_system_has_nothing_to_be_compared_with(run: Run, tmp_path: Path) -> None:
+    ran = run("compare", text(tmp_path, "system,fold,score", "a,1,1", "a,2,2"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "there is one system, a, and nothing to compare it with: add the scores of another" in ran.err
+
+
+def test_a_missing_score_says_how_many_there_are(run: Run, tmp_path: Path) -> None:
+    lines = ("a,1,1", "a,2,2", "a,3,1", "b,1,2", "b,2,2")
+    ran = run("compare", text(tmp_path, "system,fold,score", *lines))
+    assert ran.code == 2
+    assert "b has no score for fold 3: it has scores for 2 of 3 folds: systems are compared" in ran.err
+
+
+def test_what_settles_a_difference_is_counted_in_clusters(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    lines = [f"{name},{item},{item // 5},{rng.random():.3f}" for item in range(60) for name in "ab"]
+    found = json.loads(run("compare", text(tmp_path, "system,item,cluster,score", *lines), "--json").out)
+    lacking = found["pairs"][0]["detectable"]["more"]
+    out = run("compare", tmp_path / "table.csv").out
+    assert "60 items in 12 clusters show one of " in out
+    assert f"takes about {math.ceil(lacking / 5):,} more clusters like these ({lacking:,} more items)" in out
+
+
+def test_a_warning_of_all_systems_is_told_once(run: Run, tmp_path: Path) -> None:
+    lines = [f"{name},{item},{item // 15},{item % 7}" for item in range(60) for name in "ab"]
+    ran = run("compare", text(tmp_path, "system,item,cluster,score", *lines))
+    assert ran.out.count("the 4 clusters count as 4.0 equal clusters") == 1
 
 
 def test_systems_that_tie_everywhere_have_no_test(run: Run, tmp_path: Path) -> None:
     path = text(tmp_path, "system,item,score", "a,1,1", "a,2,0", "b,1,1", "b,2,0")
     pair = json.loads(run("compare", path, "--json").out)["pairs"][0]
     assert (pair["t"], pair["ties"], pair["holm_p_value"]) == (None, 2, None)
-    assert "the same amount" in pair["reason"]
+    assert "all differences of the systems are equal" in pair["reason"]
     assert run("compare", path).code == 0
 
 

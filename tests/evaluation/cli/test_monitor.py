@@ -67,4 +67,4 @@ def test_mistakes_are_one_line(run: Run, stream: Path, tmp_path: Path) -> None:
     ran = run("monitor", stream, "--time", "date", "--state", tmp_path / "no" / "state.json")
     assert "cannot write" in ran.err
     stream.write_text(stream.read_text().replace("2026-11-02", "yesterday"))
-    assert "row 101, column date: 'yesterday' is no date" in run("monitor", stream, "--time", "date").err
+    assert "row 101, column date: 'yesterday' is not a date" in run("monitor", stream, "--time", "date").err

@@ -27,9 +27,9 @@ def test_the_example_is_written_evaluated_and_concluded(run: Run, here: Path) ->
     assert "Wrote summaries/eval.toml" in run("protocol", "--example", "summaries").out
     shown = run("protocol", "summaries/eval.toml", "-o", "page.html").out
     assert "125 items of 12 documents, 3 systems" in shown
-    allowed = shown.index("Conclusions that the data allow at 95 %")
-    other = shown.index("Conclusions that the data do not allow at 95 %")
-    assert allowed < shown.index("logistic is right on") < other < shown.index("are not told apart")
+    allowed = shown.index("Conclusions that the data support at 95 %")
+    other = shown.index("Conclusions that the data do not support at 95 %")
+    assert allowed < shown.index("logistic is correct on") < other < shown.index("do not show a difference")
     assert not re.search(r"\d\.\d{4}", shown[: shown.index("Differences")]), "three decimals are enough"
     assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
@@ -63,7 +63,7 @@ def test_an_unknown_key_is_named_with_its_line(run: Run, here: Path) -> None:
         ([], "Missing argument"),
         (["summaries/eval.toml", "-o", "summaries/centroid.csv"], "centroid.csv"),
         (["summaries/eval.toml", "--example", "sentiment"], "leave EVAL.toml out"),
-        (["--example", "summaries"], "there is such a folder"),
+        (["--example", "summaries"], "this folder or file exists"),
     ],
     ids=["missing", "none", "source", "both", "again"],
 )

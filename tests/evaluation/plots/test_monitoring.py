@@ -28,5 +28,5 @@ def test_the_figure_shows_the_numbers_of_the_record() -> None:
 
 
 def test_a_monitor_that_has_seen_nothing_has_no_figure() -> None:
-    with pytest.raises(InputError, match="no window"):
+    with pytest.raises(InputError, match="no monitored window"):
         evidence_over_time(CalibrationMonitor().result())

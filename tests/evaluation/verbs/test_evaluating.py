@@ -73,10 +73,10 @@ def test_an_argument_that_is_wrong_is_not_the_tables_fault() -> None:
 @pytest.mark.parametrize(
     ("names", "hint"),
     [
-        ({"score": "fold"}, "taken for fold and for score: name another with `score`"),
-        ({"system": "score"}, "taken for system and for score: name another with `score`"),
-        ({"fold": "score"}, "taken for fold and for score: name another with `score`"),
-        ({"cluster": "score"}, "taken for score and for cluster: name another with `cluster`"),
+        ({"score": "fold"}, "used for both fold and score: name another column with `score`"),
+        ({"system": "score"}, "used for both system and score: name another column with `score`"),
+        ({"fold": "score"}, "used for both fold and score: name another column with `score`"),
+        ({"cluster": "score"}, "used for both score and cluster: name another column with `cluster`"),
     ],
     ids=["score", "system", "fold", "cluster"],
 )
@@ -88,7 +88,7 @@ def test_a_column_is_one_thing(names: dict[str, Any], hint: str) -> None:
 
 def test_labels_are_not_read_from_another_column() -> None:
     table = pa.table({"item": [1, 1, 2, 2], "annotator": ["a", "b"] * 2, "label": ["x", "x", "x", "y"]})
-    with pytest.raises(InputError, match="column 'annotator' is taken for annotator and for label"):
+    with pytest.raises(InputError, match="column 'annotator' is used for both annotator and label"):
         agree(table, label="annotator")
     assert agree(table, cluster="item").raw_agreement.estimate == 0.5  # an item may be its own cluster
 

@@ -160,19 +160,19 @@ def bad(column: str, row: int, value: Any) -> Edit:
 @pytest.mark.parametrize(
     ("edit", "arguments", "code", "words"),
     [
-        (bad("day", 7, "soon"), {}, "date", "row 7, column day: 'soon' is no date"),
+        (bad("day", 7, "soon"), {}, "date", "row 7, column day: 'soon' is not a date"),
         (bad("day", 7, None), {}, "missing-value", "row 7"),
         (bad("score", 3, 1.5), {}, "score-range", "row 3"),
         (lambda columns: columns.update(day=list(range(120))), {}, "date", "`by='value'`"),
         (lambda columns: columns.pop("day"), {}, "column-missing", "the columns are score"),
-        (lambda columns: columns.update(weight=[1.0] * 120), {}, "parameter", "no weights"),
+        (lambda columns: columns.update(weight=[1.0] * 120), {}, "parameter", "does not use weights"),
         (lambda columns: None, {"against": "reference"}, "parameter", "`reference`"),
         (lambda columns: None, {"reference": "2026-03-01"}, "parameter", "`against='reference'`"),
         (
             lambda columns: None,
             {"against": "reference", "reference": "2020-01-01"},
             "empty",
-            "no row lies in the reference",
+            "no row is in the reference",
         ),
         (lambda columns: None, {"by": "hour"}, "parameter", "use one of day"),
         (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".pdf, .svg or .png"),
@@ -180,7 +180,7 @@ def bad(column: str, row: int, value: Any) -> Edit:
         (lambda columns: columns.update(day=["1.5", "10.5"] * 60), {"by": "value"}, "date", "row 0, column"),
         (lambda columns: None, {"columns": Columns(label="day")}, "column", "is a score or the"),
         (lambda columns: None, {"epsilon": 1}, "parameter", "below 1"),
-        (lambda columns: None, {"state": "one.svg", "output": "./one.svg"}, "output", "are one file"),
+        (lambda columns: None, {"state": "one.svg", "output": "./one.svg"}, "output", "have the same path"),
     ],
     ids=[
         "date", "missing", "score", "numbers", "no column", "weights", "no reference", "unused reference",
@@ -201,8 +201,8 @@ def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str,
     ("content", "words"),
     [
         ("{", "no whole JSON object, input data was truncated"),
-        ("[]", "no saved state of a monitor"),
-        ('{"version": 1, "monitor": {}}', "no saved state of a monitor"),
+        ("[]", "not a saved state of a monitor"),
+        ('{"version": 1, "monitor": {}}', "not a saved state of a monitor"),
         ('{"format": "calibrant monitor", "schema_version": 7}', "version 7"),
         ('{"format": "calibrant monitor", "schema_version": 2, "checksum": "0"}', "damaged"),
     ],
@@ -253,12 +253,12 @@ def test_a_state_that_contradicts_itself_is_damaged(
     ("path", "value", "words"),
     [
         ("monitor.days.1.n", "60", "$.monitor.days[1].n: expected int, got str"),
-        ("monitor.days.1.score", 1.5, "$.monitor.days[1]: numbers that cannot be"),
+        ("monitor.days.1.score", 1.5, "$.monitor.days[1]: impossible numbers"),
         ("monitor.unit", "hour", "$.monitor.unit: invalid enum value 'hour'"),
         ("monitor.alpha", 0.5, "$.monitor.alpha: not as in the settings"),
-        ("monitor.bound", [[0.0], [0.0]], "$.monitor.bound: no (2, regions) mean errors"),
+        ("monitor.bound", [[0.0], [0.0]], "$.monitor.bound: the shape is not (2, regions)"),
         ("settings.restart", 1, "$.settings.restart: expected bool, got int"),
-        ("rows.2026-03-01", 1, "$.rows: not those of the monitor's windows"),
+        ("rows.2026-03-01", 1, "$.rows: the windows differ from the monitor's"),
     ],
 )
 def test_an_error_about_a_state_names_the_path_of_the_value(
@@ -311,7 +311,7 @@ def test_texts_of_time_stamps_are_cut_to_days_and_other_texts_are_not(tmp_path: 
     found = monitor(pa.table({"score": [0.5], "label": [1], "at": zoned}), time="at")
     assert [day.day for day in found.days] == ["2026-03-02"]
     file.write_text("score,label,at\n0.5,1,2026-03-01\n0.5,1,2026-03-01X10\n")
-    with pytest.raises(InputError, match="is no date") as error:
+    with pytest.raises(InputError, match="is not a date") as error:
         monitor(file, time="at")
     assert (error.value.row, error.value.column) == (2, "at")
 
@@ -319,6 +319,6 @@ def test_texts_of_time_stamps_are_cut_to_days_and_other_texts_are_not(tmp_path: 
 def test_a_monitor_takes_no_thresholded_wide_table() -> None:
     wide = pa.table({"label": ["a", "b"], "p_a": [0.9, 0.2], "p_b": [0.1, 0.8], "day": ["2026-03-01"] * 2})
     noted = wide.replace_schema_metadata({"calibrant.threshold": "0.05"})
-    with pytest.raises(InputError, match="needs all of them") as error:
+    with pytest.raises(InputError, match="needs all scores") as error:
         monitor(noted, time="day", view="class:a")
     assert error.value.code == "threshold"

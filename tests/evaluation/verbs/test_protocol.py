@@ -139,10 +139,10 @@ def test_probabilities_keep_the_best_three_of_each_document(summaries: Protocol)
 def test_what_an_evaluation_lacks_has_a_reason(summaries: Protocol) -> None:
     labels, probabilities = summaries.systems[0], summaries.systems[2]
     assert (labels.decision, labels.selective) == (None, None)
-    assert labels.reason == "the system gives labels, no probabilities"
+    assert labels.reason == "the system gives labels instead of probabilities"
     assert probabilities.reason is None
     reasons = {each.metric: {pair.mcnemar_reason for pair in each.pairs} for each in summaries.comparisons}
-    assert reasons["f1:keep"] == {"the test is of accuracy"}
+    assert reasons["f1:keep"] == {"the test is for accuracy"}
     assert reasons["accuracy"] == {"items of a document depend on each other"}
 
 
@@ -270,7 +270,7 @@ def test_missing_labels_of_an_annotator_are_counted(evaluation: Write) -> None:
     found = protocol(evaluation(annotations="\n".join(lines)))
     assert found.agreement is not None
     assert (found.agreement.missing, found.reference.single) == (2, 2)
-    assert found.notes[0].startswith("2 labels of an annotator are missing")
+    assert found.notes[0].startswith("2 labels of annotators are missing")
 
 
 def test_kappa_of_annotators_who_use_one_label_is_undefined(evaluation: Write) -> None:
@@ -331,7 +331,7 @@ BAD = [
     pytest.param(
         {"one": "item,label\n0,keep\n1,kept"}, "one.csv, row 2, column label: label 'kept'", id="label"
     ),
-    pytest.param({"one": "item,label\n0,keep\n1,keep"}, "one says nothing of item 2", id="items"),
+    pytest.param({"one": "item,label\n0,keep\n1,keep"}, "one has no output for item 2", id="items"),
     pytest.param(
         {"one": "item,label\n0,keep\n0,keep"},
         "one.csv, row 2, column item: item '0' is also in row 1",
@@ -369,7 +369,7 @@ def test_an_example_is_written_once_and_runs(tmp_path: Path) -> None:
     written = write_example("summaries", tmp_path / "new")
     assert len(written) == 8
     assert protocol(tmp_path / "new" / "eval.toml").reference.items == 125
-    with pytest.raises(InputError, match="there is such a folder"):
+    with pytest.raises(InputError, match="this folder or file exists"):
         write_example("summaries", tmp_path / "new")
 
 

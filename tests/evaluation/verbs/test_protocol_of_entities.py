@@ -103,7 +103,7 @@ def test_sentences_are_the_units_and_groups_of_them_for_forms(found: Protocol) -
 def test_other_tokens_are_noted_and_aligned_by_place(evaluation: Write, found: Protocol) -> None:
     changed = protocol(evaluation(one=texts()[1].replace("Ada", "Bob")))
     assert changed.systems[0].values == found.systems[0].values
-    assert "tokens that are not those of the reference" in changed.notes[0]
+    assert "tokens that differ from the reference" in changed.notes[0]
 
 
 def test_line_ends_blanks_and_gzip_make_no_difference(
@@ -123,7 +123,7 @@ def test_line_ends_blanks_and_gzip_make_no_difference(
     [
         ({"one": "Ada B-x\nmet\n"}, "one.conll, row 2: a token has no tag: 'met'"),
         ({"one": "Ada B-x\n\nmet B-y\n"}, "one.conll, row 3: tag 'B-y' is not one of the task's labels"),
-        ({"one": "Ada B-x\n"}, "one says nothing of item 1-2"),
+        ({"one": "Ada B-x\n"}, "one has no output for item 1-2"),
         ({"one": "\n"}, "one.conll"),
         ({"gold": "Ada\t\n"}, "gold.conll, row 1: a token has no tag"),
         ({"labels": '["B-x", "I-x"]'}, "entity_f1 is of entities, and the labels lack O"),

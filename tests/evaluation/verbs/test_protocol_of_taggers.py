@@ -80,7 +80,7 @@ def test_words_with_a_tag_that_the_taggers_do_not_know_are_counted(found: Protoc
     unknown = int(np.sum(batch.label < 0))
     assert unknown > 0
     assert found.reference.left_out == unknown
-    assert any(note.startswith(f"{unknown} items have no label of reference") for note in found.notes)
+    assert any(note.startswith(f"{unknown} items have no reference label") for note in found.notes)
 
 
 def test_a_tag_that_the_task_lacks_is_named(folder: Path) -> None:

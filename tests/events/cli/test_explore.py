@@ -58,7 +58,7 @@ def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signa
     assert found["about"]["documents"] == 1
     assert "part-000001.parquet" in found["about"]["problems"][0]
     assert process.returncode == 0
-    assert out.strip() == "Ended."
+    assert out.strip() == "Stopped."
     assert "part-000001.parquet" in err
     assert "Traceback" not in err
 
@@ -98,11 +98,11 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["missing"], "there is no such store"),
+        (["missing"], "the store does not exist"),
         (["STORE", "--documents", "missing.jsonl"], "missing.jsonl"),
         (["STORE", "--dev", "missing.csv"], "missing.csv"),
         (["STORE", "--token", "short"], "16"),
-        (["STORE", "--host", "no-such-host.invalid"], "no address"),
+        (["STORE", "--host", "no-such-host.invalid"], "is not an address of this machine"),
         (["STORE", "--port", "70000"], "70000"),
     ],
     ids=["store", "documents", "dev", "token", "host", "port"],

@@ -52,25 +52,29 @@ def test_documents_with_trees_have_their_words_as_text() -> None:
     ("bad", "wanted"),
     [
         pytest.param({**GOOD, "id": ""}, "line 2, column id: there is no id", id="no-id"),
-        pytest.param({**GOOD, "id": True}, "column id: the id True is no text", id="id-type"),
+        pytest.param({**GOOD, "id": True}, "column id: the id True is not a string", id="id-type"),
         pytest.param({**GOOD, "date": None}, "line 2, column date: there is no date", id="no-date"),
-        pytest.param({**GOOD, "date": "11.9.2001"}, "column date: '11.9.2001' is no date", id="date-format"),
-        pytest.param({**GOOD, "date": "2001-02-30"}, "'2001-02-30' is no date", id="date-impossible"),
-        pytest.param({**GOOD, "date": "2001-09"}, "'2001-09' is no date", id="date-short"),
-        pytest.param({**GOOD, "date": 20010911}, "the date 20010911 is no text", id="date-type"),
+        pytest.param(
+            {**GOOD, "date": "11.9.2001"}, "column date: '11.9.2001' is not a date", id="date-format"
+        ),
+        pytest.param({**GOOD, "date": "2001-02-30"}, "'2001-02-30' is not a date", id="date-impossible"),
+        pytest.param({**GOOD, "date": "2001-09"}, "'2001-09' is not a date", id="date-short"),
+        pytest.param({**GOOD, "date": 20010911}, "the date 20010911 is not a string", id="date-type"),
         pytest.param({"id": "b", "date": "2001-09-11"}, "column text: there is no text", id="no-text"),
-        pytest.param({**GOOD, "id": "b", "text": ["x"]}, "the text is no text", id="text-type"),
-        pytest.param({**GOOD, "id": "b", "title": 3}, "column title: the title is no text", id="title-type"),
+        pytest.param({**GOOD, "id": "b", "text": ["x"]}, "the text is not a string", id="text-type"),
+        pytest.param(
+            {**GOOD, "id": "b", "title": 3}, "column title: the title is not a string", id="title-type"
+        ),
         pytest.param(
             '{"id": "b", "date": "2001-01-01", "text": "\\ud800"}', "lone surrogate", id="surrogate"
         ),
         pytest.param(
             '{"id": "\\ud800", "date": "2001-01-01", "text": ""}', "column id: .*lone", id="id-half"
         ),
-        pytest.param("{", "line 2: this is no JSON", id="cut"),
-        pytest.param("[1]", "line 2: this is no JSON object", id="list"),
-        pytest.param("[" * 100_000, "line 2: (the JSON is nested|this is no JSON)", id="deep"),
-        pytest.param(GOOD, "line 2, column id: document 'a' is there twice", id="twice"),
+        pytest.param("{", "line 2: the line is not valid JSON", id="cut"),
+        pytest.param("[1]", "line 2: the line is not a JSON object", id="list"),
+        pytest.param("[" * 100_000, "line 2: (the JSON is nested|the line is not valid JSON)", id="deep"),
+        pytest.param(GOOD, "line 2, column id: two documents have the id 'a'", id="twice"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, bad: Any, wanted: str) -> None:

@@ -59,8 +59,10 @@ def test_real_files_are_read_the_same(data: Path) -> None:
     [
         pytest.param(("\t0\troot", "\t9\troot"), "document 'b': .*9", 7, id="head"),
         pytest.param(("# date = 2001-09-11", "# note"), "document 'b' has no date", 5, id="date"),
-        pytest.param((WORD, WORD[2:]), "document 'b': 9 columns", 7, id="columns"),
-        pytest.param((f"{WORD}_\n\n", f"{WORD}_\n"), "document 'b': a comment stands inside", 8, id="blank"),
+        pytest.param((WORD, WORD[2:]), "document 'b': the line has 9 columns", 7, id="columns"),
+        pytest.param(
+            (f"{WORD}_\n\n", f"{WORD}_\n"), "document 'b': there is a comment inside", 8, id="blank"
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_document_and_line(
@@ -79,7 +81,7 @@ def test_what_is_wrong_is_named_with_document_and_line(
 def test_two_documents_of_one_name_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "docs.conllu"
     file.write_text(document("a") + document("b") + document("a"), encoding="utf-8")
-    with pytest.raises(InputError, match="line 9: document 'a' is also in line 1"):
+    with pytest.raises(InputError, match="line 9: document 'a' also begins in line 1"):
         cut(file)
 
 
@@ -93,6 +95,6 @@ def test_a_file_that_ends_in_a_comment_is_cut_short(tmp_path: Path) -> None:
 def test_what_is_no_conllu_is_refused_as_by_the_reader(tmp_path: Path) -> None:
     file = tmp_path / "docs.txt"
     file.write_text("some words\n", encoding="utf-8")
-    with pytest.raises(InputError, match="neither CoNLL-U nor columns"):
+    with pytest.raises(InputError, match="neither CoNLL-U nor CoNLL-2012"):
         cut(file)
     assert len(cut(dated_documents())) == 14

@@ -203,7 +203,7 @@ def test_a_store_killed_again_and_again_is_equal_to_one_that_was_not(tmp_path: P
 def test_runs_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
     write(tmp_path / "s", made(5))
     other = {**SETTINGS, "samples": 20, "rules": "paper"}
-    wanted = "other settings: another rules, samples 10 there and 20 here"
+    wanted = "other settings: another rules, samples is 10 there and 20 here"
     with pytest.raises(InputError, match=wanted), StoreWriter(tmp_path / "s", other):
         pass
     assert EventStore(tmp_path / "s").document_count == 5
@@ -235,17 +235,20 @@ def test_a_damaged_manifest_is_named(tmp_path: Path, text: str) -> None:
     write(tmp_path / "s", made(5))
     (tmp_path / "s" / "manifest.json").write_text(text)
     with pytest.raises(
-        FormatError, match=r"manifest\.json.*(is damaged|no saved) ?.*manifest|manifest of .* is damaged"
+        FormatError, match=r"manifest\.json.*(is damaged|not a saved) ?.*manifest|manifest of .* is damaged"
     ):
         EventStore(tmp_path / "s")
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(InputError, match="something else"), StoreWriter(tmp_path, SETTINGS):
+    with pytest.raises(InputError, match="contains other files"), StoreWriter(tmp_path, SETTINGS):
         pass
     assert sorted(each.name for each in tmp_path.iterdir()) == ["thesis.tex"]
-    with pytest.raises(InputError, match="something else"), StoreWriter(tmp_path / "thesis.tex", SETTINGS):
+    with (
+        pytest.raises(InputError, match="contains other files"),
+        StoreWriter(tmp_path / "thesis.tex", SETTINGS),
+    ):
         pass
     with StoreWriter(tmp_path / "new" / "folder", SETTINGS):
         pass
@@ -283,7 +286,7 @@ def test_a_damaged_part_is_named_the_rest_served_and_done_again(tmp_path: Path, 
 def test_a_document_is_not_written_twice(tmp_path: Path) -> None:
     with StoreWriter(tmp_path / "s", SETTINGS) as writer:
         writer.write(made(1)[0])
-        with pytest.raises(InputError, match="is in the store"):
+        with pytest.raises(InputError, match="is already in the store"):
             writer.write(made(1)[0])
 
 
@@ -323,6 +326,6 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path, tmp_path / "file"):
-        with pytest.raises(InputError, match="no store of events") as error:
+        with pytest.raises(InputError, match="not a store of events") as error:
             EventStore(path)
         assert error.value.code == "file-missing"

@@ -157,7 +157,7 @@ def test_a_part_that_no_writer_wrote_is_named_and_done_again(
     found.counts().bits()
     assert {document.id for document in found.documents()} == {f"d{place}" for place in range(PART)}
     (problem,) = found.problems
-    assert "part-000001.parquet: the part is cut short or damaged (" in problem
+    assert "part-000001.parquet: the part is truncated or damaged (" in problem
     assert "run `calibrant events run` again" in problem
     assert "\n" not in problem
     with StoreWriter(store, SETTINGS) as writer:
@@ -188,7 +188,7 @@ def test_a_copy_of_a_part_is_named_and_its_documents_are_counted_once(store: Pat
     found = EventStore(store)
     assert (found.document_count, found.digest()) == (2 * PART, before.digest())
     (problem,) = found.problems
-    assert f"{name}: this is a copy of part-000000.parquet, and is not counted: move the file" in problem
+    assert f"{name}: this is a copy of part-000000.parquet, so it is not counted: move the file" in problem
     with pytest.raises(FormatError, match="is a copy of"), StoreWriter(store, SETTINGS):
         pass
 
@@ -208,7 +208,7 @@ def test_a_part_of_another_store_is_named_and_not_counted(store: Path, tmp_path:
     shutil.copy(part(tmp_path / "other", 0), part(store, 2))
     found = EventStore(store)
     assert found.document_count == 2 * PART
-    assert "the manifest does not name this part" in found.problems[0]
+    assert "the manifest does not list this part" in found.problems[0]
 
 
 def test_a_part_that_is_missing_is_named_and_its_documents_are_done_again(store: Path) -> None:

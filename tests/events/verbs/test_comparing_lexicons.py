@@ -55,5 +55,5 @@ def test_a_lexicon_differs_from_itself_in_nothing(files: dict[str, Path]) -> Non
 def test_raw_text_needs_a_pipeline_for_its_words(files: dict[str, Path], tmp_path: Path) -> None:
     text = tmp_path / "raw.jsonl"
     text.write_text(json.dumps({"id": "d", "date": "2001-09-11", "text": "Americans left."}))
-    with pytest.raises(InputError, match="there is no parser"):
+    with pytest.raises(InputError, match="needs a parser"):
         compare_lexicons(text, files["paper"])

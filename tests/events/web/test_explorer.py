@@ -135,7 +135,7 @@ def test_texts_can_come_from_the_documents(store: Path, tmp_path: Path) -> None:
     assert explorer.document("b").title == "Given"
     assert {row.title for row in explorer.documents("USA").documents} >= {"Given"}
     other = explorer.document("a")
-    assert "not the one" in other.note
+    assert "differs from the text of the run" in other.note
     assert [piece.text for piece in other.pieces] == ["Another"]
     assert other.pairs[0].mention is None
 

@@ -71,7 +71,7 @@ def test_training_without_dev_says_so(run: Run, narrated: Path, tmp_path: Path) 
     ran = run("coref", "train", narrated / "train.conll", "--epochs", "1", "-o", tmp_path / "m")
     assert ran.code == 0
     assert "epochs: 1, window: 150" in ran.out
-    assert "No text was given to choose the settings by (dev)" in ran.out
+    assert "Settings are defaults: no development text was given (dev)" in ran.out
     assert "there is no development data" in ran.out
 
 
@@ -106,7 +106,7 @@ def test_posteriors_and_pairs_can_be_piped(
 ) -> None:
     ran = run("coref", "predict", trained, narrated / "test.conll", "-o", "-")
     assert ran.out == posteriors.read_text(encoding="utf-8")
-    assert ran.err.startswith("Posteriors of a coreference model")
+    assert ran.err.startswith("Written posteriors of a coreference model")
     assert "Next" not in ran.err
     run("coref", "pairs", posteriors, "-o", tmp_path / "pairs.csv")
     for given, more in ((posteriors, []), ("-", []), (posteriors, ["--json"])):
@@ -135,7 +135,7 @@ def test_pairs_say_what_was_written(run: Run, posteriors: Path, tmp_path: Path) 
     }
     assert open_predictions(table).threshold == 0.05
     ran = run("coref", "pairs", posteriors, "-o", table, "--no-labels")
-    assert "The table has no labels, so it cannot be measured" in ran.out
+    assert "The table has no labels, so its calibration cannot be measured" in ran.out
     refused(run("measure", table), "there is no column 'label'")
 
 
@@ -212,8 +212,8 @@ def test_usage_is_explained(run: Run, trained: Path, posteriors: Path, narrated:
     refused(run("coref", "train", text), "Missing option '-o'")
     refused(run("coref", "pairs", posteriors), "Missing option '-o'")
     refused(run("coref", "eval"), "Missing argument 'MODEL'")
-    refused(run("coref", "eval", trained), "a model needs a text")
-    refused(run("coref", "eval", posteriors, "--detect"), "posteriors have mentions already")
+    refused(run("coref", "eval", trained), "there is no text to evaluate the model on")
+    refused(run("coref", "eval", posteriors, "--detect"), "posteriors already have mentions")
     for options, message in (
         (["--level", "95"], "level is 95"),
         (["--clustering", "best"], "Invalid value for '--clustering'"),
@@ -229,19 +229,19 @@ def test_a_model_that_is_none_is_refused(
     text = narrated / "test.conll"
     refused(
         run("coref", "eval", tmp_path / "none.model", text),
-        "none.model: no such file: check the path, or name a model that ships: ",
+        "none.model: no such file: check the path, or name an included model: ",
     )
-    refused(run("coref", "eval", text, text), "test.conll: this is no saved model")
+    refused(run("coref", "eval", text, text), "test.conll: this is not a saved model")
     other = tmp_path / "tagger.model"
     run("tag", "train", tagged / "train.tsv", "--model", "hmm", "-o", other)
     refused(run("coref", "eval", other, text), "tagger.model: this is a tagger")
-    refused(run("tag", "eval", trained, tagged / "test.tsv"), "story.model: this is a model of coreference")
+    refused(run("tag", "eval", trained, tagged / "test.tsv"), "story.model: this is a coreference model")
 
 
 TEXTS = {
     "missing": (None, "no such file"),
     "empty": ("", "the file is empty"),
-    "no document": ("one two\n", "this is neither CoNLL-U nor columns of CoNLL-2012"),
+    "no document": ("one two\n", "the file is neither CoNLL-U nor CoNLL-2012"),
     "an open bracket": ("#begin document (d); part 000\nd 0 0 Ann (1\n#end document\n", "line "),
     "no end": ("#begin document (d); part 000\nd 0 0 Ann (1)\n", "has no '#end document'"),
 }
@@ -265,7 +265,7 @@ def test_what_a_text_lacks_is_said(run: Run, trained: Path, narrated: Path, tmp_
     bare.write_text("# newdoc id = d\n1\tAnn\tAnn\tPROPN\t_\t_\t_\t_\t_\t_\n", encoding="utf-8")
     out = ["-o", tmp_path / "a.jsonl"]
     refused(
-        run("coref", "predict", trained, bare, *out), f"{bare}: document 'd' has no mentions: detect them"
+        run("coref", "predict", trained, bare, *out), f"{bare}: document 'd' has no mentions: detect mentions"
     )
     refused(run("coref", "predict", trained, bare, "--detect", *out), "has no trees", "--parser")
     refused(run("coref", "eval", trained, bare), f"{bare}: document 'd' has no gold entities")
@@ -277,7 +277,7 @@ POSTERIORS = {
     "a sum": (
         '{"doc": "c", "mentions": [], "antecedents": []}\n'
         '{"doc": "d", "mentions": [[0, 0, 1], [1, 0, 1]], "antecedents": [[1], [0.5, 0.4]]}\n',
-        "line 2: document 'd', mention 1: the probabilities add up to 0.9",
+        "line 2: document 'd', mention 1: the probabilities sum to 0.9",
     ),
     "no JSON": ("{", "line 1: "),
     "empty": ("", "the file is empty"),
@@ -307,7 +307,7 @@ def test_outputs_never_replace_what_is_read(
     refused(run("coref", "train", narrated / "train.conll", "--dev", text, "-o", text), replaced)
     refused(run("coref", "pairs", posteriors, "-o", posteriors), replaced)
     refused(run("coref", "pairs", posteriors, "-o", tmp_path / "no" / "pairs.csv"), "cannot write")
-    refused(run("coref", "pairs", posteriors, "-o", tmp_path / "pairs.xlsx"), "no kind of table")
+    refused(run("coref", "pairs", posteriors, "-o", tmp_path / "pairs.xlsx"), "no ending of a table format")
     refused(run("coref", "predict", trained, text, "-o", tmp_path / "no" / "a.jsonl"), "cannot write")
     assert text.read_bytes() == (narrated / "test.conll").read_bytes()
 

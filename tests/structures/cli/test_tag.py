@@ -54,8 +54,8 @@ def test_training_without_dev_says_so(run: Run, tagged: Path, tmp_path: Path) ->
     ran = run("tag", "train", tagged / "train.tsv", "--max-iterations", 3, "-o", tmp_path / "small.model")
     assert ran.code == 0
     assert "l2: 0.1, max_iterations: 3" in ran.out
-    assert "No text was given to choose the settings by (dev)" in ran.out
-    assert "Training stopped after 3 iterations" in ran.out
+    assert "Hyperparameters are defaults: no development text was given (dev)" in ran.out
+    assert "Training stopped at the limit of 3 iterations" in ran.out
 
 
 def test_training_gives_json(run: Run, tagged: Path, tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
         f"{tagged / 'test.conllu'}\n",
         f"  {model}\n",
         "Accuracy ",
-        "  On words not seen in training",
-        "3 tokens have gold tags that the model has never seen, a miss of every tag: X (3)",
+        "  On unseen words",
+        "3 tokens have gold tags that the model has never seen, so every tag is wrong there: X (3)",
         "Calibration: views",
         "CalibErr",
         "Clusters                  60",
@@ -143,7 +143,7 @@ def test_the_training_text_as_development_text_is_noted(run: Run, tagged: Path, 
     text = tagged / "train.tsv"
     options = ["--model", "hmm", "--pseudocount", "1", "--pseudocount", "1.0", "-o", tmp_path / "m"]
     ran = run("tag", "train", text, "--dev", text, *options)
-    assert "this is the training text" in ran.out
+    assert "on the training text" in ran.out
     assert re.search(r"pseudocount +accuracy\n +1 +0\.\d{4}\n\n", ran.out), "tried once"
     assert "pseudocount: 1, unseen: classes" in ran.out, "and chosen"
 
@@ -158,7 +158,7 @@ def test_predictions_can_be_written_to_standard_output(
         assert ran.out == (tmp_path / "pred.csv").read_text(encoding="utf-8")
     assert json.loads(ran.err)["output"] == "-"
     said = run("tag", "predict", *given, "-").err
-    assert said.startswith("Predictions of a tagger")
+    assert said.startswith("Written predictions of a tagger")
     assert "Next" not in said
 
 
@@ -181,7 +181,7 @@ def test_the_guide_shows_what_is_printed_for_tweets(
 def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.tsv"
     path.write_text("w1\tN\nw2\tAUX\nw3\tAUX\n\n" * 9, encoding="utf-8")
-    assert "is it the column that the model was trained on?" in run("tag", "eval", model, path).out
+    assert "Check that the column is the one" in run("tag", "eval", model, path).out
 
 
 def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, t
     assert (ran.code, ran.err) == (0, "")
     rows = len(table.read_text(encoding="utf-8").splitlines()) - 2  # a note of the threshold, and names
     assert f"  Rows         {rows:,}\n" in ran.out
-    assert "scores below 0.05; errors are of those written" in ran.out
+    assert "scores below 0.05; calibration errors ignore these pairs" in ran.out
     assert "3 tokens have gold tags" in ran.out
     assert f"calibrant measure {table} --view pooled" in ran.out
     found = json.loads(run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--json").out)
@@ -252,7 +252,7 @@ def test_a_pipeline_needs_the_extra(
 def test_a_model_file_that_is_none_is_refused(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
     text, other = tagged / "test.conllu", tmp_path / "other.model"
     refused(run("tag", "eval", tmp_path / "none.model", text), "none.model: no such file")
-    refused(run("tag", "eval", text, text), "test.conllu: this is no saved model")
+    refused(run("tag", "eval", text, text), "test.conllu: this is not a saved model")
     other.write_bytes(model.read_bytes()[:-40])
     refused(run("tag", "eval", other, text), "other.model: ", "cut short")
     other.write_bytes(b"")
@@ -264,9 +264,9 @@ TEXTS = {
     "missing": (None, "no such file"),
     "empty": ("", "the file is empty"),
     "blank": ("\n\n", "the file is empty"),
-    "no tags": ("one\ntwo\n", "the file has one column, the token, and no tags"),
-    "no tags in CoNLL-U": ("1\tone" + "\t_" * 8 + "\n", "the file has no upos: it is _ throughout"),
-    "ragged": ("one\tN\ntwo\n", "line 2: 1 column where the first line has 2"),
+    "no tags": ("one\ntwo\n", "the file has only one column, the token, and no tags"),
+    "no tags in CoNLL-U": ("1\tone" + "\t_" * 8 + "\n", "the file has no upos: every value is _"),
+    "ragged": ("one\tN\ntwo\n", "line 2: the line has 1 column, and the first line 2"),
     "broken CoNLL-U": ("1\tone\t_\tN" + "\t_" * 6 + "\n3\ttwo\t_\tN" + "\t_" * 6 + "\n", "line 2: "),
     "an empty tag": ("one\t\n", "line 1: the tag is empty"),
     "other tags": ("one\tAUX\n", "the model knows none of the file's tags"),
@@ -309,7 +309,7 @@ def test_a_bad_option_is_refused(run: Run, model: Path, tagged: Path, options: s
 
 OUTPUTS = {
     "no/pred.parquet": "cannot write: no such file or directory",
-    "pred.xlsx": "the name says no kind of table that can be written",
+    "pred.xlsx": "the name has no ending of a table format",
     "": "",
 }
 
@@ -335,12 +335,12 @@ def test_a_bad_threshold_is_refused(
 def test_a_model_that_cannot_be_written_is_refused_before_training(
     run: Run, tagged: Path, tmp_path: Path
 ) -> None:
-    refused(run("tag", "train", tagged / "train.tsv", "-o", "-"), "not written to standard output")
+    refused(run("tag", "train", tagged / "train.tsv", "-o", "-"), "cannot be written to standard output")
     refused(
         run("tag", "train", tagged / "train.tsv", "-o", tmp_path / "no" / "m"), "cannot write: no such file"
     )
     refused(run("tag", "train", tagged / "train.tsv", "-o", tmp_path), "this is a folder: name a file")
-    refused(run("tag", "train", tmp_path / "none", "-o", tmp_path / "m.gz"), "leave .gz out of the name")
+    refused(run("tag", "train", tmp_path / "none", "-o", tmp_path / "m.gz"), "remove .gz from the name")
     given = ["--model", "hmm", "--features", "basic", "-o", tmp_path / "m"]
-    refused(run("tag", "train", tagged / "train.tsv", *given), "features belongs to the CRF")
+    refused(run("tag", "train", tagged / "train.tsv", *given), "--features is an option of the CRF")
     assert not list(tmp_path.iterdir())

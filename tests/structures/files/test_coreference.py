@@ -240,15 +240,15 @@ def test_empty_nodes_are_no_words_of_mentions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        pytest.param(entities("", "(1-a", ""), 3, "'1' is opened and never closed", id="never-closed"),
-        pytest.param(entities("", "", "1)"), 4, "'1' is closed and was not opened", id="never-opened"),
+        pytest.param(entities("", "(1-a", ""), 3, "'1' is opened but not closed", id="never-closed"),
+        pytest.param(entities("", "", "1)"), 4, "'1' is closed but was not opened", id="never-opened"),
         pytest.param(
             entities("(1-a") + entities("", "1)", first=""),
             6,
             "a mention of entity '1', opened in line 2, crosses a sentence",
             id="crosses-a-sentence",
         ),
-        pytest.param(entities("(1-a|x"), 2, "'1' is opened and never closed", id="cut-by-a-bar"),
+        pytest.param(entities("(1-a|x"), 2, "'1' is opened but not closed", id="cut-by-a-bar"),
         pytest.param(entities("1"), 2, "the brackets '1' cannot be read", id="no-bracket"),
         pytest.param(entities("(1-a)x"), 2, "cannot be read", id="rest"),
         pytest.param(entities("()"), 2, "cannot be read", id="nothing-in-brackets"),
@@ -257,7 +257,10 @@ def test_empty_nodes_are_no_words_of_mentions(tmp_path: Path) -> None:
             entities("(1-a)", first="# global.Entity = etype-head-GRP"), 2, "has no name", id="field-missing"
         ),
         pytest.param(
-            "# global.Entity = etype\n" + word(1, "a"), 1, "names no field GRP or eid", id="no-field"
+            "# global.Entity = etype\n" + word(1, "a"),
+            1,
+            "global.Entity has no field GRP or eid",
+            id="no-field",
         ),
         pytest.param(entities("(1[1/2]-a)"), 2, "has 1 of 2 parts", id="part-missing"),
         pytest.param(
@@ -265,8 +268,8 @@ def test_empty_nodes_are_no_words_of_mentions(tmp_path: Path) -> None:
         ),
         pytest.param(entities("(1[3/2]-a)"), 2, r"has the part \[3/2\]", id="part-beyond"),
         pytest.param(entities("(1[x]-a)"), 2, r"has the part \[x\]", id="part-no-number"),
-        pytest.param(word(1, "a", 2) + "\n" + word(2, "b", 1), 1, "in a circle", id="circle"),
-        pytest.param(word(1, "a") + "\n" + word(2, "b", 3), 2, "the head 3 is no word", id="head-beyond"),
+        pytest.param(word(1, "a", 2) + "\n" + word(2, "b", 1), 1, "heads form a cycle", id="circle"),
+        pytest.param(word(1, "a") + "\n" + word(2, "b", 3), 2, "the head 3 is not a word", id="head-beyond"),
         pytest.param(word(1, "a") + "\n" + word(2, "b", "x"), 2, "the head 'x'", id="head-no-number"),
         pytest.param(word(1, "a") + "\n" + word(2, "b", "_"), 2, "the head '_'", id="one-head-missing"),
         pytest.param(word(1, "a") + "\n\n" + word(1, "b", "_"), 3, "has no tree", id="tree-missing"),
@@ -274,14 +277,16 @@ def test_empty_nodes_are_no_words_of_mentions(tmp_path: Path) -> None:
         pytest.param(
             f"# newdoc id = d\n{word(1, 'a')}\n\n# newdoc id = d\n{word(1, 'a')}",
             4,
-            "document 'd' is also in line 1",
+            "document 'd' also begins in line 1",
             id="name-twice",
         ),
-        pytest.param(word(1, "a") + "\n" + "2\tb", 2, "2 columns where CoNLL-U has 10", id="columns"),
+        pytest.param(
+            word(1, "a") + "\n" + "2\tb", 2, "the line has 2 columns, and CoNLL-U has 10", id="columns"
+        ),
         pytest.param(word("0.1", "a") + "\n\n", 2, "the sentence has no words", id="only-an-empty-node"),
         pytest.param(word(1, "a") + "\n\n# newdoc", 3, "ends in a comment", id="cut"),
-        pytest.param("hello\n", 1, "neither CoNLL-U nor columns", id="other-text"),
-        pytest.param('\n{"doc": "d"}\n', 2, "neither CoNLL-U nor columns", id="json"),
+        pytest.param("hello\n", 1, "neither CoNLL-U nor CoNLL-2012", id="other-text"),
+        pytest.param('\n{"doc": "d"}\n', 2, "neither CoNLL-U nor CoNLL-2012", id="json"),
     ],
 )
 def test_what_is_wrong_in_conllu_is_named_by_line(tmp_path: Path, text: str, line: int, message: str) -> None:
@@ -329,9 +334,12 @@ def test_columns_without_parse_bits_have_no_trees(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("*)))) ", "*)) "), r"line 2: the constituent S is opened and never closed"),
+        (("*)))) ", "*)) "), r"line 2: the constituent S is opened but not closed"),
         (("*)))) ", "*))))) "), r"line 4: the parse bit \*\)\)\)\)\) closes a constituent that is not open"),
-        (("    (TOP*)    -", "    *    -"), r"line 6: the sentence has no tree, and others of its document"),
+        (
+            ("    (TOP*)    -", "    *    -"),
+            r"line 6: the sentence has no tree, but other sentences of its document",
+        ),
     ],
 )
 def test_broken_parse_bits_name_the_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -363,14 +371,16 @@ def test_documents_without_words_and_without_mentions_are_legal(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        pytest.param(columns("(1", "-"), 2, "'1' is opened and never closed", id="never-closed"),
-        pytest.param(columns("-", "1)"), 3, "'1' is closed and was not opened", id="never-opened"),
+        pytest.param(columns("(1", "-"), 2, "'1' is opened but not closed", id="never-closed"),
+        pytest.param(columns("-", "1)"), 3, "'1' is closed but was not opened", id="never-opened"),
         pytest.param(columns("(1", "", "1)"), 4, "opened in line 2, crosses a sentence", id="crosses"),
         pytest.param(columns("(1)(2)"), 2, r"the brackets '\(1\)\(2\)' cannot be read", id="no-bar"),
         pytest.param(columns("1"), 2, "cannot be read", id="no-bracket"),
         pytest.param(columns("(1)|"), 2, "cannot be read", id="bar-and-nothing"),
-        pytest.param(columns("-") + columns("-"), 4, "document 'd' is also in line 1", id="name-twice"),
-        pytest.param(columns("-", "- -"), 3, "6 columns where the sentence began with 5", id="columns"),
+        pytest.param(columns("-") + columns("-"), 4, "document 'd' also begins in line 1", id="name-twice"),
+        pytest.param(
+            columns("-", "- -"), 3, "the line has 6 columns, and the sentence began with 5", id="columns"
+        ),
         pytest.param("#begin document (d)\nd 0 0 w\n", 2, "only 4 columns", id="too-few-columns"),
         pytest.param("#begin document (d)\nd 0 x w -\n", 2, "the number of the word is 'x'", id="number"),
         pytest.param(
@@ -379,7 +389,10 @@ def test_documents_without_words_and_without_mentions_are_legal(tmp_path: Path) 
         pytest.param("#begin document (d)\nd\t0\t0\t\t-\n", 2, "the word is empty", id="empty-word"),
         pytest.param("#begin document (d)\nd 0 0 w -\n", 3, "of line 1 has no '#end document'", id="cut"),
         pytest.param(
-            "#begin document (d)\n#begin document (e)\n", 2, "that of line 1 has not ended", id="begin"
+            "#begin document (d)\n#begin document (e)\n",
+            2,
+            "before the document of line 1 has ended",
+            id="begin",
         ),
         pytest.param("#begin document (d)\n#end document\n#end document", 3, "has not begun", id="end"),
         pytest.param(columns("-") + "d 0 0 w -\n", 4, "outside a document", id="outside"),
@@ -443,11 +456,13 @@ def test_progress_is_reported(tmp_path: Path) -> None:
     ("text", "message"),
     [
         pytest.param("a\t1\n", "line 1: the first line is", id="no-header"),
-        pytest.param("document\ttest_fold\na 1\n", "line 2: this is no document and its fold", id="no-tab"),
         pytest.param(
-            "document\ttest_fold\na\tx\n", "line 2: this is no document and its fold", id="no-number"
+            "document\ttest_fold\na 1\n", "line 2: the line is not a document and its fold", id="no-tab"
         ),
-        pytest.param("document\ttest_fold\na\t1\na\t2\n", "line 3: document 'a' is there twice", id="twice"),
+        pytest.param(
+            "document\ttest_fold\na\tx\n", "line 2: the line is not a document and its fold", id="no-number"
+        ),
+        pytest.param("document\ttest_fold\na\t1\na\t2\n", "line 3: document 'a' is repeated", id="twice"),
     ],
 )
 def test_a_list_of_folds_that_is_broken_is_named(tmp_path: Path, text: str, message: str) -> None:

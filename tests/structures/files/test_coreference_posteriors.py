@@ -182,7 +182,7 @@ def test_a_batch_is_written_with_its_mentions_and_entities(tmp_path: Path) -> No
 
 def test_a_batch_goes_with_its_documents_only() -> None:
     batch = AntecedentPosterior([0.0], [1], names=["a"])
-    with pytest.raises(InputError, match="the posterior has the documents a, and given are b"):
+    with pytest.raises(InputError, match="the posterior has the documents a, but b are given"):
         list(posterior_documents(batch, [Document("b", [["x"]], [Mention(0, 0, 1)])]))
     with pytest.raises(InputError, match="document 'a' has 0 mentions and 1 rows"):
         list(posterior_documents(batch, [Document("a", [["x"]], [])]))
@@ -259,8 +259,8 @@ def test_a_line_whose_parts_do_not_fit_is_refused(
         pytest.param([0, 2, 2], "is empty", id="empty"),
         pytest.param([0, 3, 2], "runs backwards", id="backwards"),
         pytest.param([-1, 0, 1], "runs backwards", id="negative"),
-        pytest.param([0, 0, 1], "is there twice, first as mention 0", id="repeated"),
-        pytest.param([0, 5, 1, 2], "a mention lies in one sentence", id="across-sentences"),
+        pytest.param([0, 0, 1], "repeats mention 0", id="repeated"),
+        pytest.param([0, 5, 1, 2], "a mention must be within one sentence", id="across-sentences"),
         pytest.param([0, 1.0, 2], r"give \[sentence, start, end\]", id="fraction"),
         pytest.param([0, True, 2], r"give \[sentence, start, end\]", id="true"),
         pytest.param("king", r"give \[sentence, start, end\]", id="text"),
@@ -277,7 +277,7 @@ def test_a_mention_that_cannot_be_is_refused(tmp_path: Path, mention: object, me
 @pytest.mark.parametrize(
     ("row", "code", "message"),
     [
-        pytest.param([0.2, 0.2, 0.5], "class-sum", "the probabilities add up to 0.9", id="sum"),
+        pytest.param([0.2, 0.2, 0.5], "class-sum", "the probabilities sum to 0.9", id="sum"),
         pytest.param([-0.2, 0.2, 1.0], "score-range", "a probability is -0.2", id="negative"),
         pytest.param([0.0, 0.0, 1.5], "score-range", "a probability is 1.5", id="above-1"),
         pytest.param([np.nan, 0.5, 0.5], "score-range", "a probability is nan", id="nan"),
@@ -303,7 +303,7 @@ def test_a_mention_that_cannot_be_is_refused(tmp_path: Path, mention: object, me
         ),
         pytest.param([[0, 0.5], 0.5], "file-row", "pairs of index and probability", id="mixed"),
         pytest.param([[0, 0.5, 1]], "file-row", "pairs of index and probability", id="triple"),
-        pytest.param([[0, 0.5], ["new", 0.4]], "class-sum", "add up to 0.9", id="sparse-sum"),
+        pytest.param([[0, 0.5], ["new", 0.4]], "class-sum", "sum to 0.9", id="sparse-sum"),
         pytest.param([[0, "1"]], "column-type", 'a probability is "1"', id="sparse-text"),
     ],
 )
@@ -319,7 +319,7 @@ def test_a_row_that_is_no_distribution_is_refused(
 def test_an_antecedent_outside_the_window_is_refused(tmp_path: Path) -> None:
     for row in ([0.1, 0.8, 0.1], [[0, 0.1], [1, 0.9]]):
         error = broken(written(tmp_path, {**LINE, "antecedents": [*DENSE[:2], row]}), window=1)
-        with pytest.raises(FormatError, match="mention 2: antecedent 0 lies outside the window of 1"):
+        with pytest.raises(FormatError, match="mention 2: antecedent 0 is outside the window of 1"):
             raise error
     with pytest.raises(InputError, match="window"):
         list(read_posteriors(written(tmp_path, LINE), window=0))
@@ -328,13 +328,13 @@ def test_an_antecedent_outside_the_window_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("{", "this is no JSON", id="cut"),
-        pytest.param("[1, 2]", "this is no object", id="list"),
-        pytest.param("3", "this is no object", id="number"),
+        pytest.param("{", "the line is not valid JSON", id="cut"),
+        pytest.param("[1, 2]", "instead of an object", id="list"),
+        pytest.param("3", "instead of an object", id="number"),
         pytest.param('{"doc": "d"}', "there is no key 'mentions'", id="key-missing"),
         pytest.param('{"doc": "d", "mention": []}', "there is no key 'mention': did you mean", id="misspelt"),
         pytest.param('{"Clusters": []}', "there is no key 'Clusters': did you mean 'clusters'", id="capital"),
-        pytest.param('{"doc": 1, "doc": 2}', "the key 'doc' is there twice", id="key-twice"),
+        pytest.param('{"doc": 1, "doc": 2}', "the key 'doc' is repeated", id="key-twice"),
         pytest.param("[" * 100_000, "cannot be read|no JSON", id="deep"),
         pytest.param('{"doc": ' + "1" * 5000 + "}", "cannot be read", id="long-number"),
     ],
@@ -348,7 +348,7 @@ def test_a_line_that_is_no_such_object_is_refused(tmp_path: Path, text: str, mes
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:
     error = broken(written(tmp_path, LINE, "", LINE))
-    assert (error.line, error.message) == (3, "document 'd1' is also in line 1")
+    assert (error.line, error.message) == (3, "document 'd1' also occurs in line 1")
 
 
 @pytest.mark.parametrize(

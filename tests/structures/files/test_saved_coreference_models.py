@@ -47,12 +47,12 @@ def test_equal_models_give_equal_bytes(saved: Path) -> None:
 
 
 def test_models_are_not_taken_for_those_of_another_task(saved: Path) -> None:
-    with pytest.raises(InputError, match=r"a\.model: this is a model of coreference, not a tagger"):
+    with pytest.raises(InputError, match=r"a\.model: this is a coreference model, not a tagger"):
         load_tagger(saved)
-    with pytest.raises(InputError, match="not trained with a function of features"):
+    with pytest.raises(InputError, match="not trained with a feature function"):
         load_model(saved, features=lambda tokens: [[token] for token in tokens])
     save_model(HMMTagger().fit([["I"]], [["PRP"]]), saved)
-    with pytest.raises(InputError, match=r"a\.model: this is a tagger, not a model of coreference"):
+    with pytest.raises(InputError, match=r"a\.model: this is a tagger, not a coreference model"):
         load_coreference_model(saved)
 
 

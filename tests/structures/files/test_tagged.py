@@ -133,26 +133,26 @@ def test_further_columns_are_chosen_by_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "line", "message"),
     [
-        ([word(1, "a"), "2\tb\tb\tNOUN"], 2, "4 columns where CoNLL-U has 10"),
+        ([word(1, "a"), "2\tb\tb\tNOUN"], 2, "the line has 4 columns, and CoNLL-U has 10"),
         ([word(1, "a"), word(2, "b") + "\tmore"], 2, "11 columns"),
-        (["# text = a b", word(1, "a"), word(3, "b")], 3, "the id '3' stands where word 2"),
-        ([word(1, "a"), word(1, "b")], 2, "the id '1' stands where word 2"),
-        ([word(0, "a")], 1, "the id '0'"),
-        ([word("x", "a")], 1, "the id 'x'"),
-        ([word("_", "a")], 1, "the id '_'"),
-        ([word(1, "a"), word("3-4", "b")], 2, "the id '3-4'"),
-        ([word("1-1", "a"), word(1, "a")], 1, "the id '1-1'"),
-        ([word("2-1", "a")], 1, "the id '2-1'"),
-        ([word("1-3", "a"), word(1, "a"), word("2-3", "b")], 3, "the id '2-3'"),
+        (["# text = a b", word(1, "a"), word(3, "b")], 3, "the id is '3' instead of 2"),
+        ([word(1, "a"), word(1, "b")], 2, "the id is '1' instead of 2"),
+        ([word(0, "a")], 1, "the id is '0'"),
+        ([word("x", "a")], 1, "the id is 'x'"),
+        ([word("_", "a")], 1, "the id is '_'"),
+        ([word(1, "a"), word("3-4", "b")], 2, "the id is '3-4'"),
+        ([word("1-1", "a"), word(1, "a")], 1, "the id is '1-1'"),
+        ([word("2-1", "a")], 1, "the id is '2-1'"),
+        ([word("1-3", "a"), word(1, "a"), word("2-3", "b")], 3, "the id is '2-3'"),
         ([word("1-2", "ab"), word(1, "a"), "", word(1, "c")], 3, "ends before word 2"),
-        ([word(1, "a"), word("2.1", "b")], 2, "the id '2.1'"),
-        ([word(1, "a"), "# sent_id = b", word(1, "b")], 2, "a comment stands inside a sentence"),
-        (["# sent_id = a", word(1, "a"), "", "# sent_id = a", word(1, "b")], 4, "is also in line 1"),
+        ([word(1, "a"), word("2.1", "b")], 2, "the id is '2.1'"),
+        ([word(1, "a"), "# sent_id = b", word(1, "b")], 2, "there is a comment inside a sentence"),
+        (["# sent_id = a", word(1, "a"), "", "# sent_id = a", word(1, "b")], 4, "also occurs in line 1"),
         ([word(1, "a"), "", "# sent_id = 1", word(1, "b")], 3, "is the number of a sentence that has no"),
         ([word(1, "")], 1, "the token is empty"),
         ([word(1, "a", upos="")], 1, "the tag is empty"),
         ([word(1, "a"), word(2, "b", upos="_")], 2, "the token has no upos"),
-        (["# global.columns = ID FORM TAG", word(1, "a")], 1, "the columns are not those"),
+        (["# global.columns = ID FORM TAG", word(1, "a")], 1, "the columns are not the columns of CoNLL-U"),
     ],
 )
 def test_broken_conllu_is_named_by_its_line(
@@ -215,7 +215,7 @@ def test_a_document_may_start_with_a_line_of_its_own(tmp_path: Path) -> None:
 def test_clusters_by_document_need_documents(tmp_path: Path) -> None:
     text = read_tagged(written(tmp_path, "a\tX\n", "a.tsv"))
     with pytest.raises(
-        InputError, match=r"a\.tsv: the file names no documents: cluster by sentence"
+        InputError, match=r"a\.tsv: the file does not mark documents: cluster by sentence"
     ) as caught:
         text.clusters("document")
     assert caught.value.code == "cluster"
@@ -228,14 +228,14 @@ def test_clusters_by_document_need_documents(tmp_path: Path) -> None:
     ("text", "line"), [("the\tD\rfish\tN\r", 1), ("the\tD\r\nfish\tN\r\r\n", 2), ("a\tX\nb\rc\tY\n", 2)]
 )
 def test_a_carriage_return_inside_a_line_is_no_part_of_a_token(tmp_path: Path, text: str, line: int) -> None:
-    with pytest.raises(FormatError, match="a carriage return stands inside the line") as caught:
+    with pytest.raises(FormatError, match="a carriage return is inside the line") as caught:
         read_tagged(written(tmp_path, text, "a.tsv"))
     assert (caught.value.code, caught.value.line) == ("file-broken", line)
     assert "line ends LF or CRLF" in caught.value.hint
 
 
 def test_a_space_beside_a_tag_would_make_another_tag(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="a space stands beside the tag 'N'") as caught:
+    with pytest.raises(FormatError, match="there is a space next to the tag 'N'") as caught:
         read_tagged(written(tmp_path, "the\tD\nfish\tN \n", "a.tsv"))
     assert caught.value.line == 2
 
@@ -258,7 +258,7 @@ def test_a_file_that_ends_in_a_comment_is_cut_short(tmp_path: Path) -> None:
 def test_bytes_that_are_no_text_are_not_called_text(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(b"a\tX\n" * 200 + b"\x00")
-    with pytest.raises(FormatError, match="this is no text but something else"):
+    with pytest.raises(FormatError, match="this is something else, not text"):
         read_tagged(path)
 
 
@@ -274,9 +274,9 @@ def test_a_file_of_tokens_has_no_tags(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message", "code"),
     [
-        ("a\tX\n\nb\n", 3, "1 column where the first line has 2, between tabs", "file-row"),
+        ("a\tX\n\nb\n", 3, "the line has 1 column, and the first line 2, separated by tabs", "file-row"),
         ("a\tX\nb\tY\tZ\n", 2, "3 columns", "file-row"),
-        ("a X\nb\tY\n", 2, "1 column where the first line has 2, between spaces", "file-row"),
+        ("a X\nb\tY\n", 2, "the line has 1 column, and the first line 2, separated by spaces", "file-row"),
         ("a\tX\n\tY\n", 2, "the token is empty", "missing-value"),
         ("a\tX\n \tY\n", 2, "the token is empty", "missing-value"),
         ("a\tX\nb\t\n", 2, "the tag is empty", "missing-value"),
@@ -298,7 +298,7 @@ def test_a_column_that_the_file_lacks_is_an_error(tmp_path: Path, column: int) -
 
 
 def test_only_conllu_has_columns_with_names(tmp_path: Path) -> None:
-    assert "the file is no CoNLL-U" in broken(tmp_path, "a\tX\n", "a.tsv", "upos").message
+    assert "the file is not CoNLL-U" in broken(tmp_path, "a\tX\n", "a.tsv", "upos").message
 
 
 # Files that are no tagged text.

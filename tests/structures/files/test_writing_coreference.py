@@ -84,12 +84,14 @@ def test_real_documents_are_read_back(data: Path, tmp_path: Path, part: str) -> 
     ("texts", "labels", "message"),
     [
         pytest.param([document([Mention(0, 0, 1)])], [], "0 labels for 1 mentions", id="labels-missing"),
-        pytest.param([document([]), document([])], [], "document 'd' is there twice", id="name-twice"),
+        pytest.param([document([]), document([])], [], "two documents are named 'd'", id="name-twice"),
         pytest.param([document([Mention(0, 0, 1)])], ["a|b"], r"the entity 'a\|b'", id="entity-with-bar"),
         pytest.param([document([Mention(0, 0, 1)])], [""], "the entity ''", id="entity-empty"),
         pytest.param([Document("d", [["a\tb"]], [])], [], "sentence 0, word 0: 'a\\\\tb'", id="tab"),
         pytest.param([Document("d", [["a", " "]], [])], [], "sentence 0, word 1: ' '", id="empty-word"),
-        pytest.param([Document("d\n", [["a"]], [])], [], "does not fit into columns", id="name-of-two-lines"),
+        pytest.param(
+            [Document("d\n", [["a"]], [])], [], "cannot be written in columns", id="name-of-two-lines"
+        ),
     ],
 )
 def test_what_columns_cannot_hold_is_refused(

@@ -86,14 +86,25 @@ def test_state_and_model_are_equivalent() -> None:
         ({"version": 7}, "version 7"),
         ({"weight": np.zeros(1, np.float32)}, "one finite number"),
         ({"place": np.array([3, 1])}, "out of order"),
-        ({"place": np.array([1 << 20]), "weight": np.ones(1, np.float32)}, "beyond"),
-        ({"frequent": []}, "lacks kinds"),
+        ({"place": np.array([1 << 20]), "weight": np.ones(1, np.float32)}, "out of range"),
+        ({"frequent": []}, "words are missing"),
         ({"bits": 99}, "bits is 99"),
         ({"without": ["nothing"]}, "nothing"),
         ({"costs": None}, "costs"),
         ({"losses": "x"}, "damaged"),
     ],
-    ids=["kind", "version", "weights", "order", "beyond", "kinds", "bits", "without", "costs", "losses"],
+    ids=[
+        "kind",
+        "version",
+        "weights",
+        "order",
+        "out of range",
+        "kinds",
+        "bits",
+        "without",
+        "costs",
+        "losses",
+    ],
 )
 def test_a_damaged_state_is_refused(change: dict[str, Any], message: str) -> None:
     state = CoreferenceModel(**SMALL).fit([DOCUMENT]).to_state()
@@ -108,7 +119,7 @@ def test_a_damaged_state_is_refused(change: dict[str, Any], message: str) -> Non
     ("arguments", "message"),
     [
         ({"features": "deep"}, "features is 'deep'"),
-        ({"without": ["governor"]}, "no features 'governor'"),
+        ({"without": ["governor"]}, "no feature group 'governor'"),
         ({"bits": 40}, "bits is 40"),
         ({"costs": (1.0, 2.0)}, "costs is"),
         ({"costs": (1.0, -2.0, 0.0)}, "costs is -2.0"),

@@ -156,9 +156,9 @@ def test_a_function_gives_the_same_model_as_the_groups_that_it_imitates() -> Non
     assert given.potentials(TEST[0])[0] == pytest.approx(own.potentials(TEST[0])[0], abs=1e-3)
     state = given.to_state()
     loaded = CRFTagger.from_state(state)
-    with pytest.raises(InputError, match=r"trained with a feature function: give it"):
+    with pytest.raises(InputError, match=r"trained with a feature function: give the function"):
         loaded.predict(TEST[0])
-    with pytest.raises(InputError, match=r"trained with a feature function: give it"):
+    with pytest.raises(InputError, match=r"trained with a feature function: give the function"):
         loaded.fit(*TRAIN)
     again = CRFTagger.from_state(loaded.to_state(), features=advanced)
     assert np.array_equal(again.potentials(TEST[0])[0], given.potentials(TEST[0])[0])
@@ -238,9 +238,9 @@ def test_odd_tokens_and_tags_are_like_any_others() -> None:
     ("arguments", "message"),
     [
         ({"algorithm": "adam"}, "algorithm is 'adam': use one of lbfgs"),
-        ({"features": "fancy"}, "there are no features 'fancy'"),
-        ({"features": 3}, "there are no features 3"),
-        ({"features": None}, "there are no features None"),
+        ({"features": "fancy"}, "there is no feature group 'fancy'"),
+        ({"features": 3}, "there is no feature group 3"),
+        ({"features": None}, "there is no feature group None"),
         ({"features": []}, "features is empty"),
         ({"algorithm": np.array(["ap", "pa"])}, "algorithm is array"),
         ({"l2": True}, "l2 is True"),
@@ -252,11 +252,11 @@ def test_odd_tokens_and_tags_are_like_any_others() -> None:
         ({"l2": -1}, "l2 is -1"),
         ({"l2": float("nan")}, "l2 is nan"),
         ({"l1": float("inf")}, "l1 is inf"),
-        ({"l1": 1.0, "algorithm": "ap"}, "only lbfgs"),
+        ({"l1": 1.0, "algorithm": "ap"}, "use the algorithm lbfgs"),
         ({"max_iterations": 0}, "max_iterations is 0"),
         ({"max_iterations": 2.5}, "max_iterations is 2.5"),
         ({"seed": -1}, "seed is -1"),
-        ({"settings": {"c2": 1}}, "lbfgs has no setting 'c2': it has num_memories"),
+        ({"settings": {"c2": 1}}, "lbfgs has no setting 'c2': use some of num_memories"),
         ({"settings": {"gamma": 1}}, "lbfgs has no setting 'gamma'"),
         ({"settings": {"epsilon": "small"}}, "setting epsilon is 'small'"),
         ({"settings": {"num_memories": 0}}, "num_memories is 0"),
@@ -339,29 +339,29 @@ def changed(**parts: Any) -> dict[str, Any]:
         ({"version": 2}, "has version 2"),
         ({"algorithm": "adam"}, "algorithm is 'adam'"),
         ({"settings": 3}, "damaged"),
-        ({"features": ["fancy"]}, "no features 'fancy'"),
-        ({"features": ["word", "length"]}, "values are not those of word, length"),
-        ({"tags": lambda tags: [tags[0], *tags[:-1]]}, "tags are not different strings"),
+        ({"features": ["fancy"]}, "no feature group 'fancy'"),
+        ({"features": ["word", "length"]}, "values do not match word, length"),
+        ({"tags": lambda tags: [tags[0], *tags[:-1]]}, "tags are not distinct strings"),
         ({"tags": lambda tags: tags[:-1]}, "a weight belongs to none of the 4 tags"),
         ({"values": {"word": ["a"]}}, "first has"),
-        ({"first": lambda first: first[::-1]}, "does not cut"),
+        ({"first": lambda first: first[::-1]}, "does not divide"),
         ({"tag": lambda tag: tag - 1}, "belongs to none"),
-        ({"tag": lambda tag: tag[:-1]}, "tags of"),
+        ({"tag": lambda tag: tag[:-1]}, "tags for"),
         ({"weight": lambda weight: weight * np.nan}, "not finite"),
-        ({"weight": lambda weight: weight.tolist()}, "weight is no array"),
+        ({"weight": lambda weight: weight.tolist()}, "weight is not an array"),
         ({"transition": lambda transition: transition[:-1]}, "transition has shape"),
         ({"iterations": "many"}, "iterations is 'many'"),
         ({"iterations": None}, "iterations is None"),
         ({"iterations": []}, r"iterations is \[\]"),
         ({"iterations": -1}, "iterations is -1"),
         ({"converged": 1}, "converged is 1"),
-        ({"vocabulary": "words"}, "vocabulary are not different strings"),
+        ({"vocabulary": "words"}, "vocabulary are not distinct strings"),
         ({"kind": np.zeros(2)}, "is of kind array"),
         ({"version": np.ones(2)}, "has version array"),
         ({"algorithm": np.zeros(2)}, "algorithm is array"),
         ({"l2": np.zeros(2)}, "l2 is array"),
-        ({"features": np.zeros(2)}, "no features"),
-        ({"tags": np.zeros(2)}, "tags are not different strings"),
+        ({"features": np.zeros(2)}, "no feature group"),
+        ({"tags": np.zeros(2)}, "tags are not distinct strings"),
     ],
 )
 def test_a_state_that_does_not_hold_together_is_refused(parts: Any, message: str) -> None:
@@ -372,7 +372,7 @@ def test_a_state_that_does_not_hold_together_is_refused(parts: Any, message: str
 @pytest.mark.parametrize("model", [HMMTagger, CRFTagger])
 @pytest.mark.parametrize("state", [None, [], [("kind", "crf")], "crf", 3])
 def test_a_state_is_a_dictionary(model: Any, state: Any) -> None:
-    with pytest.raises(FormatError, match=r"damaged: it is .*, no dictionary") as raised:
+    with pytest.raises(FormatError, match=r"damaged: it is .* instead of a dictionary") as raised:
         model.from_state(state)
     assert raised.value.code == "file-broken"
 

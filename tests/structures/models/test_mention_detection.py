@@ -120,7 +120,7 @@ def test_recall_counts_exact_stretches() -> None:
     assert (of.gold, of.detected, of.both) == (2, 3, 1)
     assert (of.recall, of.precision) == (1 / 2, 1 / 3)
     assert mention_recall([], []).recall is None
-    with pytest.raises(InputError, match="1 documents and mentions of 0"):
+    with pytest.raises(InputError, match="1 documents, but mentions of 0"):
         mention_recall(gold, [])
 
 

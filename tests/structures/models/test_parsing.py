@@ -76,5 +76,5 @@ def test_a_pipeline_without_parser_is_refused() -> None:
 
 
 def test_a_missing_pipeline_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such spaCy pipeline"):
+    with pytest.raises(InputError, match="the spaCy pipeline does not exist"):
         parse([], tmp_path / "none")

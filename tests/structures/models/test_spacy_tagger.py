@@ -237,7 +237,7 @@ def test_a_token_without_part_of_speech_has_an_underscore() -> None:
         ([], "sentences is empty"),
         ([["a"], []], r"sentences\[1\] has no tokens"),
         ([["a"], ["b", ""]], r"sentences\[1\] has an empty token"),
-        ([["a"], ["b", "\ud800"]], r"sentences\[1\] has a token that is no Unicode text"),
+        ([["a"], ["b", "\ud800"]], r"sentences\[1\] has a token that is not Unicode text"),
         (["abc"], r"sentences\[0\] is 'abc'"),
         ([["a", 1]], r"sentences\[0\]\[1\] is 1"),
     ],
@@ -261,7 +261,7 @@ def test_what_is_no_pipeline_is_refused(source: Any) -> None:
 
 @pytest.mark.parametrize("name", ["", "nowhere", "no/where"])
 def test_a_pipeline_that_is_not_there_is_named(name: str) -> None:
-    with pytest.raises(InputError, match="no such spaCy pipeline") as caught:
+    with pytest.raises(InputError, match="the spaCy pipeline does not exist") as caught:
         SpacyTagger(name)
     assert (caught.value.file, caught.value.code) == (name, "file-missing")
 
@@ -275,7 +275,7 @@ def test_a_broken_pipeline_is_one_clear_error(saved: Path, part: str, cut: bool)
     (saved / part).unlink()
     if cut:
         (saved / part).write_bytes(content[: len(content) // 2])
-    with pytest.raises(FormatError, match="spaCy cannot load it") as caught:
+    with pytest.raises(FormatError, match="spaCy cannot load the pipeline") as caught:
         SpacyTagger(saved)
     assert caught.value.file == str(saved)
     assert "\n" not in str(caught.value)

@@ -356,14 +356,14 @@ def test_a_singleton_is_new_and_shares_an_entity_with_nobody(posterior: Antecede
 
 
 ROWS: dict[str, tuple[Any, str, str]] = {
-    "a sum below one": ([[[1.0], [0.5, 0.4]]], "document '0', mention 1: .* add up to 0.9", "class-sum"),
-    "a sum above one": ([[], [[1.0], [0.5, 0.6]]], "document '1', mention 1: .* add up to 1.1", "class-sum"),
+    "a sum below one": ([[[1.0], [0.5, 0.4]]], "document '0', mention 1: .* sum to 0.9", "class-sum"),
+    "a sum above one": ([[], [[1.0], [0.5, 0.6]]], "document '1', mention 1: .* sum to 1.1", "class-sum"),
     "nan": ([[[1.0], [np.nan, 0.5]]], "document '0', mention 1: a probability is nan", "score-range"),
     "negative": ([[[1.0], [-0.5, 1.5]]], "mention 1: a probability is -0.5", "score-range"),
     "antecedents ahead": ([[[0.5, 0.5], [0.5, 0.5]]], "mention 0 has 2 probabilities: give 1", "length"),
     "too few": ([[[1.0], [1.0]]], "mention 1 has 1 probabilities: give 2", "length"),
     "no numbers": ([[["x"]]], "mention 0 has the row", "shape"),
-    "ragged": ([[[[1.0], [1.0, 2.0]]]], "mention 0 has the row", "shape"),
+    "different lengths": ([[[[1.0], [1.0, 2.0]]]], "mention 0 has the row", "shape"),
     "no list of documents": ("x", "give a list of rows for each document", "dtype"),
     "no list of rows": ([1.0], "give a list of rows for each document", "dtype"),
     "no documents": ([], "number of mentions of each document", "shape"),
@@ -387,7 +387,7 @@ SCORES: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
     "negative counts": ([0.0], [-1], {}, "number of mentions", "shape"),
     "fractions of mentions": ([0.0], [1.0], {}, "number of mentions", "shape"),
     "window 0": ([0.0], [1], {"window": 0}, "window is 0", "parameter"),
-    "names repeated": ([0.0, 0.0], [1, 1], {"names": ["a", "a"]}, "1 different names", "length"),
+    "names repeated": ([0.0, 0.0], [1, 1], {"names": ["a", "a"]}, "1 distinct names", "length"),
     "names no strings": ([0.0], [1], {"names": [3]}, "list of strings", "dtype"),
 }
 
@@ -428,7 +428,7 @@ def test_a_temperature_is_positive_and_finite(temperature: Any) -> None:
 
 
 def test_labels_are_one_a_mention() -> None:
-    with pytest.raises(InputError, match="one integer a mention"):
+    with pytest.raises(InputError, match="one integer per mention"):
         random_posterior(1, [3]).expected_pairwise_f([0, 1])
 
 

@@ -79,7 +79,7 @@ def test_bad_input_is_refused() -> None:
         antecedent_losses(posterior, [["a", "a"], []])
     with pytest.raises(InputError, match="document '0': there are 1 clusters for 2 mentions"):
         antecedent_losses(posterior, [["a"]])
-    with pytest.raises(InputError, match=r"no temperature is best: the loss is smallest at 0\.0625"):
+    with pytest.raises(InputError, match=r"there is no best temperature: the loss is smallest at 0\.0625"):
         fit_antecedent_temperature(posterior, [["a", "b"]])
     with pytest.raises(InputError, match="no mention has a gold entity"):
         fit_antecedent_temperature(posterior, [[None, None]])

@@ -307,6 +307,14 @@ def test_a_batch_gives_what_its_sentences_give_one_by_one(several: tuple[list[Po
         assert np.array_equal(best.log_probability[:, s], alone.k_best(5).log_probability[:, 0])
 
 
+def test_expected_pairs_are_the_sums_of_pair_marginals(several: tuple[list[Potentials], Floats]) -> None:
+    together = batch(*several)
+    total = sum(together.pair_marginals(s).sum(axis=0) for s in range(together.sentence_count))
+    assert together.expected_pairs() == pytest.approx(total, abs=1e-12)
+    assert np.array_equal(together.marginals(), batch(*several).marginals())
+    assert np.array_equal(together.log_partition, batch(*several).log_partition)
+
+
 @given(order=st.permutations(range(8)))
 def test_permuted_sentences_have_permuted_results(
     order: list[int], several: tuple[list[Potentials], Floats]
@@ -403,17 +411,17 @@ def spoilt(value: float) -> Floats:
         ({"unary": [["a", "b"]]}, "shape", "dtype"),
         ({"unary": [np.zeros((2, 2)), np.zeros((2, 3))]}, "shape", r"sentence 1 have shape \(2, 3\)"),
         ({"unary": [np.zeros((2, 2)), np.zeros(2)]}, "shape", r"sentence 1 have shape \(2,\)"),
-        ({"unary": [[0.0, 0.0], [0.0]]}, "shape", "ragged"),
-        ({"unary": [[[0.0, 0.0], [0.0]]]}, "shape", "ragged"),
+        ({"unary": [[0.0, 0.0], [0.0]]}, "shape", "different lengths"),
+        ({"unary": [[[0.0, 0.0], [0.0]]]}, "shape", "different lengths"),
         ({"unary": []}, "shape", r"\(0,\)"),
         ({"unary": np.zeros((0, 2))}, "empty", "sentence 0 has no tokens"),
         ({"unary": [GOOD, np.zeros((0, 2))]}, "empty", "sentence 1 has no tokens"),
         ({"unary": GOOD, "lengths": [3, 0]}, "empty", "sentence 1 has no tokens"),
-        ({"unary": GOOD, "lengths": [2, 2]}, "length", "sum to 4 and there are 3"),
+        ({"unary": GOOD, "lengths": [2, 2]}, "length", "sum to 4, but there are 3"),
         ({"unary": GOOD, "lengths": [1.5, 1.5]}, "shape", "lengths"),
         ({"unary": GOOD, "lengths": []}, "shape", "lengths"),
-        ({"unary": GOOD, "tags": ["N"]}, "length", "1 different tags for 2"),
-        ({"unary": GOOD, "tags": ["N", "N"]}, "length", "1 different tags for 2"),
+        ({"unary": GOOD, "tags": ["N"]}, "length", "1 distinct tags for 2"),
+        ({"unary": GOOD, "tags": ["N", "N"]}, "length", "1 distinct tags for 2"),
         ({"unary": GOOD, "tags": [["N"], ["V"]]}, "dtype", r"tags are \[\['N'\], \['V'\]\]"),
         ({"unary": GOOD, "tags": [1, 2]}, "dtype", r"tags are \[1, 2\]: give a list of strings"),
         ({"unary": GOOD, "tags": "NV"}, "dtype", "tags are 'NV'"),
@@ -468,7 +476,7 @@ def test_a_sentence_without_a_path_is_named(ask: Callable[[ChainPosterior], Any]
         (lambda posterior: posterior.sample(1, threads=1000), "threads is 1000: give at most 256"),
         (lambda posterior: posterior.log_probability([0, 1]), "shape"),
         (lambda posterior: posterior.log_probability([0.0, 1.0, 0.0]), "dtype"),
-        (lambda posterior: posterior.log_probability([0, 2, 0]), "code 2 is none"),
+        (lambda posterior: posterior.log_probability([0, 2, 0]), "code 2 is not a code"),
     ],
 )
 def test_what_is_not_there_is_refused(ask: Callable[[ChainPosterior], Any], words: str) -> None:

@@ -75,10 +75,10 @@ def test_windows_of_a_batch_come_in_the_order_in_which_they_are_asked_for() -> N
     ("first", "windows", "words"),
     [
         ([0, 3], [[0, 0], [0, 0]], "window 1 has the tokens 3 to 4"),
-        ([5], [[0, 0]], "of sentence 1 the last is 5"),
+        ([5], [[0, 0]], "the last token of sentence 1 is 5"),
         ([6], [[0]], "the batch has tokens 0 to 5"),
         ([-1], [[0]], "window 0 has the tokens -1"),
-        ([0, 1], [[0], [1, 0]], "windows holds lists of different lengths"),
+        ([0, 1], [[0], [1, 0]], "windows contains lists of different lengths"),
         ([0], [[3]], r"codes \[3\]"),
         ([0], [[0, -1]], r"codes \[0, -1\]"),
         ([0], [[0.5]], "dtype float64"),
@@ -248,8 +248,8 @@ def test_seeds_and_ids_make_the_samples_and_nothing_else_does(six: ChainPosterio
         ({"size": 0}, "size is 0"),
         ({"size": 2, "seed": -1}, "seed is -1"),
         ({"size": 2, "seed": "x"}, "seed is 'x'"),
-        ({"size": 2, "ids": ["a"]}, "1 different ids for 2 sentences"),
-        ({"size": 2, "ids": ["a", "a"]}, "1 different ids for 2 sentences"),
+        ({"size": 2, "ids": ["a"]}, "1 distinct ids for 2 sentences"),
+        ({"size": 2, "ids": ["a", "a"]}, "1 distinct ids for 2 sentences"),
     ],
 )
 def test_bad_arguments_of_samples_are_refused(

@@ -311,7 +311,7 @@ def test_one_tag_is_certain() -> None:
 
 
 WRONG: list[tuple[Any, dict[str, Any], str]] = [
-    (lambda p, g: all_tags(p, g[:-1]), {}, "gold has 5 sentences and the posterior has 6"),
+    (lambda p, g: all_tags(p, g[:-1]), {}, "gold has 5 sentences, but the posterior has 6"),
     (lambda p, g: all_tags(p, [*g[:2], [*g[2], "A"], *g[3:]]), {"row": 2}, "gold sentence 2 has"),
     (lambda p, g: all_tags(p, ["".join(tags) for tags in g]), {"row": 0}, "gold sentence 0 is '"),
     (lambda p, g: all_tags(p, [*g[:3], [None] * len(g[3]), *g[4:]]), {"row": 3}, "has the tag None"),
@@ -320,16 +320,16 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     (lambda p, g: all_tags(p, [*g[:5], cast(Any, 3)]), {"row": 5}, "gold sentence 5 is 3"),
     (lambda p, g: all_tags(p, [[["A"]] * len(g[0]), *g[1:]]), {"row": 0}, r"has the tag \['A'\]"),
     (lambda p, g: all_tags(p, np.zeros(3, int)), {}, "gold has 3 codes"),
-    (lambda p, g: all_tags(p, g, clusters=["a"]), {}, "clusters has 1 names and there are 6 sentences"),
-    (lambda p, g: tag_is(p, g, "Q"), {"hint": "its tags are A, B, C, D"}, "the model has no tag 'Q'"),
+    (lambda p, g: all_tags(p, g, clusters=["a"]), {}, "clusters has 1 names for 6 sentences"),
+    (lambda p, g: tag_is(p, g, "Q"), {"hint": "choose one of A, B, C, D"}, "the model has no tag 'Q'"),
     (lambda p, g: tag_pairs(p, g, pairs=[("A", "Q")]), {}, "the model has no tag 'Q'"),
-    (lambda p, g: tag_pairs(p, g, pairs=[cast(Any, "A B")]), {}, "pairs hold 'A B'"),
-    (lambda p, g: tag_pairs(p, g, pairs=[]), {}, "pairs are empty"),
+    (lambda p, g: tag_pairs(p, g, pairs=[cast(Any, "A B")]), {}, "pairs contains 'A B'"),
+    (lambda p, g: tag_pairs(p, g, pairs=[]), {}, "pairs is empty"),
     (lambda p, g: tag_pairs(p, g, pairs=cast(Any, 5)), {}, "pairs is 5"),
-    (lambda p, g: tag_pairs(p, g, pairs=[cast(Any, ("A", ["B"]))]), {}, r"pairs hold \('A', \['B'\]\)"),
+    (lambda p, g: tag_pairs(p, g, pairs=[cast(Any, ("A", ["B"]))]), {}, r"pairs contains \('A', \['B'\]\)"),
     (lambda p, g: tag_pairs(p, g, pairs=[("A", "B")] * 2), {}, "given twice"),
     (lambda p, g: tag_pairs(p, g, pairs=[("A", "B")], top=3), {}, "both pairs and top"),
-    (lambda p, g: tag_pairs(p, g, top=17), {}, "top is 17 and gold has"),
+    (lambda p, g: tag_pairs(p, g, top=17), {}, "top is 17, but gold has"),
     (lambda p, g: tag_pairs(p, g, top=0), {}, "top is 0"),
     (lambda p, g: all_tags(p, g).pairs_of("Q"), {"code": "class-unknown"}, "there is no class 'Q'"),
 ]

@@ -192,7 +192,7 @@ def test_independent_types_make_a_boundary_as_probable_as_any_of_them() -> None:
         rows((0, 0, 2, 0, 0.8), (0, 0, 2, 1, 0.5), (0, 3, 4, 2, 1.0)),
         rows((0, 0, 2, 1), (0, 0, 2, 0)),
     )
-    with pytest.raises(InputError, match=r"add up to 1.3, more than 1"):
+    with pytest.raises(InputError, match=r"sum to 1.3, more than 1"):
         paired(given, gold, "boundary")
     assert paired(given, gold, "boundary", type_scores="independent").score.tolist() == pytest.approx(
         [0.9, 1.0]

@@ -243,12 +243,14 @@ def test_a_type_may_have_hyphens_or_no_name() -> None:
 def test_a_tag_that_is_not_of_the_scheme_is_named() -> None:
     posterior = ChainPosterior(np.zeros((1, 3)), tags=["O", "B-X", "NN"])
     with pytest.raises(
-        InputError, match="the tag 'NN' is not of the scheme BIO: its tags are B-TYPE, I-TYPE"
+        InputError, match="the tag 'NN' does not belong to the scheme BIO: use the tags B-TYPE, I-TYPE"
     ):
         likely_spans(posterior)
     with pytest.raises(InputError, match="'NN'"):
         span_probabilities(posterior, [0], [0], [1], ["X"])
-    with pytest.raises(InputError, match=r"the tag 'S-X' \(sentence 1, token 2\) is not of the scheme BIO"):
+    with pytest.raises(
+        InputError, match=r"the tag 'S-X' \(sentence 1, token 2\) does not belong to the scheme BIO"
+    ):
         gold_spans([["O"], ["O", "B-X", "S-X"]])
     with pytest.raises(InputError, match="the scheme is 'IOBES': give one of BIO, BIOES"):
         gold_spans([["O"]], scheme="IOBES")
@@ -277,13 +279,13 @@ def test_a_threshold_lies_between_0_and_1(many: ChainPosterior, threshold: Any) 
     ("sentence", "first", "last", "words"),
     [
         ([0], [1], [1], "span 0 has the tokens 1 to 1 of sentence 0"),
-        ([0], [0], [3], "it has 2 tokens"),
+        ([0], [0], [3], "the sentence has 2 tokens"),
         ([0], [-1], [1], "span 0 has the tokens -1 to 1"),
         ([2], [0], [1], "there are 2"),
         ([-1], [0], [1], "of sentence -1"),
         ([0, 1], [0], [1], r"sentence has shape \(2,\)"),
         ([0], [0.0], [1], "first has shape .* dtype float64"),
-        ([[0], [1, 2]], [0], [1], "sentence holds lists of different lengths"),
+        ([[0], [1, 2]], [0], [1], "sentence contains lists of different lengths"),
     ],
 )
 def test_spans_that_cannot_be_are_refused(sentence: Any, first: Any, last: Any, words: str) -> None:

@@ -125,8 +125,8 @@ def test_two_models_are_compared_by_their_queries(text: TaggedText) -> None:
 
 def test_what_only_a_table_could_give_is_refused_of_a_query(text: TaggedText) -> None:
     query = all_tags(posterior_of(text), text.tags or [])
-    with pytest.raises(InputError, match="this is the query of view all tags, not of pooled"):
+    with pytest.raises(InputError, match="the query has the view all tags, not pooled"):
         measure(query, view="pooled")
-    with pytest.raises(InputError, match="a query has no columns to name"):
+    with pytest.raises(InputError, match="a query has no columns"):
         measure(query, columns=Columns(score="p"))
     assert measure(query, view="all tags")["all tags"].n == len(query)

@@ -97,15 +97,15 @@ def test_the_model_is_saved_with_its_column(tagged: Path, tmp_path: Path) -> Non
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "several without dev": ({"l2": [1.0, 2.0]}, "2 values of l2 and no development data"),
+    "several without dev": ({"l2": [1.0, 2.0]}, "2 values of l2, but no development data"),
     "none": ({"l2": []}, "0 values of l2"),
-    "of the HMM": ({"pseudocount": 1.0}, "pseudocount belongs to the HMM: leave `pseudocount` out"),
-    "of the CRF": ({"model": "hmm", "max_iterations": 3}, "max_iterations belongs to the CRF"),
-    "features of the CRF": ({"model": "hmm", "features": "basic"}, "features belongs to the CRF"),
+    "of the HMM": ({"pseudocount": 1.0}, "pseudocount is an option of the HMM: leave `pseudocount` out"),
+    "of the CRF": ({"model": "hmm", "max_iterations": 3}, "max_iterations is an option of the CRF"),
+    "features of the CRF": ({"model": "hmm", "features": "basic"}, "features is an option of the CRF"),
     "unknown": ({"model": "svm"}, "model is 'svm': give crf or hmm"),
     "negative": ({"l2": -1.0}, "l2 is -1"),
     "a bad one among good ones": ({"model": "hmm", "pseudocount": [-1.0]}, "pseudocount is -1"),
-    "unknown features": ({"features": "basics"}, "there are no features 'basics'"),
+    "unknown features": ({"features": "basics"}, "there is no feature group 'basics'"),
 }
 
 
@@ -128,7 +128,7 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_read(tmp_pat
 
 def test_development_data_of_other_tags_are_refused(tagged: Path, tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("w1\tAUX\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"dev\.tsv: none of its tags \(AUX\) is a tag of .*train\.tsv"):
+    with pytest.raises(InputError, match=r"dev\.tsv: none of the tags \(AUX\) occurs in .*train\.tsv"):
         train_tagger(tagged / "train.tsv", tmp_path / "dev.tsv", model="hmm")
 
 

@@ -152,7 +152,7 @@ def test_an_accuracy_without_spread_has_no_interval(hmm: HMMTagger) -> None:
         text = TaggedText([[word], [word]], [[gold], [gold]], ["1", "2"], None, "small")
         found = evaluate_tagger(hmm, text)
         assert (found.accuracy.estimate, found.accuracy.low) == (accuracy, None)
-        assert "spread between clusters is unknown" in found.to_dict()["accuracy"]["reason"]
+        assert "variance between clusters is unknown" in found.to_dict()["accuracy"]["reason"]
 
 
 def test_a_gold_tag_that_the_model_has_never_seen_is_a_miss_of_every_tag(
@@ -222,7 +222,7 @@ def test_documents_are_fewer_units_than_sentences(hmm: HMMTagger, tagged: Path) 
 
     assert clusters(evaluate_tagger(hmm, tagged / "test.conllu")) == 60
     assert clusters(evaluate_tagger(hmm, tagged / "test.conllu", cluster="document")) == 15
-    with pytest.raises(InputError, match="names no documents"):
+    with pytest.raises(InputError, match="does not mark documents"):
         evaluate_tagger(hmm, tagged / "test.tsv", cluster="document")
 
 
@@ -234,7 +234,7 @@ def test_the_column_of_training_is_the_default(tagged: Path, tmp_path: Path) -> 
     assert evaluate_tagger(model, tagged / "test.conllu").unseen_tags == {}
     with pytest.raises(
         InputError,
-        match=r"knows none of the file's tags \(X, N, D and 1 more\): its own are d2, n0, v1: choose",
+        match=r"knows none of the file's tags \(X, N, D and 1 more\): its tags are d2, n0, v1: choose",
     ):
         evaluate_tagger(model, tagged / "test.conllu", column="upos")
 
@@ -255,7 +255,7 @@ def test_any_model_with_tags_and_a_posterior_can_be_evaluated() -> None:
     assert found.measured["pooled"].brier == 0.25
     assert (found.unseen_words, found.model) == (None, "Coin")
     assert "does not say" in (found.unseen_words_accuracy.reason or "")
-    assert "On words not seen in training): the model does not say" in found.to_text()
+    assert "On unseen words): the model does not say" in found.to_text()
 
 
 def test_text_without_gold_tags_is_refused(hmm: HMMTagger, tmp_path: Path) -> None:

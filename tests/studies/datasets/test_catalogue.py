@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import re
 from pathlib import Path
 
@@ -11,13 +10,14 @@ from calibrant_studies import NAMES as STUDIES
 from calibrant_studies import (
     _coreference_data,
     _events_data,
+    _networks_data,
     _sparse_authors,
     _sparse_taggers,
     _tagging_data,
 )
 from calibrant_studies.datasets import NAMES, data_folder, data_set
 from calibrant_studies.datasets._catalogue import needed_by
-from calibrant_studies.datasets._digests import digest_of
+from calibrant_studies.datasets._digests import digest_of, unpacked
 from calibrant_studies.datasets._folders import found_for, real_data, required
 from calibrant_studies.datasets._layouts import LAYOUTS
 
@@ -30,7 +30,7 @@ REBUILT = {("sparse-tags", "streusle.ud_train.conllulex.gz")}
 def test_a_data_set_is_whole_and_pinned(name: str) -> None:
     about = data_set(name)
     assert about.title
-    assert about.licence
+    assert about.license
     assert about.terms
     assert set(about.studies) <= set(STUDIES)
     assert len({file.name for file in about.files}) == len(about.files) > 0
@@ -52,9 +52,8 @@ def test_a_data_set_is_whole_and_pinned(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if not data_set(name).ask])
 def test_the_files_that_the_studies_were_run_on_are_those_that_are_made(name: str, data: Path) -> None:
     for file in data_set(name).files:
-        content = (data / name / file.name).read_bytes()
-        if file.name.endswith(".gz"):
-            content = gzip.decompress(content)
+        path = data / name / file.name
+        content = unpacked(path, path.read_bytes())
         same = digest_of(content, file.content) == file.content
         assert same or (name, file.name) in REBUILT, file.name
 
@@ -69,8 +68,9 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
             *_sparse_authors.sources(data),
         ],
         "events": [data / corpus.name / "a" for corpus in _events_data.CORPORA]
-        + [data / _coreference_data.FILES["gum"]],
+        + [data / _coreference_data.FILES["gum"], data / "lexicons/a"],
         "sentiment": [data / "sentiment/a"],
+        "networks": _networks_data.sources(data),
         "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
     }
     for study, paths in reads.items():

@@ -46,7 +46,7 @@ def code_of(folder: Path, **options: Any) -> tuple[str, str]:
     return caught.value.code, str(caught.value)
 
 
-def test_files_come_with_their_licence_and_sources(made_up: Any, folder: Path) -> None:
+def test_files_come_with_their_license_and_sources(made_up: Any, folder: Path) -> None:
     done = fetch("made-up", folder)
     assert contents(folder) == whole(made_up)
     assert done.files == ("both.txt.gz", "short.txt")

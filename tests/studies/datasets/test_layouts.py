@@ -6,9 +6,11 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from calibrant.exceptions import FormatError
+from calibrant_studies.datasets._digests import unpacked
 from calibrant_studies.datasets._layouts import LAYOUTS
 from calibrant_studies.datasets._reuters import stories
 
@@ -130,3 +132,38 @@ def test_a_story_without_text_or_date_is_named() -> None:
         stories(story("<DATE>2-MAR-1987 05:12:19.12</DATE>"))
     with pytest.raises(FormatError, match="story 1 has no date"):
         stories(story("<DATE>soon</DATE><TEXT></TEXT>"))
+
+
+def test_logits_of_seeds_become_one_archive(tmp_path: Path) -> None:
+    rows = [{"uid": f"{i}e", "true": i % 3, "logits": [i, 0.5, -1]} for i in range(4)]
+    paths = [tmp_path / f"{seed}.json" for seed in (0, 1)]
+    for path in paths:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    content = LAYOUTS["logits"](paths)
+    with np.load(io.BytesIO(content)) as found:
+        assert sorted(found.files) == ["ids", "labels", "logits_0", "logits_1"]
+        assert found["labels"].tolist() == [0, 1, 2, 0]
+        assert found["logits_1"][2].tolist() == [2.0, 0.5, -1.0]
+    again = io.BytesIO()
+    with np.load(io.BytesIO(content)) as found:
+        np.savez(again, **{name: found[name] for name in sorted(found.files)})
+    assert unpacked(Path("a.npz"), content) == unpacked(Path("b.npz"), again.getvalue())
+    paths[1].write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"1\.json has other ids than 0\.json"):
+        LAYOUTS["logits"](paths)
+
+
+def test_labels_of_a_hundred_people_become_counts(tmp_path: Path) -> None:
+    row = {
+        "uid": "7n",
+        "label_count": [30, 70, 0],
+        "majority_label": "n",
+        "old_label": "n",
+        "old_labels": ["neutral"],
+    }
+    (tmp_path / "chaos.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    lines = LAYOUTS["chaos"]([tmp_path / "chaos.jsonl"]).decode().splitlines()
+    assert lines == [
+        "uid,entailment,neutral,contradiction,majority_label,old_label,old_labels",
+        "7n,30,70,0,n,n,neutral",
+    ]
