@@ -1,4 +1,4 @@
-"""What is timed. Each case runs in a fresh process: ``python benchmarks/cases.py '{"case": ..., ...}'``.
+"""Timed cases. Each case runs in a fresh process: ``python benchmarks/cases.py '{"case": ..., ...}'``.
 
 A case is a function that prepares its input and returns the call to be timed. The process prints one
 line of JSON: seconds of each call, memory beyond the input, and what the call returned.
@@ -176,13 +176,13 @@ def _clusters(n: int, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _give_back_memory() -> None:
-    """Return freed memory to the system, so that what a call needs anew is counted."""
+    """Return freed memory to the system, so that the memory of the next call is measured."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _memory(key: str) -> int:
-    """A line of /proc/self/status in bytes; 0 where there is none."""
+    """A line of /proc/self/status in bytes; 0 if it is missing."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0

@@ -213,7 +213,7 @@ def potentials(features: str, forget: bool, **_: Any) -> Call:
 
 
 def item_sequences(features: str, **_: Any) -> Call:
-    """What python-crfsuite needs for the same: ItemSequences, from ready lists of attributes."""
+    """Return the input of python-crfsuite: ItemSequences, from ready lists of attributes."""
     import pycrfsuite
 
     from calibrant.structures.models.features import attribute_lists
@@ -222,7 +222,7 @@ def item_sequences(features: str, **_: Any) -> Call:
     return lambda: len([pycrfsuite.ItemSequence(tokens) for tokens in lists])
 
 
-# What `tag eval` goes through: where each stage is looked up when it is called, and what it is.
+# Stages of `tag eval`: the place where each function is looked up, and its name.
 STAGES = (
     ("calibrant.structures.verbs.tagging", "load_tagger", "loading the model"),
     ("calibrant.structures.verbs.tagging", "read_gold", "reading the text"),

@@ -146,7 +146,7 @@ def features(scale: Scale) -> Found:
 
 
 def _shares(timing: Timing, threads: int) -> list[Row]:
-    """What each stage of the last call has taken."""
+    """Return the time of each stage of the last call."""
     stages: dict[str, float] = timing.result
     whole = sum(stages.values())
     rows = [_timing("tag eval, 2,012 sentences, advanced features", 0, threads, timing)]

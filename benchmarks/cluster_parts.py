@@ -57,7 +57,7 @@ def clusters(scale: Scale) -> Found:
         ),
         Bar(f"{size}, events run: one process / two", 1.7, "x", None, one.seconds / two.seconds, least=True),
         Bar(
-            f"{size}, events run: share of the leading process in the time of two Dask workers",
+            f"{size}, events run: fraction of the leading process in the time of two Dask workers",
             0.5,
             "x",
             None,

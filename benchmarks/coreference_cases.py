@@ -20,7 +20,7 @@ MOST_DEVIATIONS = 7.0  # of 44,850 pairs none should be further off
 
 
 def pair_matrix(**_: Any) -> Call:
-    """The exact matrix, from log-scores: checks and normalising included."""
+    """The exact matrix, from log-scores: with checks and normalization."""
     from calibrant.structures.posterior import AntecedentPosterior
 
     scores = coreference_data.posterior().log_probabilities
@@ -33,7 +33,7 @@ def pair_matrix(**_: Any) -> Call:
 
 
 def pair_samples(samples: int, **_: Any) -> Call:
-    """Shares of samples, by our sampler, from log-scores too."""
+    """Frequencies among samples, by calibrant's sampler, also from log-scores."""
     from calibrant.structures.posterior import AntecedentPosterior
     from calibrant.structures.posterior.coreference_queries import each_pair
 
@@ -106,14 +106,14 @@ def best_clustering(**_: Any) -> Call:
 
 
 def _check(shares: Floats, exact: Floats, samples: int) -> float:
-    """How many standard deviations shares of samples are off at most; raises if that is no chance."""
+    """Return the largest deviation of frequencies, in standard deviations; raise if it is not by chance."""
     upper = np.triu_indices(len(exact), 1)
     q = exact[upper]
     # One sample more or less is no deviation where hardly any is expected.
     spread = np.sqrt(q * (1 - q) / samples) + 1 / samples
     largest = float((np.abs(shares[upper] - q) / spread).max())
     if largest > MOST_DEVIATIONS:
-        raise AssertionError(f"shares of {samples} samples are {largest:.1f} standard deviations off")
+        raise AssertionError(f"frequencies of {samples} samples differ by {largest:.1f} standard deviations")
     return largest
 
 

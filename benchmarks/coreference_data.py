@@ -18,7 +18,7 @@ WINDOW = 400  # candidates of a mention: all earlier ones of that document, fewe
 
 
 def available() -> bool:
-    """Whether the texts are there."""
+    """Return True if the texts exist."""
     return _file("train").exists() and _file("test").exists()
 
 

@@ -15,7 +15,7 @@ WORDS, TEXTS, SAMPLES = 700, 20, 100
 
 
 def available() -> bool:
-    """Whether the texts are there."""
+    """Return True if the texts exist."""
     return _file("train").exists()
 
 
@@ -35,7 +35,7 @@ def news_texts(copies: int = 1, **_: Any) -> Call:
 
 
 def news_stages(**_: Any) -> Call:
-    """The same; returns the seconds of features with scores, of normalising, and of samples."""
+    """Return the seconds of features with scores, of normalization, and of samples."""
     from calibrant.structures.posterior import AntecedentPosterior
 
     model, texts = _model(), _texts()

@@ -52,7 +52,7 @@ MAKERS = {"beta": beta, "skewed": skewed}
 
 
 def aside(make: Callable[..., Made], *arguments: object) -> Made:
-    """Make data in a process of its own: the peak of a command that is timed includes what forked it."""
+    """Make data in a separate process: peak memory of a timed command includes the process that forked it."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(make, *arguments).result()
 

@@ -18,7 +18,7 @@ def _files(folder: str, parts: int) -> list[Path]:
 
 
 def digest(tally: Any) -> list[Any]:
-    """What tallies of the same pairs agree in."""
+    """Return the numbers in which tallies of the same pairs agree."""
     from calibrant.metrics.proper_scores import scores_of
 
     counts = hashlib.sha256(tally.low.tobytes() + tally.n.tobytes() + tally.positives.tobytes())

@@ -1,4 +1,4 @@
-"""Pairs in Parquet files of 10^7 rows, each with a seed of its own; made for the part, then deleted."""
+"""Pairs in Parquet files of 10^7 rows, each with a different seed; made for the part, then deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tally of a folder of Parquet files on local PySpark, in an environment of its own: FOLDER PARTS."""
+"""The tally of a folder of Parquet files on local PySpark, in a separate environment: FOLDER PARTS."""
 
 from __future__ import annotations
 

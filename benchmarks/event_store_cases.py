@@ -32,7 +32,7 @@ def parser() -> Path:
 
 
 def available() -> bool:
-    """Whether both are there, and what runs the pipeline."""
+    """Return True if both exist, and the pipeline."""
     return corpus().exists() and parser().exists() and find_spec("spacy") is not None
 
 

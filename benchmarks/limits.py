@@ -1,4 +1,4 @@
-"""What keeps each ratio from being better: a column of the table of bars."""
+"""Limits of each ratio: a column of the table of bars."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIMITS = (
     (r"^import|--help", "starting the interpreter; importing click"),
     (r"^(first|next) call", "nothing: a count of notices"),
     (r"CRF marginals: python-crfsuite", "the peer's Python call for each tag at each token"),
-    (r"CRF marginals: CRFsuite", "multiplications of 45 x 45 tables, one a token"),
+    (r"CRF marginals: CRFsuite", "multiplications of 45 x 45 tables, one per token"),
     (r"HMM marginals", "the same multiplications, in compiled code on both sides"),
     (
         r"one processor / two$|CRF marginals: one processor",
@@ -37,7 +37,7 @@ LIMITS = (
     (r"time / single-tag marginals", "47 x 47 probabilities a token, each added to a table"),
     (r"pairs of 47 tags.*memory", "one batch of sentences and the tallies by sentence"),
     (r"features", "strings: hashing and looking up each attribute"),
-    (r"histogram.*largest difference", "where a cut lies between two scores"),
+    (r"histogram.*largest difference", "position of a cut between two scores"),
     (r"isotonic: largest difference", "rounding"),
     (
         r"largest difference from (betacal|netcal|scikit-learn|uncertainty)",
@@ -77,13 +77,13 @@ LIMITS = (
         "leader, scheduler and workers share two processors; documents go over TCP",
     ),
     (r"one process / two", "the leading process, which reads and writes"),
-    (r"share of the leading process", "reading documents and sending them"),
+    (r"fraction of the leading process", "reading documents and sending them"),
     (r"memory of the leading process", "names of tasks and parts"),
 )
 
 
 def limit_of(bar: str) -> str:
-    """What limits the bar of this name.
+    """Return the limit of the bar of this name.
 
     Raises
     ------

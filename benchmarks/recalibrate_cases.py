@@ -1,4 +1,4 @@
-"""Cases of recalibration: fits of ours and of the peers, whose maps are compared whenever they are fitted."""
+"""Cases of recalibration: fits by calibrant and by peers, whose maps are compared after each fit."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def sklearn_logistic(score: Floats, label: Labels) -> Fit:
 
 
 def sklearn_sigmoid(score: Floats, label: Labels) -> Fit:
-    """What CalibratedClassifierCV(method="sigmoid") fits, on log-odds that are ready."""
+    """Fit the map of CalibratedClassifierCV(method="sigmoid") on ready log-odds."""
     from sklearn.calibration import _SigmoidCalibration
 
     log_odds = _log_odds(score)
@@ -134,7 +134,7 @@ def sklearn_sigmoid(score: Floats, label: Labels) -> Fit:
 
 
 def sklearn_temperature(score: Floats, label: Labels) -> Fit:
-    """What CalibratedClassifierCV(method="temperature") fits, on log-odds that are ready."""
+    """Fit the map of CalibratedClassifierCV(method="temperature") on ready log-odds."""
     from sklearn.calibration import _TemperatureScaling
 
     half = _log_odds(score) / 2  # it makes logits (-x, x) of them
@@ -229,7 +229,7 @@ def venn_abers_of_tally(name: str, n: int, **_: Any) -> Call:
 
 
 def venn_abers_error(name: str, n: int, **_: Any) -> Call:
-    """How far the fit of a compressed tally is from the exact one, as a share of what it states."""
+    """Return the distance of the fit of a compressed tally from the exact one, relative to its bound."""
     from calibrant.recalibrate import VennAbers
 
     score, label = data.load(name, n, "int64")

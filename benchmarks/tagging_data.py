@@ -1,6 +1,6 @@
 """The tagged text and the models that chains are measured on: real ones, made once, kept in the cache folder.
 
-CRFs with 45 tags, trained on `wsj-pos`, and text of `conll2000`. Both lie in the folder that CALIBRANT_DATA
+CRFs with 45 tags, trained on `wsj-pos`, and text of `conll2000`. Both are in the folder that CALIBRANT_DATA
 names.
 """
 
@@ -22,7 +22,7 @@ Text = tuple[list[list[str]], list[list[str]]]
 
 
 def available() -> bool:
-    """Whether the text is there."""
+    """Return True if the text exists."""
     return all(path.exists() for path in (_train(), *_tests()))
 
 
@@ -64,7 +64,7 @@ def crfsuite_model(features: str) -> Path:
 
 
 def tagger_model(features: str) -> Path:
-    """A saved tagger of ours, trained on the same text."""
+    """Return a saved calibrant tagger, trained on the same text."""
     path = FOLDER / f"wsj-{features}.crf"
     if not path.exists():
         from calibrant.structures.files.saved_models import save_model

@@ -14,19 +14,19 @@ from crosscheck.comparison import Case, Comparison, compare
 from crosscheck.inputs import LabelInput
 
 ONE_LABEL = (
-    "One label throughout: chance would agree always, and agreement beyond chance is undefined. Theirs is "
-    "not a number, an error or a fixed value."
+    "With only one label, chance agreement is 1, and agreement beyond it is undefined. The peer "
+    "returns NaN, an error or a fixed value."
 )
 
 
 def ratings_of(one: LabelInput) -> Ratings:
-    """The labels as ours takes them; -1 is none."""
+    """Return the labels in calibrant's form; -1 means a missing label."""
     item, annotator = np.nonzero(one.table >= 0)
     return Ratings.from_table(item, annotator, one.table[item, annotator], order=one.labels)
 
 
 def single(one: LabelInput) -> bool:
-    """Whether all labels are the same."""
+    """Return True if all labels are equal."""
     return len(np.unique(one.table)) == 1
 
 

@@ -11,12 +11,12 @@ from calibrant.metrics import class_predictions, top_view
 from crosscheck.inputs import ClassInput, Input
 
 UPPER = (
-    "A score on the edge between two bins belongs to the upper one; in Guo et al., and ours, to the lower "
-    "one. With that rule ours are theirs."
+    "The peer puts a score on the edge between two bins into the upper one; Guo et al. and "
+    "calibrant into the lower one. With the peer's rule the numbers are equal."
 )
 OWN_BIN = (
-    "A score of exactly 1 has a bin of its own above the last one, and a score on another edge belongs to "
-    "the upper bin. With these rules ours are theirs."
+    "The peer puts a score of exactly 1 into a separate bin above the last one, and a score on another "
+    "edge into the upper bin. With these rules the numbers are equal."
 )
 
 
@@ -47,6 +47,6 @@ def own_bin(score: Any, edges: Any) -> NDArray[np.int64]:
 
 
 def top_pairs(one: ClassInput) -> Input:
-    """Whether the top label is right, and its probability."""
+    """Return 1 if the top label is correct, and its probability."""
     pairs = top_view(class_predictions(one.label, one.prob))
     return Input(one.name, np.asarray(pairs.label, np.int64), np.asarray(pairs.score))

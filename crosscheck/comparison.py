@@ -26,7 +26,7 @@ class Comparison:
     reason
         Why they differ; empty where they are equal to `TOLERANCE`.
     faults
-        What is wrong: a difference without a reason, or with one that is not true.
+        Faults: differences without a reason, or with a false one.
     """
 
     ours: Any
@@ -81,7 +81,7 @@ def compare(ours: Any, theirs: Any, reason: str = "", because: Proof | None = No
     reason
         Why they differ where they do.
     because
-        What is true as long as the reason is: a statement, or two results that are equal to `TOLERANCE`.
+        Evidence for the reason: a true statement, or two results that are equal to `TOLERANCE`.
     """
     ours, theirs = (outcome(value) if callable(value) else value for value in (ours, theirs))
     if equal(ours, theirs):
@@ -103,7 +103,7 @@ def difference(one: Any, other: Any) -> float | None:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two results are equal to `TOLERANCE`, or both undefined."""
+    """Return True if two results are equal to `TOLERANCE`, or both undefined."""
     apart = difference(one, other)
     if apart is None:
         return isinstance(one, str | None) and isinstance(other, str | None) and one == other
@@ -111,7 +111,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call returns, without its warnings; or, as a text of one line, the error that it raises."""
+    """Return the result of a call, without warnings, or its error as one line of text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

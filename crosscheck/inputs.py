@@ -1,4 +1,4 @@
-"""What peers and calibrant are compared on: the shipped predictions, and small ones that are hard."""
+"""Inputs on which peers and calibrant are compared: shipped predictions, and small difficult ones."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def pairs() -> tuple[Input, ...]:
 
 
 def fits() -> tuple[Input, ...]:
-    """What recalibrators can be fitted to: labels of both kinds that scores do not separate."""
+    """Return True if recalibrators can be fitted: both labels occur and scores do not separate them."""
     return (*named(*SHIPPED, "1,500 without ties", "ties at tenths", "float32"), *weighted())
 
 

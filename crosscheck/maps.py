@@ -1,4 +1,4 @@
-"""What comparisons of recalibrators share."""
+"""Common parts of the comparisons of recalibrators."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 NO_WORSE = 1e-9  # how far our log loss may be above theirs
 NEAR = 1e-3  # how far apart the maps may be
 EARLY = (
-    "Their fit stops at a tolerance, or has a slight penalty (C = 1e10). Ours is at the minimum: its log "
-    "loss is not higher, and the maps are less than 0.001 apart."
+    "The peer's fit stops at a tolerance, or has a slight penalty (C = 1e10). calibrant's is at "
+    "the minimum: its log loss is not higher, and the maps differ by less than 0.001."
 )
 PROBE: Floats = np.concatenate(
     [[1e-6, 1e-4], (np.arange(50) + 0.5) / 50, [1 - 1e-4]]
@@ -43,6 +43,6 @@ def fitted(model: Any, one: Input) -> Any:
 
 
 def at_minimum(ours: Any, theirs: Callable[[Any], Any], one: Input, target: Floats | None = None) -> bool:
-    """Whether our map is near theirs and its log loss is not higher."""
+    """Return True if calibrant's map is near the peer's and its log loss is not higher."""
     near = float(np.abs(theirs(PROBE) - ours.transform(PROBE)).max()) < NEAR
     return near and log_loss_of(ours.transform, one, target) <= log_loss_of(theirs, one, target) + NO_WORSE

@@ -21,24 +21,24 @@ from crosscheck.maps import EARLY, PROBE, at_minimum, fitted
 
 COUNT = 15
 QUANTILES = (
-    "Their edges are quantiles, by interpolation, and a score on an edge belongs to the upper bin; ours are "
-    "ranks, and share ties. With their bins ours are theirs."
+    "The peer's edges are interpolated quantiles, and a score on an edge belongs to the upper "
+    "bin; calibrant cuts at ranks, and shares ties. With the peer's bins the numbers are equal."
 )
 REFUSED = (
-    "Equal quantiles: theirs refuses scores with many ties; ours shares a tie between bins in proportion. "
-    "Two of their edges are equal."
+    "The peer refuses scores with many ties, since two of its quantile edges are equal; "
+    "calibrant shares a tie between bins in proportion."
 )
 BINARY = (
-    "Two columns are taken as one score, that of the second class; ours is of the top label. The same call "
-    "with that column alone gives the same."
+    "The peer treats two columns as one score, that of the second class; calibrant's number is "
+    "of the top label. The peer's call with that column alone gives the same number."
 )
 LABELS = (
-    "Labels that happen to be 0 and 1 are taken for labels of two classes, and theirs stops. With one item "
-    "of a third label added it does not."
+    "The peer reads labels that happen to be 0 and 1 as labels of two classes, and stops. With "
+    "one more item of a third label it does not."
 )
 THRESHOLD = (
-    "Bins below sample_threshold count as without error. Ours has no threshold: a bin is as it is, and has "
-    "an interval. The sum of the other bins is theirs."
+    "The peer gives bins below sample_threshold the error 0. calibrant has no threshold, but an "
+    "interval for each bin. The sums over the other bins are equal."
 )
 
 

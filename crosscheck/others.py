@@ -24,10 +24,13 @@ from crosscheck.maps import EARLY, PROBE, at_minimum, fitted
 
 COUNT = 15
 FEWER = (
-    "num_bins edges make num_bins - 1 bins: 14 here. With one more asked for, theirs has our bins, but for "
-    "a score of 0, which has a bin of its own."
+    "The peer's num_bins edges make num_bins - 1 bins: 14 here. With one more, it has "
+    "calibrant's bins, except for a separate bin for a score of 0."
 )
-CERTAIN = "A score of 0 for what happened: theirs is infinite, ours is undefined and says so."
+CERTAIN = (
+    "A score is 0 for an outcome that occurred: the peer returns infinity, and calibrant "
+    "reports the loss as undefined."
+)
 
 
 def plain(one: Input) -> tuple[Any, Any]:

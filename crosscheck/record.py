@@ -1,4 +1,4 @@
-"""What the comparisons found: rows, the record, and the tables of its page."""
+"""Record of the comparisons: rows, the record, and the tables of its page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Peer:
 
     @property
     def installed(self) -> bool:
-        """Whether it is here."""
+        """Return True if the peer is installed."""
         return find_spec(self.package) is not None
 
     @property
@@ -141,7 +141,7 @@ def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for one in rows:
         calls.setdefault((one["theirs"], one["ours"]), []).append(one["verdict"] == "equal")
     return [
-        {"theirs": f"`{theirs}`", "ours": f"`{ours}`", "equal on": f"{sum(same)} of {len(same)}"}
+        {"peer": f"`{theirs}`", "calibrant": f"`{ours}`", "equal on": f"{sum(same)} of {len(same)}"}
         for (theirs, ours), same in calls.items()
     ]
 
@@ -156,7 +156,7 @@ def _differences(rows: list[dict[str, Any]]) -> str:
     for (theirs, reason), group in found.items():
         most = max(group, key=lambda one: one["difference"] or 0.0)
         others = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
-        values = f"theirs {_shown(most['their_value'])}, ours {_shown(most['our_value'])}"
+        values = f"peer {_shown(most['their_value'])}, calibrant {_shown(most['our_value'])}"
         lines.append(f"- `{theirs}` on *{most['input']}*{others}: {values}. {reason}")
     return "\n".join(lines)
 

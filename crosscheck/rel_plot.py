@@ -16,9 +16,10 @@ from crosscheck.inputs import Input
 POINTS = 20_001  # at which their residuals are evaluated in the proof; 200 by default
 MENDED = 2e-5
 KERNEL = (
-    "Scores of 0 and 1 count half, since their mirror image is left out; the kernel is cut off at a "
-    "distance of 1/2; residuals are evaluated at 200 points; the search for the bandwidth stops at 1/1024. "
-    "With the whole kernel, at 20,001 points and at our bandwidth, theirs is within 2e-5 of ours."
+    "In the peer, scores of 0 and 1 count half, since their mirror image is left out; the "
+    "kernel is cut off at a distance of 1/2; residuals are evaluated at 200 points; and the "
+    "search for the bandwidth stops at 1/1024. With the whole kernel, at 20,001 points and at "
+    "calibrant's bandwidth, the results agree within 2e-5."
 )
 
 
@@ -65,7 +66,7 @@ def binned(one: Input) -> Comparison:
         return errors(index, one.label, score, "l1"), theirs()
 
     ours = expected_calibration_error(one.label, one.score, n_bins=10)
-    return compare(ours, theirs, f"{OWN_BIN} Bins are whole parts of q / 0.1.", because)
+    return compare(ours, theirs, f"{OWN_BIN} Its bins are whole parts of q / 0.1.", because)
 
 
 def _smooth() -> tuple[Input, ...]:

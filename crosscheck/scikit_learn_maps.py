@@ -14,10 +14,11 @@ from crosscheck.inputs import Input
 from crosscheck.maps import EARLY, PROBE, Floats, at_minimum, fitted, log_odds
 
 ON_SCORES = (
-    "They fit probabilities, not log-odds (scikit-learn#34312), which is another map. Given log-odds, "
-    "theirs is less than 0.001 from ours, and its log loss is not lower."
+    "The peer fits probabilities, not log-odds (scikit-learn#34312), which is another map. "
+    "Given log-odds, it differs by less than 0.001 from calibrant's, and its log loss is not "
+    "lower."
 )
-EPSILON = f"They make log-odds of q + 2.2e-16. {EARLY}"
+EPSILON = f"The peer computes log-odds of q + 2.2e-16. {EARLY}"
 
 
 def isotonic(one: Input) -> Comparison:
@@ -28,7 +29,7 @@ def isotonic(one: Input) -> Comparison:
     return compare(
         fitted(Isotonic(), one).transform(probe),
         lambda: theirs.predict(probe),
-        "They keep float32; fitted to the same values as float64 they agree.",
+        "The peer keeps float32; fitted to the same values in float64, the maps are equal.",
         lambda: (fitted(Isotonic(), one).transform(probe), _double(one).predict(probe)),
     )
 

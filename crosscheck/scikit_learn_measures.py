@@ -17,28 +17,36 @@ from crosscheck import inputs
 from crosscheck.comparison import Case, Comparison, compare
 from crosscheck.inputs import ClassInput, Input, LabelInput
 
-SINGLE = "They compute in float32 what is given in float32; on the same values as float64 they agree."
-CLIPPED = (
-    "A score of 0 for what happened: they clip scores and give a large number, ours is undefined and says "
-    "how many such pairs there are. Clipped as theirs, the scores have their log loss."
+SINGLE = (
+    "The peer computes in float32 for float32 input; with the same values in float64 the numbers are equal."
 )
-CONSTANT = "Labels that are all the same leave no loss to save: theirs divides by 0, ours is undefined."
+CLIPPED = (
+    "A score is 0 for an outcome that occurred: the peer clips scores and returns a large "
+    "number; calibrant reports the loss as undefined and counts such pairs. With clipped "
+    "scores, the numbers are equal."
+)
+CONSTANT = (
+    "If all labels are equal, the loss of the base rate is 0: the peer divides by 0, and "
+    "calibrant reports the skill as undefined."
+)
 LINSPACE = (
-    "Their edges are those of numpy.linspace, some of which lie one unit in the last place above k / n; a "
-    "score between the two falls into the next bin. Cut at their edges, ours are theirs."
+    "The peer's edges are those of numpy.linspace, of which some are one unit in the last place "
+    "above k / n; a score between the two belongs to another bin. With the peer's edges, the "
+    "numbers are equal."
 )
 TIES = (
-    "Edges at quantiles keep equal scores together, so that bins are of unequal size and fewer than asked "
-    "for (nothing says so); ours have equally many pairs, and share a tie in proportion. Cut at their "
-    "edges, ours are theirs."
+    "Edges at quantiles keep equal scores together, so bins have unequal sizes and there are "
+    "fewer than requested, without a warning. calibrant's bins have equally many pairs, and "
+    "share a tie in proportion. With the peer's edges, the numbers are equal."
 )
 RANKS = (
-    "Their edges lie between two scores, by interpolation; ours are ranks, and n is not a multiple of the "
-    "number of bins. Cut at their edges, ours are theirs."
+    "The peer interpolates edges between two scores; calibrant cuts at ranks, and n is not a "
+    "multiple of the number of bins. With the peer's edges, the numbers are equal."
 )
 ABSENT = (
-    "A label that is never given or never predicted has no precision or no recall: they take it as 0, ours "
-    "leaves it out. Over the labels that have both, theirs are ours."
+    "A label that never occurs or is never predicted has no recall or no precision: the peer "
+    "counts it as 0, and calibrant leaves it out. Over the labels that have both, the numbers "
+    "are equal."
 )
 
 
@@ -144,8 +152,10 @@ def auc(one: Input) -> Comparison:
     return compare(
         ours,
         lambda: roc_auc_score(one.label, one.score, sample_weight=one.weight),
-        "Labels that are all the same have no order to be right about: theirs is not a number, ours is "
-        "undefined.",
+        (
+            "If all labels are equal, there is no order to predict: the peer returns NaN, and calibrant "
+            "reports the number as undefined."
+        ),
         lambda: len(np.unique(one.label)) == 1,
     )
 
@@ -158,8 +168,10 @@ def kappa(one: LabelInput, weights: Weights | None) -> Comparison:
     return compare(
         pair_agreement(ratings, weights=weights).cohen_kappa.estimate,
         lambda: cohen_kappa_score(first, second, weights=weights, labels=one.labels),
-        "Both gave one label throughout, so that agreement by chance is certain: theirs is not a number, "
-        "ours is undefined.",
+        (
+            "Both annotators used only one label, so chance agreement is 1: the peer returns NaN, and "
+            "calibrant reports the coefficient as undefined."
+        ),
         lambda: len(np.unique(one.table[:, :2])) == 1,
     )
 

@@ -23,16 +23,21 @@ from crosscheck.inputs import Input, Paired, PValues
 from crosscheck.maps import log_odds
 
 DRAWS = 20_000
-FEW_UNITS = "Resampled differences of fewer than 30 items spread too little: ours is Student's t interval."
-OTHER_DRAWS = (
-    "Both are bias-corrected and accelerated intervals of 20,000 draws, and draws differ. The ends are "
-    "within a twentieth of the width of each other."
+FEW_UNITS = (
+    "Resampled differences of fewer than 30 items vary too little, so calibrant uses Student's t interval."
 )
-ALIKE = "The systems do not differ on any unit: theirs is not a number, or 1; ours is undefined, and says so."
+OTHER_DRAWS = (
+    "Both are bias-corrected and accelerated intervals of 20,000 draws, and the draws differ. "
+    "The ends differ by at most a twentieth of the width."
+)
+ALIKE = (
+    "The systems do not differ on any unit: the peer returns NaN or 1; calibrant reports the "
+    "test as undefined."
+)
 
 
 def same_throughout(one: Paired) -> bool:
-    """Whether the two systems have the same scores."""
+    """Return True if the two systems have the same scores."""
     return bool((one.first == one.second).all())
 
 

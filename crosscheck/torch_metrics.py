@@ -16,19 +16,20 @@ from crosscheck.inputs import ClassInput, Input
 COUNT = 15
 FLOAT32 = 1e-6  # rounding of sums of several hundred
 OURS = {"l1": expected_calibration_error, "l2": plug_in_calibration_error, "max": max_calibration_error}
-EDGES = f"{OWN_BIN} Their edges are those of torch.linspace, which differ from k / n by rounding."
-SINGLE = "They compute in float32 what is given in float32. In float64 theirs are ours."
+EDGES = f"{OWN_BIN} Its edges are those of torch.linspace, which differ from k / n by rounding."
+SINGLE = "The peer computes in float32 for float32 input. In float64 the numbers are equal."
 ALWAYS_SINGLE = (
-    "They compute in float32 whatever they are given. Their rules for edges followed in float32, ours are "
-    "theirs to 1e-6, and as near to our number."
+    "The peer always computes in float32. With its rules for edges in float32, calibrant's "
+    "numbers agree with it to 1e-6, and it is as close to calibrant's own number."
 )
 SATURATED = (
-    "They count in the precision of the scores: in float32 a bin holds at most 2^24 = 16,777,216 pairs, and "
-    "no more are counted. In float64 theirs are ours."
+    "The peer counts in the precision of the scores: in float32 a bin counts at most 2^24 = "
+    "16,777,216 pairs. In float64 the numbers are equal."
 )
 SIGMOID = (
-    "One score above 1 makes them take the whole batch for logits, and squash it; ours refuses the score. "
-    "Squashed beforehand, theirs are the same."
+    "For one score above 1, the peer treats the whole batch as logits and applies a sigmoid; "
+    "calibrant refuses the score. With the sigmoid applied beforehand, the peer's number is the "
+    "same."
 )
 
 

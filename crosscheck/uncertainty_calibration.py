@@ -28,26 +28,28 @@ from crosscheck.maps import EARLY, PROBE, at_minimum, fitted
 COUNT = 15
 PEER = "uncertainty-calibration"
 MIDDLE = (
-    "Their bins of equal mass have edges halfway between two scores: ties stay whole, and bins are fewer "
-    "than asked for. Ours share ties in proportion, and bins end at rank floor(j n / count). Cut at their "
-    "edges, ours are theirs."
+    "The peer's bins of equal mass have edges halfway between two scores: ties stay whole, and "
+    "there are fewer bins than requested. calibrant's bins share ties in proportion, and end at "
+    "rank floor(j n / count). With the peer's edges, the numbers are equal."
 )
-MAP = f"{MIDDLE} An empty bin of theirs maps to its middle."
+MAP = f"{MIDDLE} The peer maps an empty bin to its middle."
 SINGLE = (
-    "They take a bin of a single pair as without error; ours refuses to debias it. Such bins left out, the "
-    "sums are the same."
+    "The peer gives a bin of a single pair the error 0; calibrant refuses to debias it. Without "
+    "such bins, the sums are equal."
 )
 GUESSED = (
-    "They guess from how many scores are distinct: 15 bins of equal mass, or, if fewer than n / 4 are, a "
-    "bin a distinct score. Ours takes about n^(1/3) pairs a bin. On their bins ours are theirs."
+    "The peer chooses 15 bins of equal mass, or one bin per distinct score if fewer than n / 4 "
+    "are distinct. calibrant uses about n^(1/3) pairs per bin. On the peer's bins the numbers "
+    "are equal."
 )
 GUESSED_PLUG_IN = (
-    "They guess from how many scores are distinct: 15 bins of equal mass with edges halfway between two "
-    "scores, or, if fewer than n / 4 are, a bin a distinct score. On their bins ours are theirs."
+    "The peer chooses 15 bins of equal mass with edges halfway between two scores, or one bin "
+    "per distinct score if fewer than n / 4 are distinct. On its bins the numbers are equal."
 )
 CLIPPED = (
-    "They set a class whose debiased square is below 0 to 0 before they average, so that the mean is too "
-    "large; ours averages the signed squares. Clipped as theirs, ours are theirs."
+    "The peer sets a negative debiased square of a class to 0 before averaging, so the mean is "
+    "too large; calibrant averages the signed squares. With clipped squares, the numbers are "
+    "equal."
 )
 
 

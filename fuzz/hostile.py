@@ -45,7 +45,7 @@ VALUES: tuple[Any, ...] = (*NUMBERS, None, True, False, "", [], {}, [[]], {"": "
 
 
 def field(random: Random) -> str:
-    """A text to stand between separators."""
+    """Return a text between separators."""
     return random.choice(FIELDS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -164,7 +165,7 @@ def zipped(members: dict[str, bytes]) -> bytes:
 
 
 def saved(write: Callable[[Path], Any], name: str) -> bytes:
-    """What a writer writes."""
+    """Return the bytes that a writer writes."""
     with TemporaryDirectory() as folder:
         write(Path(folder, name))
         return Path(folder, name).read_bytes()
@@ -307,7 +308,11 @@ def recalibrators() -> Iterator[bytes]:
     found.append(
         recalibrate.PerGroup(recalibrate.Isotonic(), [["T0", "T1"], ["T2"]]).fit(score, label, classes)
     )
-    found += [recalibrate.Temperature().fit(rows, code), recalibrate.VectorScaling().fit(rows, code)]
+    found += [
+        getattr(recalibrate, method.estimator)().fit(rows, code)
+        for method in METHODS.values()
+        if method.maps != "scores"
+    ]
     for model in found:
         yield saved(partial(save_recalibrator, model), "a.json")
 
@@ -393,6 +398,37 @@ def published() -> Iterator[bytes]:
     rows = [[name, *["0.02", "0.01", "30"] * 6] for name in names]
     yield "".join(",".join(row) + "\r\n" for row in (header, *rows)).encode()
     yield b'{"N": 12, "N/N": 7, "<UNKNOWN>": 0}'
+
+
+def ontonotes() -> Iterator[bytes]:
+    """A document of the Wall Street Journal with constituents, plain and in gzip."""
+    text = ONTONOTES.replace("nw/tale", "nw/wsj/00/wsj_0001")
+    yield text.encode()
+    yield gzip.compress(text.encode())
+
+
+def treebank() -> Iterator[bytes]:
+    """Trees with brackets for words, and traces."""
+    yield b"( (S (NP-SBJ-1 (NNP Ann) (-LRB- -LRB-)) (VP (VBD left) (NP (-NONE- *-1)))))\n( (INTJ (UH Yes)))\n"
+
+
+def news() -> Iterator[bytes]:
+    """An article, and an archive of it."""
+    article = (
+        b'<?xml version="1.0" encoding="UTF-8"?>\n<nitf><head><docdata><doc-id id-string="7"/>'
+        b'<identified-content><classifier class="online_producer">Top/News/World</classifier>'
+        b'</identified-content></docdata><pubdata date.publication="19900803T000000"/></head><body>'
+        b'<body.head><hedline><hl1>Troops</hl1></hedline></body.head><body.content><block class="full_text">'
+        b"<p>Iraq <i>attacked</i>.</p></block></body.content></body></nitf>\n"
+    )
+    yield article
+    for mode in ("w:gz", "w"):
+        sink = io.BytesIO()
+        with tarfile.open(fileobj=sink, mode=mode) as archive:
+            member = tarfile.TarInfo("03/7.xml")
+            member.size = len(article)
+            archive.addfile(member, io.BytesIO(article))
+        yield sink.getvalue()
 
 
 def stores() -> Iterator[bytes]:

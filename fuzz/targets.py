@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from calibrant.structures.files.coreference import read_folds
 Read = Callable[[Path], Any]
 LARGEST = 65_536  # bytes of a folder's members
 STARTS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"PK": ".npz"}
-# Of the library, when a zip file is broken.
+# Errors of the library for a broken zip file.
 BROKEN = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, NotImplementedError)
 ENTITY_TAGS = ("O", "B-person", "I-person", "B-group", "I-group")
 PLAIN: tuple[str | int | None, ...] = (None, 3)
@@ -45,9 +46,9 @@ class Target:
     seeds
         Sound files.
     suffix
-        What the name of a file ends in, by its content.
+        Ending of the file's name, by its content.
     folders
-        Whether a zip file with one of these members stands for a folder with them.
+        True if a zip file with one of these members represents a folder with them.
     also
         Modules of other libraries whose branches guide the search too.
     longest
@@ -117,6 +118,7 @@ def placed(target: Target, data: bytes, folder: Path) -> Path:
             if set(target.folders) & set(archive.namelist()):
                 return _unpacked(archive, folder / "store")
     path = folder / f"in{target.suffix(data)}"
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
     return path
 
@@ -132,7 +134,7 @@ def _unpacked(archive: zipfile.ZipFile, folder: Path) -> Path:
 
 
 def tagged_text(path: Path) -> None:
-    """One of the columns that tags may stand in; the input decides which."""
+    """Return a column of tags; the input decides which."""
     columns: tuple[str | int | None, ...] = (
         (None, 3) if path.suffix == ".txt" else (None, "xpos", "upos+feats", 10)
     )
@@ -261,7 +263,7 @@ def tensor(path: Path) -> None:
 
 
 def gold(path: Path) -> Any:
-    """Labels for as many tokens as a file has scores; one if it has none."""
+    """Labels for as many tokens as a file has scores; one if it has no scores."""
     from calibrant_studies._tensors import read_tensor
 
     try:
@@ -275,6 +277,34 @@ def published(path: Path) -> None:
     from calibrant_studies._sparse_authors import read_integers, read_published
 
     (read_integers if path.suffix == ".json" else read_published)(path)
+
+
+def ontonotes(path: Path) -> None:
+    """A file of CoNLL-2011 or CoNLL-2012 in each split, as documents and as tagged newswire."""
+    from calibrant_studies.licensed import ontonotes_documents, ontonotes_newswire
+
+    for split in ("dev", "test"):
+        shutil.copy(path, path.with_name(f"{split}.v4_gold_conll"))
+    for read in (ontonotes_documents, ontonotes_newswire):
+        with suppress(CalibrantError):
+            read(path.parent)
+
+
+def trees(path: Path) -> None:
+    """A file of the Penn Treebank, beside sound ones of the other sections."""
+    from calibrant_studies.licensed import treebank
+
+    for section in (19, 22):
+        path.with_name(f"wsj_{section}01.mrg").write_bytes(next(seeds.treebank()))
+    treebank(path.parent)
+
+
+def news(path: Path) -> None:
+    """An article of the New York Times, or an archive of some."""
+    from calibrant_studies.licensed import news_articles
+
+    for each in news_articles(path):
+        each.line()
 
 
 LISTS = (read_folds, files.read_class_table, events.read_verbs, events.read_lexicon)
@@ -334,6 +364,29 @@ TARGETS: dict[str, Target] = {
         seeds.published,
         lambda data: ".json" if data.lstrip().startswith(b"{") else ".csv",
         also=("calibrant_studies",),
+    ),
+    "ontonotes": Target(
+        "CoNLL-2011 and CoNLL-2012 (studies)",
+        (ontonotes,),
+        seeds.ontonotes,
+        lambda data: "/train.v4_gold_conll",
+        also=("calibrant_studies",),
+    ),
+    "treebank": Target(
+        "Penn Treebank (studies)",
+        (trees,),
+        seeds.treebank,
+        lambda data: "/wsj_0001.mrg",
+        also=("calibrant_studies",),
+    ),
+    "news": Target(
+        "New York Times Annotated Corpus (studies)",
+        (news,),
+        seeds.news,
+        lambda data: (
+            ".tgz" if data.startswith(b"\x1f\x8b") else ".xml" if data.lstrip()[:1] == b"<" else ".tar"
+        ),
+        also=("calibrant_studies", "tarfile"),
     ),
     "stores": Target(
         "stores of events", (store,), seeds.stores, named(""), folders=("manifest.json",), longest=16_384

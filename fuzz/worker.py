@@ -56,7 +56,7 @@ def _kilobytes(key: str) -> int:
 
 
 class Session:
-    """What is done with each input, and what was found."""
+    """Return the action for each input, and its findings."""
 
     def __init__(self, target: Target, folder: Path, findings: Path) -> None:
         self.target = target
@@ -100,7 +100,7 @@ class Session:
                 self.keep("unprintable", ascii(error), data, type(error).__name__)
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)
-            ours = [each for each in frames if "/calibrant/" in each.filename][-1:]
+            ours = [each for each in frames if "/src/calibrant" in each.filename][-1:]
             key = "".join(f"{type(error)} {each.filename} {each.name} {each.line}" for each in ours)
             self.keep("error", traceback.format_exc(), data, key)
 
