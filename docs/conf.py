@@ -44,7 +44,7 @@ html_show_sphinx = False
 
 
 def _is_of_scikit_learn(_app: Any, _what: str, name: str, _member: Any, skip: bool, _options: Any) -> bool:
-    """Leave out what scikit-learn adds to estimators for its own use, with documentation of its own."""
+    """Leave out what scikit-learn adds to estimators for its own use, with its own documentation."""
     return skip or (name.startswith("set_") and name.endswith("_request"))
 
 
@@ -64,7 +64,7 @@ def _inline_math(writer: Any, node: Any) -> None:
 
 
 def _math_block(writer: Any, node: Any) -> None:
-    """Write a formula as MathML in a paragraph of its own."""
+    """Write a formula as MathML in a separate paragraph."""
     writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
