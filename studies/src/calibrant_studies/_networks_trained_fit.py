@@ -142,7 +142,7 @@ def _first_weights(
 
 
 def _optimizer(rate: Any, decay: Any) -> Any:
-    """Stochastic gradient descent with momentum, clipped gradients and decay of the weights, not the biases."""
+    """Stochastic gradient descent with momentum, clipped gradients, and decay of the weights alone."""
     import jax
     import optax
 

@@ -36,7 +36,7 @@ def digest_of(content: bytes, like: str) -> str:
 
 
 def unpacked(path: Path, content: bytes) -> bytes:
-    """Return the content of a packed file, since packers differ: of ``.npz``, its arrays in order of their names.
+    """Return the content of a packed file, as packers differ: of ``.npz``, its arrays by name.
 
     Parameters
     ----------
