@@ -84,11 +84,6 @@ def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: in
             )
         found = uniform(source, bins)
         first = _between(found)
-    n = int(found.n.sum().round())
-    if smallest > n:
-        raise InputError(
-            f"min_size is {smallest}, more than the {n} pairs", f"give at most {n}", code="parameter"
-        )
     start = _large_enough(found.n, smallest)
     columns = (found.n, found.weight, found.weight_positives, found.sum_score)
     edge = np.concatenate([[0.0], first[start[1:] - 1], [1.0]])

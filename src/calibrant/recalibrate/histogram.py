@@ -26,7 +26,8 @@ class HistogramBinning(BinaryRecalibrator):
         ``"adaptive"``: bins of equal mass, between order statistics; with weights, of equal weight.
         ``"uniform"``: bins (lo, hi] of equal width; an empty range is split in the middle between neighbors.
     min_size
-        Bins with fewer pairs join the next bin; the last one joins the previous bin.
+        Bins with fewer pairs join the next bin; the last one joins the previous bin. More than the number
+        of pairs: one bin.
 
     Attributes
     ----------
