@@ -108,45 +108,26 @@ def vector_sums(
 
 
 @jit
-def matrix_sums(
-    logit: NDArray[np.float64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    transposed: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Add the negative log-likelihood of softmax(matrix @ logit + bias) and its derivatives to ``sums``.
-
-    ``transposed`` is the matrix with rows and columns exchanged. ``sums`` is (1 + K * K + K,): the value, the
-    derivatives by the matrix row by row, the derivatives by bias.
-    """
-    classes = logit.shape[1]
-    part = np.empty(classes)
-    for i in range(logit.shape[0]):
-        for k in range(classes):
-            part[k] = bias[k]
-        for j in range(classes):
-            z = logit[i, j]
-            for k in range(classes):
-                part[k] += z * transposed[j, k]
-        y = label[i]
-        own = part[y]
+def softmax_residuals(
+    part: NDArray[np.float64], label: NDArray[np.int64], weight: NDArray[np.float64]
+) -> float:
+    """Return the negative log-likelihood of the softmax of the rows, which become its derivatives."""
+    classes = part.shape[1]
+    total = 0.0
+    for i in range(part.shape[0]):
+        y, w = label[i], weight[i]
+        own = part[i, y]
         largest = -np.inf
         for k in range(classes):
-            largest = max(largest, part[k])
+            largest = max(largest, part[i, k])
         mass = 0.0
         for k in range(classes):
-            part[k] = math.exp(part[k] - largest)
-            mass += part[k]
-        w = weight[i]
-        sums[0] += w * (math.log(mass) + largest - own)
+            part[i, k] = math.exp(part[i, k] - largest)
+            mass += part[i, k]
+        total += w * (math.log(mass) + largest - own)
         for k in range(classes):
-            residual = w * (part[k] / mass - (1.0 if k == y else 0.0))
-            first = 1 + k * classes
-            for j in range(classes):
-                sums[first + j] += residual * logit[i, j]
-            sums[1 + classes * classes + k] += residual
+            part[i, k] = w * (part[i, k] / mass - (1.0 if k == y else 0.0))
+    return total
 
 
 @jit

@@ -153,11 +153,11 @@ def matrix_sums(items: LogitItems, matrix: Floats, bias: Floats) -> Floats:
 
     (1 + K * K + K,): the value, the derivatives by the matrix row by row, the derivatives by the bias.
     """
-    transposed = np.ascontiguousarray(matrix.T)
 
     def add(piece: slice, sums: Floats) -> None:
-        logit, label, weight = items.logit[piece], items.label[piece], items.weight[piece]
-        kernels.matrix_sums(logit, label, weight, transposed, bias, sums)
+        part = items.logit[piece] @ matrix.T + bias
+        sums[0] = kernels.softmax_residuals(part, items.label[piece], items.weight[piece])
+        sums[1:] = np.concatenate([(part.T @ items.logit[piece]).ravel(), part.sum(axis=0)])
 
     return _summed(items, 1 + matrix.size + len(bias), add)
 
