@@ -64,14 +64,14 @@ if mkdir "$group" 2>/dev/null; then
     limit=$group/memory.limit_in_bytes
     if [ -e "$group/memory.max" ]; then limit=$group/memory.max; fi
     echo $((memory << 20)) >"$limit"
-    for command in "measure $away/pairs.parquet" "apply $away/map.json $away/pairs.parquet -o $away/mended.parquet"; do
+    for command in "measure $away/pairs.parquet" "apply $away/map.json $away/pairs.parquet -o $away/recalibrated.parquet"; do
         echo "== ${command%% *} in $memory MiB"
         # shellcheck disable=SC2086
         limited "$python" -m calibrant $command >"$away/out" 2>"$away/err" || fail "$command: $(tail -n 1 "$away/err")"
         peak=$(cat "$group/memory.peak" 2>/dev/null || cat "$group/memory.max_usage_in_bytes")
         echo "   through; at most $((peak >> 20)) MiB with the pages of files that the system kept"
     done
-    rm -f "$away/mended.parquet"
+    rm -f "$away/recalibrated.parquet"
 else
     group=""
     echo "Not tested, since memory cannot be limited here."
@@ -84,7 +84,7 @@ if ! mount -t tmpfs -o size=${disk}m tmpfs "$away/disk" 2>/dev/null; then
 fi
 echo "== apply onto a disk of $disk MiB"
 code=0
-calibrant apply "$away/map.json" "$away/pairs.parquet" -o "$away/disk/mended.parquet" 2>"$away/err" || code=$?
+calibrant apply "$away/map.json" "$away/pairs.parquet" -o "$away/disk/recalibrated.parquet" 2>"$away/err" || code=$?
 if [ $code = 0 ] || grep -q Traceback "$away/err" || ! grep -q "no space left" "$away/err"; then
     fail "apply ended with $code: $(tail -n 1 "$away/err")"
 fi
