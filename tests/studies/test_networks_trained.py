@@ -18,7 +18,7 @@ from calibrant.metrics import debiased_squared_error
 from calibrant_studies import Study
 from calibrant_studies._base import digest
 from calibrant_studies._networks_trained import stopping_rows, trained
-from calibrant_studies._networks_trained_data import SPLITS, Texts, Vectors, headlines, vectors
+from calibrant_studies._networks_trained_data import READERS, SPLITS, Texts, Vectors, headlines, vectors
 from calibrant_studies._networks_trained_effects import (
     GROUPS,
     WITHOUT,
@@ -35,7 +35,6 @@ from calibrant_studies._networks_trained_files import (
     BASE,
     LAST,
     NETWORKS,
-    READERS,
     SEEDS,
     SETS,
     STOPPED,

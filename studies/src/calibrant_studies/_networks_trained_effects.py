@@ -66,7 +66,7 @@ def slope(
     groups: dict[tuple[object, ...], list[Network]] = {}
     for network in networks:
         groups.setdefault(tuple(getattr(network, key) for key in same), []).append(network)
-    weights = {}
+    weights: dict[Network, float] = {}
     for group in groups.values():
         place = np.array([along(network) for network in group])
         centered = place - place.mean()
@@ -241,5 +241,7 @@ def over_seeds_and_texts(values: Floats) -> Quantity:
 
 def root(found: Quantity) -> Quantity:
     """Root of a debiased squared error and of the ends of its interval; 0 where they are negative."""
-    ends = (found.estimate, found.low, found.high)
-    return Quantity(*(None if end is None else sqrt(max(0.0, end)) for end in ends))
+    estimate, low, high = (
+        None if end is None else sqrt(max(0.0, end)) for end in (found.estimate, found.low, found.high)
+    )
+    return Quantity(estimate, low, high)

@@ -120,7 +120,8 @@ def pack(logits: ArrayLike) -> NDArray[np.uint8]:
     """
     values = np.asarray(logits, dtype=np.float64)
     below = values.max(axis=1, keepdims=True) - values
-    return np.minimum(np.rint(RESOLUTION * np.arcsinh(below)), 255).astype(np.uint8)
+    packed: NDArray[np.uint8] = np.minimum(np.rint(RESOLUTION * np.arcsinh(below)), 255).astype(np.uint8)
+    return packed
 
 
 def unpack(packed: NDArray[np.uint8]) -> NDArray[np.float64]:
