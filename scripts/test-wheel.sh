@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
-# Build both distributions, install the wheel with its core dependencies alone, and use it far from the work tree.
+# Build both distributions, install the wheel with its core dependencies alone, and use it far from the work tree;
+# then a command of each wing.
+#
+#   scripts/test-wheel.sh [PYTHON]       installs into an environment of this Python
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=$root/.venv/bin/python
 uv=$root/.venv/bin/uv
+wanted=${1:-$python}
 
 away=$(mktemp -d)
 trap 'rm -rf "$away"' EXIT
 "$root/scripts/build.sh" "$away/dist" >"$away/build" 2>&1 || { cat "$away/build" >&2; exit 1; }
 wheel=$(echo "$away"/dist/calibrant/*.whl)
 
-# The core's versions are those of the lock: nothing from the extras comes in.
-"$uv" pip compile --quiet --generate-hashes --no-annotate --no-header --constraints "$root/requirements/dev.lock" \
-    --python "$python" --output-file "$away/core.lock" "$root/pyproject.toml" 2>/dev/null ||
-    cp "$root/requirements/dev.lock" "$away/core.lock"
-"$root/scripts/make-venv.sh" "$python" "$away/venv" "$away/core.lock"
+install() { # install LOCK [OPTIONS]: what pyproject.toml asks for, in the versions of the lock
+    "$uv" pip compile --quiet --generate-hashes --no-annotate --no-header --constraints "$root/requirements/dev.lock" \
+        --python "$wanted" --output-file "$away/$1" "$root/pyproject.toml" "${@:2}" 2>/dev/null ||
+        cp "$root/requirements/dev.lock" "$away/$1"
+    "$root/scripts/make-venv.sh" "$wanted" "$away/venv" "$away/$1"
+}
+install core.lock # nothing from the extras comes in
 "$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$wheel"
 
 cd "$away"
@@ -42,3 +48,16 @@ said=$("$bin/calibrant" study sentiment 2>&1) && { echo "a study ran without its
 [[ $said == *"pip install calibrant-studies"* ]] || { echo "$said" >&2; exit 1; }
 "$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant-studies/*.whl
 "$bin/calibrant" study sentiment | head -n 1
+
+# A command of each wing, with the extra that tagged text needs.
+install structures.lock --extra structures
+printf '# newdoc id = %s\n# date = 2001-02-03\n1\tIran\tIran\tPROPN\t_\t_\t2\tnsubj\t_\t_\n2\tran\trun\tVERB\t_\t_\t0\troot\t_\t_\n\n' a b c d >texts.conllu
+"$bin/calibrant" tag train texts.conllu -o upos.model
+"$bin/calibrant" tag predict upos.model texts.conllu -o tags.parquet
+texts=$("$bin/python" -I -c "import calibrant.data; print(calibrant.data.dated_documents())")
+"$bin/calibrant" events run "$texts" -o store --workers 1 | tail -n 1
+"$bin/calibrant" events table store --by quarter | head -n 1
+printf 'item,annotator,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n3,a,y\n3,b,y\n' >labels.csv
+"$bin/calibrant" agree labels.csv | head -n 1
+"$bin/calibrant" estimate "$("$bin/python" -I -c "import calibrant.data as d; print(d.predictions('dated', 'naive-bayes'))")" |
+    head -n 1

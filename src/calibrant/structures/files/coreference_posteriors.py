@@ -281,7 +281,7 @@ def read_posteriors(
 
     - ``doc``: the document's name, unique in the file.
     - ``mentions``: a list of ``[sentence, start, end]``, from 0, the end exclusive, in any order without
-    repeats.
+      repeats.
     - ``antecedents``: a list with one row per mention. Mention i has i + 1 probabilities, of each preceding
       mention in the list, then of starting an entity; or, without zeros, pairs of a mention's index and its
       probability, with ``"new"`` as an index: ``[[3, 0.25], ["new", 0.75]]``. A document may contain both
