@@ -31,7 +31,7 @@ bin=$away/venv/bin
 "$bin/calibrant" --version
 "$bin/calibrant" measure --help >/dev/null
 "$bin/calibrant" demo >demo.txt
-for part in "1. A model that looks good" "4. The rare tags" "5. Counts over time" "What to type next"; do
+for part in "1. A model that looks good" "4. The rare tags" "5. Counts over time" "Your predictions"; do
     grep -qF "$part" demo.txt || { echo "the demo does not say: $part" >&2; cat demo.txt >&2; exit 1; }
 done
 grep -q "<svg" calibrant-demo.html
