@@ -217,20 +217,24 @@ def simple_tables(corpora: int) -> str:
 def unequal_table(corpora: int) -> str:
     """Known unequal probabilities."""
     designs: list[tuple[str, str, Callable[..., Corpus]]] = [
-        ("independent", "by score", independent),
-        ("independent", "as score", independent),
-        ("independent", "8 to 1", independent),
-        ("fixed", "by score", fixed),
+        ("by score", "by score", independent),
+        ("as score", "as score", independent),
+        ("8 to 1", "8 to 1", independent),
+        ("by score, fixed", "by score", fixed),
     ]
     cells = []
     for case in ("too high", "rare"):
         for design, chances, make in designs:
             for labels in (60, 200, 800):
                 found = measured(partial(make, case, chances, labels), corpora)
-                cells.append(([case, design, chances, str(labels)], found))
+                cells.append(([case, design, str(labels)], found))
     columns = ["labels", "dsl", "prior-shift", "DSL's formula", "Hajek"]
-    heads = ["scores", "sampling", "probabilities", "labels"]
-    return table("## Known unequal probabilities of being labeled", heads, columns, cells)
+    heads = ["scores", "probabilities", "labels"]
+    title = (
+        "## Known unequal probabilities of being labeled\n\nDocuments are sampled independently, or "
+        "(*fixed*) a fixed number in each of four groups."
+    )
+    return table(title, heads, columns, cells)
 
 
 def cluster_table(corpora: int) -> str:
@@ -244,7 +248,7 @@ def cluster_table(corpora: int) -> str:
         for clusters in (12, 30):
             found = measured(partial(weighted_clusters, case, "", clusters), corpora)
             cells.append(([case, "equal, probabilities 4 to 1", str(clusters)], found))
-    columns = ["labels", "ppi", "ppi++", "dsl", "prior-shift", "labels, normal", "ppi_py", "DSL's formula"]
+    columns = ["labels", "ppi++", "dsl", "prior-shift", "labels, normal", "ppi_py", "DSL's formula"]
     heads = ["scores", "sizes", "clusters"]
     return table("## Labels of all documents of a few clusters", heads, columns, cells)
 
@@ -300,10 +304,10 @@ def page(corpora: int) -> str:
         "The tables evaluate the intervals of [corrected counts](counts.md#with-some-labels): coverage of "
         f"95 % intervals in percent, and their mean width in documents ({corpora:,} corpora of "
         f"{DOCUMENTS:,} documents per cell; standard error {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points "
-        "near 95 %). *none* is the percentage of corpora without an interval. In simple random samples "
-        "`dsl` equals `ppi`. `labels, normal` is the mean label with a normal interval; `ppi_py` is "
-        "`ppi_mean_ci` of that package; DSL's formula is the variance of pseudo-outcomes of Egami et al. "
-        "(2023); Hajek is the weighted mean label with a normal interval. Written by "
+        "near 95 %). *none* is the percentage of corpora without an interval. With equal probabilities "
+        "of being labeled, `dsl` equals `ppi`. `labels, normal` is the mean label with a normal interval; "
+        "`ppi_py` is `ppi_mean_ci` of that package; DSL's formula is the variance of pseudo-outcomes of "
+        "Egami et al. (2023); Hajek is the weighted mean label with a normal interval. Written by "
         "`python scripts/estimate_coverage.py`."
     )
     parts = [

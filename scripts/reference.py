@@ -12,7 +12,10 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
+
+if TYPE_CHECKING:
+    from calibrant.records import Field
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -283,25 +286,45 @@ def studies() -> str:
 
 
 def numbers() -> str:
-    """The guide to the numbers, with new tables of fields between their marks."""
+    """The guide to the numbers, with new tables of fields between their marks.
+
+    A section has a field once: its later tables omit a field with the same name and meaning. All tables
+    omit the fields of a quantity, which the first table explains.
+    """
     from calibrant import estimation, evaluation, events, results, structures
-    from calibrant.records import fields_of
+    from calibrant.records import Quantity, fields_of
 
     homes = (results, structures, events, evaluation, estimation)
-
-    def table(match: re.Match[str]) -> str:
-        rows = []
-        home = next(each for each in homes if match[1] in each.__all__)
-        for field in fields_of(getattr(home, match[1])):
-            best = "" if field.best is None else f"{field.best:g}"
-            rows.append(
-                f"| `{field.name}` | {field.label} | {field.meaning.replace('|', chr(92) + '|')} | {best} |"
-            )
-        head = ["| name | label | meaning | best |", "|---|---|---|---|"]
-        return "\n".join([f"<!-- fields: {match[1]} -->", *head, *rows, "<!-- end -->"])
-
+    quantity = {(field.name, field.meaning) for field in fields_of(Quantity)}
     marks = re.compile(r"<!-- fields: (\w+) -->.*?<!-- end -->", re.DOTALL)
-    return marks.sub(table, NUMBERS.read_text(encoding="utf-8"))
+
+    def section(text: str) -> str:
+        known = set(quantity)
+
+        def table(match: re.Match[str]) -> str:
+            home = next(each for each in homes if match[1] in each.__all__)
+            fields = [
+                each for each in fields_of(getattr(home, match[1])) if (each.name, each.meaning) not in known
+            ]
+            known.update((field.name, field.meaning) for field in fields)
+            return "\n".join([match[0].partition("\n")[0], *fields_table(fields), "<!-- end -->"])
+
+        return marks.sub(table, text)
+
+    return "\n## ".join(map(section, NUMBERS.read_text(encoding="utf-8").split("\n## ")))
+
+
+def fields_table(fields: list[Field]) -> list[str]:
+    """A row per field. A label that only repeats the name is left out, and so is an empty column."""
+    best = any(field.best is not None for field in fields)
+    lines = ["| name, *label* | meaning |" + " best |" * best, "|---|---|" + "---|" * best]
+    for field in fields:
+        trivial = (field.name.replace("_", " "), field.name.rpartition("_warning")[1].strip("_"))
+        label = "" if field.label.lower().replace("-", " ") in trivial else f", *{field.label}*"
+        goal = "" if field.best is None else f" {field.best:g}"
+        meaning = field.meaning.replace("|", chr(92) + "|")
+        lines.append(f"| `{field.name}`{label} | {meaning} |" + f"{goal} |" * best)
+    return lines
 
 
 def pages() -> dict[Path, str]:
