@@ -123,7 +123,7 @@ def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
     return Case("torchmetrics", theirs, ours, made, partial(run, **options))
 
 
-NAMES = {"l1": "expected", "l2": "rms", "max": "max"}
+NAMES = {"l1": "expected", "l2": "plug_in", "max": "max"}
 PLAIN = 'binary_calibration_error(q, y, n_bins=15, norm="l1")'
 CASES = (
     *(
