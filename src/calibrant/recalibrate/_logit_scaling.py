@@ -86,7 +86,7 @@ class LogitScaling(ArrayRecalibrator):
         logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
         if logit.shape[1] != self.n_features_in_:
             raise InputError(
-                f"X has {logit.shape[1]} columns, and the scales were fitted on {self.n_features_in_}",
+                f"X has {logit.shape[1]} columns, but the map was fitted to {self.n_features_in_}",
                 "pass the scores of the same classes",
                 code="shape",
             )

@@ -85,7 +85,7 @@ def named_groups_of(group: str | Mapping[str, str]) -> tuple[str | Mapping[str, 
     except InputError as error:
         if error.code != "file-missing":
             raise
-        hint = "use 'shared', 'class', 'frequency', or a file with lines of a class, a tab and its group"
+        hint = "use 'shared', 'class' or 'frequency', or name a file with a class, a tab and a group per line"
         message = f"{group!r} is neither a grouping nor an existing file"
         raise InputError(message, hint, code="file-missing") from error
 

@@ -311,5 +311,5 @@ class ConlluReader(Reader):
         counts = Counter(self.sentence_ids)
         for identity, line in self.first_line.items():
             if counts[identity] > 1:
-                message = f"sent_id {identity!r} is the number of a sentence that has no sent_id"
+                message = f"{identity!r} is a sent_id, and the number of a sentence without sent_id"
                 raise self.broken(line, message, "give every sentence a sent_id")
