@@ -312,6 +312,11 @@ def test_a_name_of_a_column_as_long_as_a_book_is_refused(tmp_path: Path) -> None
     refused(predicted, tmp_path / "a.csv", "field larger than")
 
 
+def test_long_names_of_columns_are_cut_in_a_message(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a" * 100_000 + "\n1\n")
+    refused(predicted, tmp_path / "a.csv", r"no column 'score': .* the columns are a{80}\.\.\.$")
+
+
 @pytest.mark.parametrize(
     "number", ["1" + "0" * 400, "1e400", "-1e400", "NaN"], ids=["whole", "large", "small", "NaN"]
 )

@@ -188,6 +188,27 @@ def test_duckdb_reads_partitions_as_the_kernel_does(hive: Path) -> None:
     assert (inside.n, inside.clusters) == (3000, measure(hive, columns=columns)["binary"].clusters)
 
 
+@pytest.mark.parametrize("name", ["[x].parquet", "a*.parquet", "~x.parquet", "a'b.parquet"])
+def test_duckdb_reads_the_file_that_is_named_and_no_other(
+    name: str, pairs: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, each in enumerate(("x.parquet", "ab.parquet", name), 1):
+        with (tmp_path / each).open("wb") as file:
+            parquet.write_table(pairs.select(["score", "label"]).slice(0, 100 * place), file)
+    monkeypatch.chdir(tmp_path)
+    assert measure(name, columns=Columns(engine="duckdb"))["binary"].n == 300
+
+
+def test_names_of_partitions_are_no_sql(pairs: pa.Table, tmp_path: Path) -> None:
+    folder = tmp_path / "hive"
+    for place, value in enumerate(("a'b", "c%22; DROP TABLE x; --")):
+        part = folder / f"""it"s': x}}={value}"""
+        part.mkdir(parents=True)
+        parquet.write_table(pairs.select(["score", "label"]).slice(1000 * place, 1000), part / "[0].parquet")
+    found = measure(folder, columns=Columns(cluster="it\"s': x}", engine="duckdb"))["binary"]
+    assert (found.n, found.clusters) == (2000, 2)
+
+
 def test_a_partition_that_disagrees_with_a_column_is_refused(hive: Path) -> None:
     for file in hive.rglob("*.parquet"):
         table = parquet.read_table(file, partitioning=None)

@@ -88,6 +88,15 @@ def test_names_in_an_inline_svg_cannot_become_markup(bins: Bins) -> None:
     assert name in texts
 
 
+def test_a_name_with_control_characters_leaves_a_figure_readable(bins: Bins) -> None:
+    figure = figure_of(plots.calibration_curve(bins, label="a\x1b[2J\0\x07\uffff\u202eb"))
+    for svg in (plots.render(figure, "svg"), plots.inline_svg(figure, name="one", description="")):
+        texts = [element.text for element in ElementTree.fromstring(svg).iter()]
+        assert r"a\x1b[2J\x00\x07\uffff" + "\u202eb" in texts
+    for kind in ("pdf", "png"):
+        assert plots.render(figure, kind)
+
+
 def test_a_name_without_glyphs_in_the_font_is_no_warning(bins: Bins) -> None:
     figure = figure_of(plots.calibration_curve(bins, label="日本語"))
     assert "日本語".encode() in plots.render(figure, "svg")

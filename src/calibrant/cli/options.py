@@ -148,9 +148,9 @@ class Printing:
             check(found, self.conditions)
 
     def _print(self, found: Printed, lines: Callable[[], Sequence[str]] | None, err: bool) -> None:
-        if self.shape == "text":
-            from calibrant.cli.text import show
+        from calibrant.cli.text import show
 
+        if self.shape == "text":
             said = [*lines()] if lines is not None else found.to_text().splitlines()
             if self.meanings:
                 texts = {text.casefold(): text for each in found.to_tables() for text in each.meanings()}
@@ -158,9 +158,8 @@ class Printing:
             show(said, err=err)
             return
         click.echo(self._written(found).encode(), nl=False, err=err)
-        if self.shape == "csv":
-            for line in self._beside(found):
-                click.echo(line, err=True)
+        if self.shape == "csv" and (beside := self._beside(found)):
+            show(beside, err=True)
 
     def _beside(self, found: Printed) -> list[str]:
         """Return the lines that CSV cannot contain: warnings, reasons and the names of other tables."""

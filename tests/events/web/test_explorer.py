@@ -170,6 +170,14 @@ def test_a_part_that_is_cut_short_is_named_and_the_rest_is_served(store: Path) -
         explorer.document("a")
 
 
+@pytest.mark.parametrize("name", ["~store", "[s]tore*"])
+def test_the_name_of_a_store_is_no_pattern(
+    name: str, store: Path, hostile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.rename(store.with_name(name)).parent)
+    assert Explorer(name).document(hostile).text
+
+
 def test_a_part_that_goes_away_is_named(store: Path, hostile: str) -> None:
     explorer = Explorer(store)
     (store / "documents" / "part-000000.parquet").unlink()
