@@ -64,7 +64,7 @@ class Pairs:
         """(n,) bool: True where the event happened."""
         return self.outcome if self.outcome.dtype == np.bool_ else self.outcome != 0
 
-    def part(self, piece: slice) -> Pairs:
+    def part(self, piece: slice | Integers) -> Pairs:
         """Return some of the pairs, with the same cluster codes."""
         return Pairs(
             self.score[piece],

@@ -24,12 +24,6 @@ ESTIMANDS = {
     "binned rms": "of the error on these bins",
     "binned mse": "of the squared error on these bins",
 }
-TESTS = {
-    "gamma": "gamma null distribution with the same three moments",
-    "normal": "normal null distribution",
-    "redraw": "labels redrawn from the scores",
-    "sign-flip": "signs of the residuals of whole clusters flipped",
-}
 
 
 def signed(text: str) -> str:

@@ -256,14 +256,7 @@ def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: in
         pairs = class_view(table, predictions.classes[class_of(view, predictions)])
     if predictions.threshold is None:
         return pairs
-    kept = np.flatnonzero(pairs.score >= predictions.threshold)
-    return Pairs(
-        pairs.score[kept],
-        pairs.outcome[kept],
-        None if pairs.weight is None else pairs.weight[kept],
-        None if pairs.cluster is None else pairs.cluster[kept],
-        pairs.cluster_count,
-    )
+    return pairs.part(np.flatnonzero(pairs.score >= predictions.threshold))
 
 
 def _count(cluster: NDArray[np.int64] | None) -> int:

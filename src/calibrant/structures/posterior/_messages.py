@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._parallel import check_threads, fold
 from calibrant.structures._kernels import chain as kernels
-from calibrant.structures.posterior._blocks import Block, blocks
+from calibrant.structures.posterior.blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,9 +13,9 @@ from calibrant._checks import as_array, positive_integer
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import chain, paths
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._potentials import ChainPotentials, no_path
+from calibrant.structures.posterior.blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

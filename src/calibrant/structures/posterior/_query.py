@@ -19,8 +19,8 @@ from calibrant.metrics.grid import GridSums, grid
 from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.structures._kernels import queries as kernels
-from calibrant.structures.posterior._blocks import Block
 from calibrant.structures.posterior._query_sources import ListedSource, Source
+from calibrant.structures.posterior.blocks import Block
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
 from calibrant.metrics.grid import GridSums
-from calibrant.structures.posterior._blocks import Block, blocks
+from calibrant.structures.posterior.blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,10 +14,10 @@ from calibrant.seeds import Seed
 from calibrant.structures._kernels import chain as kernels
 from calibrant.structures._kernels.messages import add_expected_pairs
 from calibrant.structures.posterior import _paths
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
 from calibrant.structures.posterior._potentials import ChainPotentials, frozen, no_path
+from calibrant.structures.posterior.blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

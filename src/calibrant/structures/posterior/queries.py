@@ -21,11 +21,11 @@ from calibrant.metrics.grid import GridSums, grid
 from calibrant.structures._kernels import chain as chain_kernels
 from calibrant.structures._kernels import queries as kernels
 from calibrant.structures.posterior import _query_sources
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import Messages
 from calibrant.structures.posterior._query import Batch, Query
 from calibrant.structures.posterior._query_gold import Gold, GoldTags, tag_code
 from calibrant.structures.posterior._query_sources import Scored, Source
+from calibrant.structures.posterior.blocks import Block, blocks
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans
 
