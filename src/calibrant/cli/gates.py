@@ -299,7 +299,8 @@ def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, tupl
         yield from ((str(key), (str(key),), each) for key, each in value.items())
         return
     for number, each in enumerate(value, 1):
-        names = [field for field in fields_of(type(each)) if field.role == "name"]
+        kind: type[msgspec.Struct] = type(each)
+        names = [field for field in fields_of(kind) if field.role == "name"]
         told = tuple(worded(getattr(each, field.name), "seed") for field in names)
         called = each.called() if isinstance(each, Record) else None
         if told:
