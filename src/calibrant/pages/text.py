@@ -11,13 +11,6 @@ from calibrant.results.measurement import Measurement
 
 ROUNDING = 1e-9  # scores that add up to 1 for each item leave so much of a mean of 0
 MINUS = "−"
-INTERVALS = {
-    "inverted": "by inverting a test",
-    "sampling": "by Algorithm 2",
-    "sampling-thesis": "by Algorithm 2 as in the thesis",
-    "bootstrap": "by the bootstrap",
-    "wald": "by the normal approximation",
-}
 ESTIMANDS = {
     "rms": "of the population's error, independent of bins",
     "mse": "of the square of the population's error",

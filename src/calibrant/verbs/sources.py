@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, joined
@@ -23,8 +23,6 @@ from calibrant.progress import Progress
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LARGEST_COLLECTED = 1 << 20  # largest number of rows of a lazy frame that are fetched and measured exactly
 

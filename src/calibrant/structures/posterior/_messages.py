@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from calibrant.structures.posterior.blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Found = TypeVar("Found")
 
 RUN = 8  # blocks per task of a thread, if there are many, to reduce overhead
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import as_array
+from calibrant._checks import Floats, Integers, as_array
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
@@ -18,9 +18,6 @@ from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
 from calibrant.structures.posterior._potentials import ChainPotentials, frozen, no_path
 from calibrant.structures.posterior.blocks import Block, blocks
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class ChainPosterior(ChainPotentials):
