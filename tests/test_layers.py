@@ -103,7 +103,7 @@ REACHED: dict[str, tuple[set[str], str]] = {
     "structures/files/test_saved_models.py": ({"_add"}, "the interrupt must come in the middle of writing"),
     "structures/models/test_crf.py": ({"calibrant.structures.models._crf_scores"}, LIMIT),
     "structures/posterior/test_chain.py": (
-        {"calibrant.structures._kernels.chain", "calibrant.structures.posterior._blocks"},
+        {"calibrant.structures._kernels.chain"},
         "results do not show whether they were computed in logarithms, and the chains must need both ways",
     ),
     "structures/posterior/test_coreference_queries.py": (

@@ -17,7 +17,7 @@ from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 from calibrant.io.tables import Kind
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "lm_eval-0.4.13"
-SMALL, LARGE = LOGS / "toy__small", LOGS / "toy__large"
+SMALL = LOGS / "toy__small"
 
 
 def samples(task: str, folder: Path = SMALL) -> tuple[Path, list[dict[str, Any]]]:

@@ -51,7 +51,20 @@ WORKERS = click.option(
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors]"
 )
-
+THRESHOLD = click.option(
+    "--threshold",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
+)
+NAMES = click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of each model, in order; repeat the option.  [default: its file's name]",
+)
 
 WIDTH = click.option(
     "--width",

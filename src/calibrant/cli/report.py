@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import Printing, measuring, printing, settings_of
+from calibrant.cli.options import NAMES, Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
 from calibrant.recalibrate.methods import METHODS
 
@@ -20,13 +20,7 @@ from calibrant.recalibrate.methods import METHODS
 @click.option(
     "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="File of the report."
 )
-@click.option(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Name of each model, in order; repeat the option.  [default: its file's name]",
-)
+@NAMES
 @click.option(
     "--model",
     metavar="FILE",

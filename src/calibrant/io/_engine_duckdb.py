@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT, Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice, too_unequal
 from calibrant.io.columns import ZERO_ONE
@@ -29,8 +29,6 @@ from calibrant.metrics.grid import rows_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 KEY_BITS = 17  # of the 16-bit key and of null: the threshold for direct addressing
 LABEL = 1 << 15

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import SUM_TOLERANCE
+from calibrant._checks import SUM_TOLERANCE, Floats, Integers
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes
 from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
@@ -18,8 +18,6 @@ from calibrant.io.tables import THRESHOLD_KEY, Table, listed
 
 if TYPE_CHECKING:
     from calibrant.io.slice_columns import Slices
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,6 @@ def joined(batches: Sequence[Batch]) -> Batch:
     )
 
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
 

@@ -115,7 +115,7 @@ def calibration_curve(
     if rug:
         _rug(ax, score, weight, index)
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 
@@ -147,7 +147,7 @@ def calibration_curves(
     ax = style.axes_or_new(ax)
     for index, (label, bins, intervals) in enumerate(curves):
         calibration_curve(bins, intervals, label=label, index=index, legend=False, ax=ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return ax
 
 
@@ -213,7 +213,7 @@ def smooth_curve(
         curve.score, RUG_BOTTOM, RUG_BOTTOM + height, color=look.color, alpha=0.45, linewidth=0, zorder=2
     ).set_gid(f"density-{index}")
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs, as_array, shown
+from calibrant._checks import Floats, Integers, Pairs, as_array, shown
 from calibrant._checks import scores as unit_scores
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
@@ -28,9 +28,6 @@ from calibrant.io.saved_recalibrators import (
 )
 from calibrant.metrics.tally import Tally
 from calibrant.verbs.sources import Rows, ViewSource
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Scored(Protocol):

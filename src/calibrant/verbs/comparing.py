@@ -64,7 +64,7 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     if order is None:
         return "their items differ"
     _check_truth(one.rows, other.rows, order, one.view)
-    return _taken(one.source, order[0]), _taken(other.source, order[1])
+    return one.source.part(order[0]), other.source.part(order[1])
 
 
 def _orders(
@@ -100,16 +100,6 @@ def _clustered_as(first: Pairs, second: Pairs) -> Pairs:
     if not len(both) == first.cluster_count == second.cluster_count:
         return second
     return replace(second, cluster=first.cluster)
-
-
-def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:
-    return Pairs(
-        pairs.score[order],
-        pairs.outcome[order],
-        None if pairs.weight is None else pairs.weight[order],
-        None if pairs.cluster is None else pairs.cluster[order],
-        pairs.cluster_count,
-    )
 
 
 def view_notes(names: Sequence[str], views: Sequence[Sequence[str]]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, joined
@@ -23,8 +23,6 @@ from calibrant.progress import Progress
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LARGEST_COLLECTED = 1 << 20  # largest number of rows of a lazy frame that are fetched and measured exactly
 
@@ -256,14 +254,7 @@ def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: in
         pairs = class_view(table, predictions.classes[class_of(view, predictions)])
     if predictions.threshold is None:
         return pairs
-    kept = np.flatnonzero(pairs.score >= predictions.threshold)
-    return Pairs(
-        pairs.score[kept],
-        pairs.outcome[kept],
-        None if pairs.weight is None else pairs.weight[kept],
-        None if pairs.cluster is None else pairs.cluster[kept],
-        pairs.cluster_count,
-    )
+    return pairs.part(np.flatnonzero(pairs.score >= predictions.threshold))
 
 
 def _count(cluster: NDArray[np.int64] | None) -> int:

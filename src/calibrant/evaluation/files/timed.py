@@ -9,9 +9,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._checks import shown
+from calibrant._checks import Integers, shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
@@ -22,7 +21,6 @@ from calibrant.metrics.periods import parse_date, period_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Integers = NDArray[np.int64]
 
 BY = ("day", "week", "month", "value")
 WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)

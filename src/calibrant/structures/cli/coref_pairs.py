@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.options import THRESHOLD, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 
 
@@ -16,13 +16,7 @@ from calibrant.cli.progress import ProgressLine
     epilog="Example: calibrant coref pairs posteriors.jsonl -o pairs.parquet",
 )
 @click.argument("posteriors", metavar="POSTERIORS")
-@click.option(
-    "-o",
-    "--output",
-    metavar="PRED",
-    required=True,
-    help=WRITES_OR_PRINTS,
-)
+@click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
@@ -41,13 +35,7 @@ from calibrant.cli.progress import ProgressLine
     type=click.IntRange(min=1),
     help="Write only pairs at most this many mentions apart.  [default: all]",
 )
-@click.option(
-    "--threshold",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
-)
+@THRESHOLD
 @click.option(
     "--labels/--no-labels",
     default=True,
