@@ -188,7 +188,8 @@ def _check(view: object, predictions: Predictions) -> None:
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
     if view == "top" and not (predictions.form == "wide" or predictions.has_items):
         message = "the top label requires to know which rows are the scores of one item"
-        hint = "name the column of items (`item`), or write a wide table (one p_<class> column per class)"
+        wide = "write a wide table (one p_<class> column per class)"
+        hint = f"name the column of items (`columns={{'item': ...}}`), or {wide}"
         raise InputError(message, hint, code="view", file=name)
 
 
