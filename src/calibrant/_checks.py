@@ -194,6 +194,8 @@ def score_error(value: float, row: int, name: str, low: float, high: float) -> I
     """Return the error for one invalid score, with a hint about the probable content of the column."""
     if np.isnan(value) or np.isinf(value):
         hint = "drop the row or repair the model's output"
+    elif low < -1e-3 and high <= 0:
+        hint = "these look like log-probabilities (pass their exponentials) or logits (pass their sigmoids)"
     elif low < -1 or (low < 0 and high > 1):
         hint = "these look like logits; apply a sigmoid or softmax first"
     elif low >= 0 and 10 < high <= 100:
