@@ -29,7 +29,7 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.methods import METHODS, Name
-from calibrant.records.frames import session_library
+from calibrant.records.frames import library_of, session_library
 from calibrant.records.words import counted
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.verbs._class_parts import Labelled, labelled_scores
@@ -420,7 +420,7 @@ def apply(
 
     note = {"by": saved.recalibrator.method, "fitted_on": saved.source, "sha256": saved.digest}
     if output is None:
-        return table.frame(change, note=json.dumps(note), library=session_library())
+        return table.frame(change, note=json.dumps(note), library=library_of(source) or session_library())
     rows = table.rewrite(output, change, note=json.dumps(note), progress=report)
     return AppliedRecalibrator(
         model=name,
