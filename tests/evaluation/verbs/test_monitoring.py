@@ -184,9 +184,9 @@ def bad(column: str, row: int, value: Any) -> Edit:
         (lambda columns: None, {"state": "one.svg", "output": "./one.svg"}, "output", "have the same path"),
     ],
     ids=[
-        "date", "a month", "missing", "score", "numbers", "no column", "weights", "no reference", "unused reference",
-        "empty reference", "by", "figure", "no clusters", "fractions", "time is the label",
-        "epsilon", "one place twice",
+        "date", "a month", "missing", "score", "numbers", "no column", "weights", "no reference",
+        "unused reference", "empty reference", "by", "figure", "no clusters", "fractions",
+        "time is the label", "epsilon", "one place twice",
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str, words: str) -> None:
