@@ -200,6 +200,8 @@ def score_error(value: float, row: int, name: str, low: float, high: float) -> I
 
 def range_hint(low: float, high: float, what: str) -> str:
     """Return a hint about scores from low to high, some of which (``what``) are outside [0, 1]."""
+    if low < -1e-3 and high <= 0:
+        return "these look like log-probabilities (pass their exponentials) or logits (pass their sigmoids)"
     if low < -1 or (low < 0 and high > 1):
         return "these look like logits; apply a sigmoid or softmax first"
     if low >= 0 and 10 < high <= 100:

@@ -38,7 +38,11 @@ TEXT = [
         "0.1,0\n0.3,1\n",
         "no line of column names: the first line is 0.1, 0: write a line of names above it, with 'score'",
     ),
-    ("a.csv", "prob,y\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, y"),
+    (
+        "a.csv",
+        "prob,y\n0.1,0\n",
+        "no column 'score': name it with `columns={'score': ...}`; the columns are prob, y",
+    ),
     (
         "a.csv",
         "document,start,end,type,score\nd,0,2,PER,0.9\n",
@@ -53,7 +57,11 @@ TEXT = [
     ("a.csv", "score;label\n0,1;0\n0.5;1\n", "row 2, column score: '0.5' is not a number: .*decimal commas"),
     ("a.csv", "score;label\n0,1;0\n0,5;1;2\n", "row 2: 3 fields, and the header has 2"),
     ("a.csv", 'score;label;item\n0,1;0;a\n0,5;1;"b\n', "row 2: a quote is opened and never closed"),
-    ("a.csv", "Score,label\n0.1,0\n", "did you mean 'Score'. Name it with `score`; the columns are Score, l"),
+    (
+        "a.csv",
+        "Score,label\n0.1,0\n",
+        "did you mean 'Score'. Name it with `columns={'score': ...}`; the columns are Score, l",
+    ),
     ("a.csv", "score,label\n0.1,0\n0x1,1\n", "row 2, column score: '0x1' is not a number"),
     ("a.csv", 'score,label\n0.1,0\n"0.5\n",1\n', "row 2, column score: '0.5..' is not a number"),
     ("a.csv", 'score,label\n0.1,0\n0.5,"1\n"\n', "row 2, column label: label '1..' is not 0 or 1"),
@@ -67,9 +75,17 @@ TEXT = [
     ("a.jsonl", "\n\n", "the file is empty"),
     ("a.jsonl", "{}\n", "the file is empty: it has no object"),
     ("a.csv", "\n" * 600, "the file is empty: it has no line of column"),
-    ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, label"),
+    (
+        "a.csv",
+        "prob,label\n0.1,0\n",
+        "no column 'score': name it with `columns={'score': ...}`; the columns are prob, label",
+    ),
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
-    ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with `label`; the columns are score, gold"),
+    (
+        "a.csv",
+        "score,gold\n0.1,0\n",
+        "no column 'label': name it with `columns={'label': ...}`; the columns are score, gold",
+    ),
     ("a.csv", "score,label,score\n0.1,0,1\n", "column score: two columns have this name"),
     ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: two columns have this name"),
     ("a.csv", "p_a,p_,label\n0.5,0.5,a\n", "column p_: the class has no name"),
@@ -284,8 +300,17 @@ def test_a_column_that_is_named_must_be_there() -> None:
     table = pa.table({"score": [0.1], "label": [0]})
     for part in ("score", "label", "cluster", "weight", "item"):
         renamed: dict[str, Any] = {part: "x"}
-        with pytest.raises(InputError, match=f"no column 'x': name it with `{part}`"):
-            open_predictions(table, Columns(**renamed))
+        with pytest.raises(InputError, match=f"no column 'x': name it with `columns={{'{part}': ...}}`"):
+            open_predictions(table, renamed)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [({"scores": "p"}, "the unknown key 'scores': the keys are form, score,"), (["p"], "pass a mapping")],
+)
+def test_columns_that_name_no_known_part_are_refused(columns: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_predictions(pa.table({"p": [0.1], "label": [0]}), columns)
 
 
 def test_rows_of_a_dataframe_count_from_zero() -> None:

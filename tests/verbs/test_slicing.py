@@ -267,6 +267,7 @@ def test_other_names_of_columns_are_taken() -> None:
     ("by", "words"),
     [
         ("subject", "there is no column 'subject' (.*): the columns are score, label, topic"),
+        ("topic,label", "there is no column 'topic,label' (.*): to cross columns, pass a list; the columns"),
         ("score", "column score: the column is the score and cannot define slices"),
         ("score:4", "is the score"),
         ("label", "is the label"),

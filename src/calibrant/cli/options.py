@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -365,6 +365,16 @@ def columns_of(options: dict[str, Any]) -> Columns:
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     engine = options.pop("engine", "kernel")
     return Columns(**{name: options.pop(name) for name in names}, engine=engine)
+
+
+def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
+    """Return the options that name these columns, for a suggested command; all, or those of some parts."""
+    import shlex
+
+    names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
+    given = {part: value for part, value in names.items() if value not in (None, "none")}
+    chosen = (part for part in given if parts is None or part in parts)
+    return "".join(f" --{part} {shlex.quote(str(given[part]))}" for part in chosen)
 
 
 def command_line() -> str:

@@ -438,7 +438,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     if form is None and score is None and "score" in there and scores:
         raise InputError(
             f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)",
-            "choose one: `form='long'` or `form='wide'`",
+            "choose one: `columns={'form': 'long'}` or `columns={'form': 'wide'}`",
             code="column-ambiguous",
             file=table.name,
         )
@@ -456,7 +456,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     for part in PARTS:
         if part in named and not (wide and part in ("score", "class")):
             what = HOLD.get(part, "name")
-            how = f"{log}name it with `{part}`"
+            how = f"{log}name it with `columns={{'{part}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
 

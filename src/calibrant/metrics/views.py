@@ -239,7 +239,7 @@ def label_codes(
         labels = "1 label" if len(found) == 1 else f"{len(found)} different labels"
         raise InputError(
             f"y has {labels} ({some}), and there are {count} columns of probabilities",
-            "pass one column per label, in sorted order, or labels 0 to K - 1",
+            "name the class of each column: classes=[...], which a scikit-learn model has as classes_",
             code="class-unknown",
         )
     return codes, found

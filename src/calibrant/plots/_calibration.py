@@ -235,8 +235,14 @@ def _frame(ax: Axes, rug: bool) -> None:
 
 
 def name_sides(ax: Axes) -> None:
-    """Name the sides of the diagonal, in the corners farthest from it."""
-    sides = (("underconfident", 0.05, 0.95, "left", "top"), ("overconfident", 0.95, 0.12, "right", "bottom"))
+    """Name the sides of the diagonal, in the corners farthest from it.
+
+    The names are true of every score. A score below one half that is too low is overconfident, not under-.
+    """
+    sides = (
+        ("scores too low", 0.05, 0.95, "left", "top"),
+        ("scores too high", 0.95, 0.12, "right", "bottom"),
+    )
     for text, x, y, horizontal, vertical in sides:
         ax.text(
             x,
@@ -248,7 +254,7 @@ def name_sides(ax: Axes) -> None:
             horizontalalignment=horizontal,
             verticalalignment=vertical,
             transform=ax.transAxes,
-            gid=text,
+            gid=text.replace(" ", "-"),
         )
 
 

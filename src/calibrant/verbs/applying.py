@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -260,7 +260,9 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
 
 
 def before_and_after(
-    sources: Sequence[Any], model: SavedRecalibrator | str | os.PathLike[str], columns: Columns | None
+    sources: Sequence[Any],
+    model: SavedRecalibrator | str | os.PathLike[str],
+    columns: Columns | Mapping[str, Any] | None,
 ) -> tuple[list[Predictions], SavedRecalibrator, str, list[str]]:
     """Return a table before and after recalibration, the recalibrator, its name, and notes.
 

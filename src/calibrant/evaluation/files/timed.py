@@ -132,11 +132,12 @@ def window_of(value: Any, by: str) -> str | int:
         day = value.date()
     elif isinstance(value, date):
         day = value
-    elif isinstance(value, str):
-        day = parse_date(value)
     else:
-        hint = "write it as YYYY-MM-DD, or use values as windows (`by='value'`)"
-        raise InputError(f"{shown(value)} is not a date", hint, code="date")
+        try:
+            day = parse_date(value if isinstance(value, str) else "")
+        except InputError:
+            hint = "write it as YYYY-MM-DD, or use values as windows (`by='value'`)"
+            raise InputError(f"{shown(value)} is not a date", hint, code="date") from None
     return day.isoformat() if by == "day" else period_of(day, "week" if by == "week" else "month")
 
 
