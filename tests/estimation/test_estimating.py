@@ -82,6 +82,18 @@ def test_adjusted_counts_follow_a_prior_that_shifts_in_a_period_without_labels()
     assert inside >= 90
 
 
+def test_scores_of_0_and_1_give_no_interval_without_labels() -> None:
+    score, rows = np.repeat([0, 1], [700, 300]), np.arange(0, 1000, 10)
+    found = corrected_counts(score, rows, score[rows])
+    share = estimate(found, "uncorrected").share
+    assert (share.estimate, share.low, share.high) == (0.3, None, None)
+    assert share.reason is not None
+    assert "state no uncertainty" in share.reason
+    assert estimate(
+        corrected_counts(score, rows, score[rows], population="superpopulation"), "uncorrected"
+    ).share.low
+
+
 def test_estimates_are_those_of_the_definitions() -> None:
     rng = np.random.default_rng(2)
     truth, score, _ = corpus(rng, 300)
