@@ -82,6 +82,40 @@ def test_adjusted_counts_follow_a_prior_that_shifts_in_a_period_without_labels()
     assert inside >= 90
 
 
+def test_intervals_of_two_groups_give_one_of_their_difference() -> None:
+    """The guide's recipe (Newcombe 1998; Zou and Donner 2008), for labels of a language model."""
+    rng, hits, draws = np.random.default_rng(1), 0, 200
+    group = np.repeat(["a", "b"], [1200, 800])
+    for _ in range(draws):
+        truth = rng.random(2000) < np.where(group == "a", 0.1, 0.25)
+        score = np.where(rng.random(2000) < 0.8, truth, ~truth).astype(float)
+        rows = rng.choice(2000, 300, replace=False)
+        found = corrected_counts(score, rows, truth[rows], periods=group, methods=["ppi++"])
+        values = [estimate(found, "ppi++", name).share for name in ("a", "b")]
+        (m, low, high), (other, other_low, other_high) = [
+            [value for value in (one.estimate, one.low, one.high) if value is not None] for one in values
+        ]
+        true = truth[group == "a"].mean() - truth[group == "b"].mean()
+        hits += (
+            -np.hypot(m - low, other_high - other)
+            <= true - (m - other)
+            <= np.hypot(high - m, other - other_low)
+        )
+    assert 0.91 <= hits / draws <= 0.99
+
+
+def test_scores_of_0_and_1_give_no_interval_without_labels() -> None:
+    score, rows = np.repeat([0, 1], [700, 300]), np.arange(0, 1000, 10)
+    found = corrected_counts(score, rows, score[rows])
+    share = estimate(found, "uncorrected").share
+    assert (share.estimate, share.low, share.high) == (0.3, None, None)
+    assert share.reason is not None
+    assert "state no uncertainty" in share.reason
+    assert estimate(
+        corrected_counts(score, rows, score[rows], population="superpopulation"), "uncorrected"
+    ).share.low
+
+
 def test_estimates_are_those_of_the_definitions() -> None:
     rng = np.random.default_rng(2)
     truth, score, _ = corpus(rng, 300)

@@ -149,6 +149,7 @@ TEXT = [
     ("a.npz", "score,label\n0.1,0\n", "the name says .npz but the content is plain text"),
     ("a.txt", "score,label\n0.1,0\n", "unknown kind of file"),
     ("a.parquet.gz", "score,label\n0.1,0\n", "unknown kind of file"),
+    ("a.npy", "", r"unknown kind of file: write scores and labels to one \.npz archive: numpy\.savez"),
 ]
 
 
@@ -247,7 +248,7 @@ ARCHIVES = [
     ({"labels": [1, 0, 1]}, "labels has 3 values for 2 rows"),
     ({"labels": [0, 2]}, "row 2, column labels: label 2 is not a class position from 0 to 1"),
     ({"labels": [0, -1]}, "row 2, column labels: label -1 is not a class position"),
-    ({"labels": ["a", "b"]}, "labels has dtype <U1"),
+    ({"labels": ["a", "b"]}, "labels has dtype <U1: store each label as a whole number, the position of"),
     ({"labels": [[0], [1]]}, r"labels has shape \(2, 1\), expected \(n,\)"),
     ({"labels": None}, "the archive has no labels"),
     ({"probs": [[0.1, np.nan], [0.2, 0.8]]}, "row 1, column probs: class 1: nan is not"),
@@ -255,6 +256,8 @@ ARCHIVES = [
     ({"probs": [[0.1, 0.9], [20, 80]]}, "row 2, column probs: class 0: 20.0 is not .*percentages"),
     ({"probs": [[0.1, 0.9], [0.5, 0.9]]}, "row 2: the class probabilities add up to 1.4"),
     ({"probs": [0.1, 0.9]}, r"probs has shape \(2,\), expected \(n, K\)"),
+    ({"probs": [[0.1, 0.9], [-2.0, 3.0]]}, "row 2, .*these look like logits; store them as logits"),
+    ({"probs": [[2.4, 0.9], [-2.0, 3.0]]}, "row 1, .*these look like logits; store them as logits"),
     ({"probs": [["a", "b"]] * 2}, "probs has dtype <U1"),
     ({"probs": np.empty((0, 2)), "labels": []}, "there are no rows"),
     ({"probs": None}, "neither probs nor logits"),
@@ -266,7 +269,7 @@ ARCHIVES = [
     ({"classes": ["a"]}, "classes has 1 names"),
     ({"classes": ["a", "a"]}, "classes has 2 names .1 distinct"),
     ({"clusters": ["a"]}, "clusters has 1 values for 2 rows"),
-    ({"cluster": ["a", "b"]}, "unknown array 'cluster': the names are probs"),
+    ({"cluster": ["a", "b"]}, "unknown array 'cluster': rename it or leave it out; the names are probs"),
     ({"weights": [1.0, -1.0]}, "row 2, column weights: "),
 ]
 

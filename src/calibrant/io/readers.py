@@ -358,8 +358,10 @@ def check_range(matrix: NDArray[Any], file: str, first: int, logits: bool) -> ND
     else:
         message, hint = f"{value!r} is not a probability in [0, 1]", "drop the row or repair it"
         if np.isfinite(value):
-            hint = "these look like logits; store them as logits" if value < 0 or value > 100 else hint
-            hint = "these look like percentages; divide by 100" if 1.5 < value <= 100 else hint
+            if value > 100 or (matrix < 0).any():
+                hint = "these look like logits; store them as logits"
+            elif value > 1.5:
+                hint = "these look like percentages; divide by 100"
     column = "logits" if logits else "probs"
     raise InputError(
         f"class {place}: {message}", hint, code="score-range", file=file, row=first + row, column=column

@@ -280,7 +280,7 @@ def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path
     with pytest.raises(InputError, match="another lexicon"):
         extract_events(dated_documents(), tmp_path / "s", coref=small_model, lexicon=lexicon)
     found = extract_events(dated_documents(), tmp_path / "t", coref=small_model, lexicon=lexicon)
-    assert found.notes[1:] == ("the lexicon gives 'Chilean' to CHL and PER",)
+    assert found.notes[1:] == ("the lexicon gives 'Chilean' to CHL and PER; it counts for CHL",)
     assert EventStore(tmp_path / "t").counts().countries == ("CHL",)
 
 

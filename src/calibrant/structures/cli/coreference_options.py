@@ -63,7 +63,8 @@ def writing_lines(found: WrittenPosteriors) -> list[str]:
     posteriors = shlex.quote(found.output)
     steps = [
         f"calibrant coref pairs {posteriors} -o pairs.parquet    the probability of each pair",
-        f"calibrant coref eval {posteriors}    scores and calibration",
+        f"calibrant coref eval {posteriors}{'' if found.labelled else ' FILE'}    scores and calibration"
+        + ("" if found.labelled else " with the gold entities of FILE"),
     ]
     return text.printed(found, steps=() if found.output == STDOUT else steps)
 
