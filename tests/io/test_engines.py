@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import date
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -244,6 +245,7 @@ WRONG = {
     "label -1": (replaced("label", [0, -1, 1]), "label-value", "1 of 3"),
     "label 0.5": (replaced("label", [0, 0.5, 1]), "label-value", "1 of 3"),
     "label a word": (replaced("label", ["0", "spam", "1"]), "label-value", "1 of 3"),
+    "label is a date": (replaced("label", [date(2026, 1, 1)] * 3), "column-type", "holds no labels"),
     "weight below 0": (replaced("w", [1.0, -2.0, 0.0]), "weight-value", "1 of 3"),
     "weight missing": (replaced("w", [1.0, None, 0.0]), "missing-value", "1 of 3"),
     "weight infinite": (replaced("w", [1.0, float("inf"), 0.0]), "weight-value", "1 of 3"),

@@ -108,3 +108,10 @@ def test_a_class_that_is_written_again_in_the_next_batch_is_found(tmp_path: Path
     with pytest.raises(InputError, match="item 1 has class 'a' twice"):
         list(open_predictions(tmp_path / "a.parquet").batches(2, items=True))
     assert len(open_predictions(tmp_path / "a.parquet").read()) == 5
+
+
+def test_rows_of_an_item_that_are_not_adjacent_are_refused() -> None:
+    order = [0, 1, 3, 4, 5, 2, 6, 7, 8]
+    rows = {name: [values[row] for row in order] for name, values in columns(3).items()}
+    with pytest.raises(InputError, match="item i0: its rows are not adjacent: sort the table by item"):
+        list(open_predictions(pa.table(rows)).by_item().batches(10))

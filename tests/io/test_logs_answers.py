@@ -404,3 +404,31 @@ def test_lines_of_another_kind_say_their_keys_and_what_is_known(tmp_path: Path) 
     with pytest.raises(InputError, match=message) as caught:
         open_predictions(tmp_path / "a.jsonl")
     assert caught.value.code == "column-missing"
+
+
+def without_log_probabilities(log: dict[str, Any]) -> dict[str, Any]:
+    for sample in log["samples"]:
+        sample["output"]["choices"][0].pop("logprobs")
+    return log
+
+
+def test_a_stated_confidence_outside_0_and_1_is_named(tmp_path: Path) -> None:
+    log = without_log_probabilities(choice_log())
+    log["samples"][0]["scores"] = {"stated": {"value": "C", "metadata": {"confidence": 1.2}}}
+    with pytest.raises(InputError, match=r"sample 1: the confidence 1.2 is not a probability in \[0, 1\]"):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_a_sample_that_is_listed_twice_in_an_epoch_is_named(tmp_path: Path) -> None:
+    log = without_log_probabilities(choice_log())
+    log["samples"] += [{**log["samples"][0], "epoch": 2}, log["samples"][0]]
+    number = len(log["samples"])
+    with pytest.raises(
+        InputError, match=f"sample {number}: sample sum-0 is listed twice in one epoch: write"
+    ):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_settings_of_other_logs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="normalise is not for .*: leave it out"):
+        open_log(written(tmp_path, choice_log()), normalise="bytes")
