@@ -330,5 +330,5 @@ def test_a_line_longer_than_the_limit_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(tables, "LONGEST", 100)
     monkeypatch.setattr(tables, "BLOCK", 10)
     (tmp_path / "a.jsonl").write_text('{"score": 0.1, "label": 1, "text": "' + 200 * "a" + '"}\n')
-    with pytest.raises(FormatError, match="a line of more than .* MiB: write one record a line"):
+    with pytest.raises(FormatError, match=r"a line of more than .* MiB: write one record a line"):
         open_predictions(tmp_path / "a.jsonl")

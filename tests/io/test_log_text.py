@@ -38,9 +38,7 @@ def test_a_log_of_more_than_the_limit_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(_log_text, "LONGEST", 10)
     monkeypatch.setattr(_log_text, "LARGEST", 10)
     (tmp_path / "a.json").write_text('[{"a": "long enough"}]', encoding="utf-8")
-    with pytest.raises(FormatError, match="line 1: a line of more than 0 MiB: is this a log?"):
+    with pytest.raises(FormatError, match="line 1: a line of more than 0 MiB: is this a log"):
         list(lines(tmp_path / "a.json"))
-    with pytest.raises(
-        FormatError, match="more than 0 GiB in one piece: write it as JSON lines, or as .eval"
-    ):
+    with pytest.raises(FormatError, match="more than 0 GiB in one piece: write it as JSON lines"):
         whole(tmp_path / "a.json", list)

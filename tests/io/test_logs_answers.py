@@ -430,5 +430,5 @@ def test_a_sample_that_is_listed_twice_in_an_epoch_is_named(tmp_path: Path) -> N
 
 
 def test_settings_of_other_logs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="normalise is not for .*: leave it out"):
+    with pytest.raises(InputError, match=r"normalise is not for .*: leave it out"):
         open_log(written(tmp_path, choice_log()), normalise="bytes")

@@ -308,7 +308,7 @@ def test_a_sample_without_usable_options_is_named(
 def test_logs_of_which_none_has_options_are_refused_together(tmp_path: Path) -> None:
     for task in ("even", "winner"):
         rewritten(tmp_path, task, unanswered, f"samples_{task}_2026-01-01T00-00-00.jsonl")
-    with pytest.raises(NoOptionsError, match="no responses; .*no responses: calibration needs the log-like"):
+    with pytest.raises(NoOptionsError, match=r"no responses; .*no responses: calibration needs the log-like"):
         open_predictions(tmp_path).read()
 
 

@@ -258,7 +258,7 @@ def test_files_with_different_thresholds_are_refused(tmp_path: Path, pairs: pa.T
     for number, threshold in enumerate((b"0.1", b"0.2")):
         table = pairs.select(["score", "label"]).replace_schema_metadata({b"calibrant.threshold": threshold})
         parquet.write_table(table, tmp_path / f"{number}.parquet")
-    with pytest.raises(InputError, match="the stored threshold is not that of .*: give the files the same"):
+    with pytest.raises(InputError, match=r"the stored threshold is not that of .*: give the files the same"):
         open_predictions(tmp_path)
 
 
@@ -266,6 +266,6 @@ def test_a_folder_without_parquet_files_and_a_missing_file_for_an_engine_are_ref
     with pytest.raises(InputError, match="the folder has no Parquet file: name a file, or a folder of"):
         open_table(tmp_path)
     with pytest.raises(InputError, match="no such file: check the path"):
-        measure(tmp_path / "none.csv", engine="duckdb")
+        open_predictions(tmp_path / "none.csv", Columns(engine="duckdb"))
     with pytest.raises(InputError, match="there is no engine 'spark': give kernel or duckdb"):
-        measure(tmp_path / "none.csv", engine="spark")  # type: ignore[arg-type]
+        open_predictions(tmp_path / "none.csv", Columns(engine="spark"))  # type: ignore[arg-type]

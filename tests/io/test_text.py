@@ -91,5 +91,5 @@ def test_an_unreadable_text_is_refused_in_both_ways(
 def test_a_line_longer_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "LONGEST", 10)
     (tmp_path / "a.txt").write_text("short\n" + 20 * "long", encoding="utf-8")
-    with pytest.raises(InputError, match="line 2: a line of more than .* MiB"):
+    with pytest.raises(InputError, match=r"line 2: a line of more than .* MiB"):
         read_streamed(tmp_path / "a.txt")
