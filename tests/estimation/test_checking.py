@@ -101,6 +101,8 @@ def test_too_few_clusters_have_no_test() -> None:
 def test_bad_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="samples have shape"):
         quantile_calibration([1, 2], [1, 2])
+    with pytest.raises(InputError, match="samples has dtype <U1: pass numbers"):
+        quantile_calibration([["a", "b"]], [1])
     with pytest.raises(InputError, match="one number each"):
         quantile_calibration([[1, 2]], [1, 2])
     with pytest.raises(InputError, match="number 1 or one of its samples"):

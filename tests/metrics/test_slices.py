@@ -349,12 +349,13 @@ def test_rows_are_flat_and_json_is_plain() -> None:
         ({"tallies": {}}, "there are no slices"),
         ({"tallies": {"a": None}}, "are not tuples"),
         ({"by": ["a", "b"]}, "by has 2 values"),
+        ({"by": 3}, "by is 3: pass a list of names"),
         ({"adjust": "holm"}, "adjust is 'holm'"),
         ({"rank": "worst"}, "rank is 'worst'"),
         ({"level": 95}, "level is 95"),
         ({"least": 0}, "least is 0"),
     ],
-    ids=["none", "keys", "names", "adjust", "rank", "level", "least"],
+    ids=["none", "keys", "names", "by", "adjust", "rank", "level", "least"],
 )
 def test_bad_arguments_are_refused_by_name(change: dict[str, Any], words: str) -> None:
     good = {"tallies": {("a",): Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7])}}
