@@ -1,4 +1,4 @@
-"""What is refused, and that the message names argument, row, value and what to do."""
+"""Invalid input is refused with a message that names argument, row, value and remedy."""
 
 from __future__ import annotations
 

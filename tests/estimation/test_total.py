@@ -1,4 +1,4 @@
-"""The interval that has the recalibration's doubt in it."""
+"""The total interval includes the uncertainty of the recalibration."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def nasty(n: int = 500) -> Floats:
-    """Ties, ends, edges of rows and of equal-width bins and their neighbours, and heavy tails."""
+    """Return ties, ends, edges of rows and of equal-width bins, numbers next to them, and heavy tails."""
     draw = np.random.default_rng(1)
     octaves = 2.0 ** -np.arange(1, 1075.0)
     steps = np.concatenate([np.arange(61) / 60, np.arange(257) / 512])

@@ -19,7 +19,7 @@ CLASSES = ("N", "V", "D")
 
 
 def columns(n: int = 50, **more: list[Any]) -> dict[str, list[Any]]:
-    """Rows of n items, the classes of each in an order of its own."""
+    """Return rows of n items, each with its classes in a random order."""
     random = np.random.default_rng(1)
     order = [random.permutation(3) for _ in range(n)]
     order[0] = np.arange(3)

@@ -39,7 +39,7 @@ def test_lines_are_the_same_in_both_ways(
     content = b"".join(pieces)
     path = tmp_path_factory.mktemp("text") / "a.txt"
     path.write_bytes(gzip.compress(content) if packed else content)
-    # Of several things that are wrong either may be named first.
+    # If a file has several problems, each way may name another one first.
     one, other = streamed(path), whole(path)
     assert one == other or (isinstance(one, str) and isinstance(other, str))
 

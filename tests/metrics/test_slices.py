@@ -49,7 +49,7 @@ class World:
 
 
 class Record:
-    """What happened in repeated worlds, for one of the two errors."""
+    """Results of repeated simulations, for one of the two errors."""
 
     def __init__(self) -> None:
         self.any_miss: list[bool] = []
@@ -95,7 +95,7 @@ def simulated(
 
 
 def at_most(share: float, repeats: int) -> float:
-    """What a share of repeats exceeds by chance once in a thousand times."""
+    """Return the bound that a fraction of repeats exceeds with a probability of 0.001."""
     return share + 3.1 * float(np.sqrt(share * (1 - share) / repeats))
 
 

@@ -470,13 +470,13 @@ def test_a_list_of_folds_that_is_broken_is_named(tmp_path: Path, text: str, mess
         read_folds(written(tmp_path, text))
 
 
-# Whatever stands in a file, there are documents or an error with its name.
+# Every file gives documents, or an error with its name.
 
 MARKS = st.text(alphabet="(()))[]12/-|_ae", max_size=12)
 
 
 def outcome(path: Path) -> list[Document] | InputError:
-    """What comes of a file: documents, or an error."""
+    """Return the documents of a file, or the error."""
     try:
         return read_documents(path)
     except InputError as error:

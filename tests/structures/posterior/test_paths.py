@@ -19,7 +19,7 @@ Random = Callable[..., Potentials]
 
 
 def p_value(observed: NDArray[np.int64], probability: NDArray[np.float64], size: int) -> float:
-    """Of Pearson's chi-square test; cells of less than 5 are put together."""
+    """Return the p-value of Pearson's chi-square test; cells with less than 5 are pooled."""
     expected = probability * size
     often = expected >= 5
     rest = expected[~often].sum()

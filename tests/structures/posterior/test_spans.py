@@ -302,7 +302,7 @@ def test_a_type_without_tags_has_probability_0_and_nothing_asked_is_nothing() ->
 
 
 def test_entities_of_real_chunks_are_as_many_as_conlleval_counts(data: Path) -> None:
-    # What conlleval prints of this test part: "processed 47377 tokens with 23852 phrases".
+    # conlleval prints for this test part: "processed 47377 tokens with 23852 phrases".
     lines = gzip.decompress((data / "conll2000" / "test.txt.gz").read_bytes()).decode().split("\n\n")
     tags = [[line.split()[2] for line in sentence.splitlines()] for sentence in lines if sentence.strip()]
     assert len(gold_spans(tags)) == 23_852
