@@ -504,3 +504,9 @@ def test_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text:
     path = written(tmp_path_factory.mktemp("text"), "#begin document (d)\n" + text)
     found = outcome(path)
     assert isinstance(found, list) or str(found).startswith(str(path))
+
+
+def test_documents_without_sentences_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("# newdoc id = a\n\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the file has no sentence: write the file again"):
+        read_documents(tmp_path / "a.conllu")

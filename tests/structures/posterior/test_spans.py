@@ -246,6 +246,9 @@ def test_a_tag_that_is_not_of_the_scheme_is_named() -> None:
         InputError, match="the tag 'NN' does not belong to the scheme BIO: use the tags B-TYPE, I-TYPE"
     ):
         likely_spans(posterior)
+    types: Any = 3
+    with pytest.raises(InputError, match="types is 3: give a list of names"):
+        span_probabilities(ChainPosterior(np.zeros((1, 2)), tags=["O", "B-X"]), [0], [0], [1], types)
     with pytest.raises(InputError, match="'NN'"):
         span_probabilities(posterior, [0], [0], [1], ["X"])
     with pytest.raises(
