@@ -57,7 +57,7 @@ def zipped(path: Path, members: dict[str, bytes], **settings: Any) -> Path:
 
 
 def npy(header: str, data: bytes = b"") -> bytes:
-    """A NumPy file with a header of one's own."""
+    """Return a NumPy file with a custom header."""
     line = header.encode().ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line + data
 

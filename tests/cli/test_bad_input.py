@@ -166,3 +166,8 @@ def test_weights_may_be_missing_in_no_row(run: Run, tmp_path: Path) -> None:
         pa.table({"score": [0.1, 0.2], "label": [0, 1], "weight": [1.0, None]}), tmp_path / "a.parquet"
     )
     refused(run("measure", tmp_path / "a.parquet"), "row 2, column weight: the value is missing")
+
+
+def test_a_figure_of_two_views_is_refused(run: Run, tmp_path: Path, long_table: Path) -> None:
+    ran = run("plot", long_table, "--view", "top", "--view", "pooled", "-o", tmp_path / "a.svg")
+    refused(ran, "A figure shows one view: give --view once")

@@ -25,7 +25,7 @@ def corpus(rng: np.random.Generator, n: int = 2000) -> tuple[np.ndarray, np.ndar
 
 
 def coverage(population: str, unequal: bool = False) -> dict[str, tuple[float, float]]:
-    """Share of intervals that hold the truth, and their mean width."""
+    """Return the fraction of intervals that contain the truth, and their mean width."""
     rng = np.random.default_rng(0)
     hits: dict[str, list[tuple[bool, float]]] = {}
     superpopulation = float(np.mean(expit(rng.normal(-1, 1.5, 10**6))))
@@ -189,7 +189,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
 
 
 def hits(found: CorrectedCounts, share: float) -> dict[str, bool]:
-    """Whether the interval of each method contains the share."""
+    """Return, for each method, True if its interval contains the fraction."""
     return {
         one.method: one.share.low <= share <= one.share.high
         for one in found.estimates
@@ -342,7 +342,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": ({"labelled": [9]}, "labelled has positions from 9"),
     "twice": ({"labelled": [1, 1], "labels": [0, 1]}, "document 1 is labeled twice"),
     "length": ({"labels": [0, 1]}, "labels"),
-    "chance": ({"chances": [0.0]}, r"chances\[0\] is 0"),
+    "chance": ({"chances": [0.0]}, r"\[0\] is 0"),
     "method": ({"methods": ["magic"]}, "method is 'magic'"),
     "population": ({"population": "all"}, "population is 'all'"),
     "sampling": ({"sampling": "lottery"}, "sampling is 'lottery'"),

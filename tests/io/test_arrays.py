@@ -68,6 +68,15 @@ def test_a_classifier_of_two_classes_is_measured_for_the_second() -> None:
     assert found.to_dict() == measure(KIND[1::2] > 0, model.predict_proba(WINE[1::2]))["binary"].to_dict()
 
 
+class OneColumn:
+    """A classifier of three classes whose probabilities have one column."""
+
+    classes_ = np.unique(NAMES)
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.full((len(X), 1), 0.5)
+
+
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [
@@ -93,6 +102,7 @@ def test_a_classifier_of_two_classes_is_measured_for_the_second() -> None:
         ((BAYES,), {}, "without the labels of its items"),
         ((BAYES, WINE), {}, "without the labels of its items"),
         ((BAYES, WINE, KIND), {}, "y has the class 0, which the classifier was not trained on"),
+        ((OneColumn(), WINE, NAMES), {}, r"shape \(178, 1\), and it has 3 classes: pass a classifier with"),
         ((BAYES, WINE, NAMES), {"classes": ["a"]}, "leave classes out"),
         ((GaussianNB(), WINE, NAMES), {}, "is not fitted: it has no classes_: fit it to other items first"),
         ((LinearRegression(), WINE, NAMES), {}, "has no predict_proba: give a classifier"),

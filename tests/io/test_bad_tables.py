@@ -14,7 +14,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import Columns, open_predictions
+from calibrant.io import Columns, open_predictions, tables
 
 TEXT = [
     ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan is not a probability"),
@@ -352,3 +352,11 @@ def test_a_folder_is_called_one(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"the folder has no \.parquet files and no logs") as caught:
         open_predictions(tmp_path / name)
     assert caught.value.code == "file-missing"
+
+
+def test_a_line_longer_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LONGEST", 100)
+    monkeypatch.setattr(tables, "BLOCK", 10)
+    (tmp_path / "a.jsonl").write_text('{"score": 0.1, "label": 1, "text": "' + 200 * "a" + '"}\n')
+    with pytest.raises(FormatError, match=r"a line of more than .* MiB: write one record a line"):
+        open_predictions(tmp_path / "a.jsonl")

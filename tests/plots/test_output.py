@@ -51,7 +51,7 @@ def test_text_in_an_svg_stays_text(figure: Figure) -> None:
 def test_an_inline_svg_follows_the_theme_of_its_page(figure: Figure) -> None:
     svg = plots.inline_svg(figure, name="one", description="a curve")
     colours = set(re.findall(r"(?<!, )#[0-9a-f]{6}\b", svg)) - {"#000000"}
-    assert not colours, "every colour is a variable of the page, with the printed colour as fallback"
+    assert not colours, "every color is a variable of the page, with the printed color as fallback"
     for colour in ("#175ecc", "#1f2328", "#59636e"):
         assert f"var(--{ROLES[colour]}, {colour})" in svg
 

@@ -123,7 +123,7 @@ def serve() -> Callable[..., AbstractContextManager[int]]:
 
 @pytest.fixture(scope="session")
 def page_of() -> Callable[[Explorer, str], str]:
-    """What the application answers at an address, which it has to know."""
+    """Return the application's answer at an address, which it has to know."""
 
     def page(explorer: Explorer, address: str) -> str:
         path, _, query = address.partition("?")

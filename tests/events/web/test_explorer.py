@@ -124,7 +124,7 @@ def test_without_a_text_there_are_sentences_and_a_note(explorer: Explorer) -> No
 
 def test_texts_can_come_from_the_documents(store: Path, tmp_path: Path) -> None:
     lines = [{"id": name, "date": "2001-01-09", "title": "Given", "text": text} for name, text in (
-        ("b", "American planes, it is said of them and they attacked two towns that lie on the border."),
+        ("b", "American planes, as one reporter wrote, and they attacked two towns near the border."),
         ("a", "Another"),
         ("z", "Not in the store."),
     )]  # fmt: skip

@@ -386,7 +386,7 @@ def test_threads_are_a_number_of_threads_even_if_nothing_is_left_to_compute(thre
         posterior.marginals(threads=2)
 
 
-# What is refused.
+# Input that is refused.
 
 GOOD = np.zeros((3, 2))
 

@@ -376,7 +376,7 @@ def test_a_model_that_ships_goes_by_its_name(
         evaluate_coreference("huge", text)
 
 
-# What cannot be used.
+# Input that cannot be used.
 
 
 def test_bad_input_is_refused(
@@ -409,7 +409,7 @@ def test_bad_input_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-# What a stranger would try.
+# Input that a new user would try.
 
 
 def test_posteriors_of_another_text_are_refused(tmp_path: Path) -> None:
