@@ -72,8 +72,8 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     .tsv, .jsonl, .parquet or .arrow; text formats may be compressed, as .csv.gz. With - calibrant reads
     standard input.
 
-    If scores are of cross-validation folds, calibrant uses the corrected test. It needs the ratio of test to
-    training data, from --test-train-ratio or the column repeat.
+    Scores of cross-validation folds need the corrected test. It needs the ratio of test to training data:
+    give --test-train-ratio, or a column repeat.
 
     To compare the predictions of several models, one file each, use calibrant report.
     """
