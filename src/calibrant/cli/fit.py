@@ -69,8 +69,9 @@ def _fits_again(source: str, columns: Columns) -> bool:
     type=click.Choice(list(METHODS)),
     default="isotonic",
     show_default=True,
-    help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} map all classes of a wide table's "
-    f"row at once; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} a wide table.",
+    help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} recalibrate all classes of a row of "
+    f"a wide table together; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} "
+    "a wide table.",
 )
 @click.option(
     "--group",

@@ -60,9 +60,9 @@ def command(
 ) -> None:
     """Measure how far the probabilities in PRED can be trusted.
 
-    PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
-    input. A long table has a column score in [0, 1] and a column label in {0, 1}. A wide table has a column
-    label (a class name) and one column p_<class> per class.
+    PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text formats may be compressed, as .csv.gz),
+    or - for standard input. A long table has a column score in [0, 1] and a column label in {0, 1}. A wide
+    table has a column label (a class name) and one column p_<class> per class.
 
     PRED may also be a folder or a quoted pattern of .parquet files with the same columns, such as
     'parts/*.parquet'.

@@ -255,7 +255,9 @@ def columns(function: Function) -> Function:
 
 
 # Formats that `calibrant.io` writes, for the help of outputs; a test compares them with its list of formats.
-WRITES = "Table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz)."
+WRITES = (
+    "Table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text formats may be compressed, as .csv.gz)."
+)
 WRITES_OR_PRINTS = f"{WRITES} - writes CSV to standard output, and messages to standard error."
 
 
@@ -296,9 +298,9 @@ MEASURING = (
     click.option(
         "--bin-size",
         type=int,
-        help="Number of pairs per displayed bin (bins of equal counts); the papers use 5000. Fewer pairs "
-        "are one bin.  [default: about n^0.6, or n // 20 up to 5,000; bins of equal information if most "
-        "scores are near 0 or 1]",
+        help="Number of pairs per displayed bin (bins of equal counts); Nguyen & O'Connor (2015) use 5000. "
+        "If there are fewer pairs, all are in one bin.  [default: about n^0.6, or n // 20 up to 5,000; bins "
+        "of equal information if most scores are near 0 or 1]",
     ),
     click.option(
         "--n-bins", type=int, help="Number of displayed bins of equal counts, instead of --bin-size."
@@ -316,8 +318,9 @@ MEASURING = (
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
         show_default=True,
-        help="Confidence interval. inverted: of the calibration error, by inverting a test. sampling: of the "
-        "binned error, by Algorithm 2 of the papers. bootstrap: of the debiased error, for comparison.",
+        help="Method of the confidence interval. inverted: invert a test; the interval is for the "
+        "calibration error. sampling: Algorithm 2 of Nguyen & O'Connor (2015), for the binned error. "
+        "bootstrap: for the debiased error, as a comparison.",
     ),
     click.option(
         "--samples",
@@ -328,7 +331,7 @@ MEASURING = (
     click.option(
         "--exact",
         is_flag=True,
-        help="Compute exact bins for files of more than 10 million rows too, in two passes instead of one.",
+        help="Compute exact bins also for files of more than 10 million rows, which are then read twice.",
     ),
     THREADS,
 )

@@ -217,7 +217,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         setting(
             "Intervals of frequencies",
             "Method of the bins' intervals: wilson (with an effective number of pairs under clusters and "
-            "weights) or normal (the papers').",
+            "weights) or normal (Nguyen and O'Connor 2015).",
             headline=True,
         ),
     ]
@@ -352,7 +352,7 @@ class ClassMean(Record, frozen=True):
         float,
         number(
             "CalibErr (plug-in)",
-            "Root mean of the classes' plug-in squared errors: the papers' marginal calibration error.",
+            "Root mean of the classes' plug-in squared errors: the marginal calibration error of papers.",
             group=MEAN,
             best=0,
             headline=True,

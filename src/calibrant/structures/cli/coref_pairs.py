@@ -20,8 +20,8 @@ from calibrant.cli.progress import ProgressLine
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
-    help="Estimate probabilities from this many sampled clusterings, as in the paper.  [default: exact "
-    "probabilities]",
+    help="Estimate probabilities from this many sampled clusterings, as Nguyen & O'Connor (2015) do.  "
+    "[default: exact probabilities]",
 )
 @click.option(
     "--seed",
@@ -39,8 +39,8 @@ from calibrant.cli.progress import ProgressLine
 @click.option(
     "--labels/--no-labels",
     default=True,
-    help="Write labels, and only pairs of mentions with gold entities; or all pairs without labels.  "
-    "[default: labels]",
+    help="Write only pairs of mentions that are in gold entities, with labels; or write all pairs, without "
+    "labels.  [default: labels]",
 )
 @printing
 def command(posteriors: str, output: str, printing: Printing, **options: Any) -> None:

@@ -39,8 +39,8 @@ _COREFERENCE = (
         type=click.Choice(["probable", "expected", "antecedents"]),
         default="probable",
         show_default=True,
-        help="Choose the entities with high probability, with high expected pairwise F, or from each "
-        "mention's most probable antecedent.",
+        help="How entities are chosen. probable: entities with high probability. expected: entities with "
+        "high expected pairwise F. antecedents: each mention is linked to its most probable antecedent.",
     ),
 )
 
