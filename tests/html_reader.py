@@ -1,4 +1,4 @@
-"""What a page of HTML contains, and names that try to become markup."""
+"""A reader of HTML pages: their elements, texts and attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an application answers, without a socket between."""
+"""Requests to an application without a socket."""
 
 from __future__ import annotations
 
