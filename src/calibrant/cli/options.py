@@ -161,18 +161,19 @@ class Printing:
             check(found, self.conditions)
 
     def _print(self, found: Printed, lines: Callable[[], Sequence[str]] | None, err: bool) -> None:
-        from calibrant.cli.text import show
-
         if self.shape == "text":
             said = [*lines()] if lines is not None else found.to_text().splitlines()
             if self.meanings:
                 texts = {text.casefold(): text for each in found.to_tables() for text in each.meanings()}
                 said += ["", "Meanings", *(f"  {text}" for text in texts.values())]
+        else:
+            click.echo(self._written(found).encode(), nl=False, err=err)
+            said = self._beside(found) if self.shape == "csv" else []
+            err = True
+        if said:
+            from calibrant.cli.text import show
+
             show(said, err=err)
-            return
-        click.echo(self._written(found).encode(), nl=False, err=err)
-        if self.shape == "csv" and (beside := self._beside(found)):
-            show(beside, err=True)
 
     def _beside(self, found: Printed) -> list[str]:
         """Return the lines that CSV cannot contain: warnings, reasons and the names of other tables."""

@@ -148,7 +148,7 @@ def test_further_columns_are_chosen_by_number(tmp_path: Path) -> None:
         ([word(1, "a"), word("2.1", "b")], 2, "the id is '2.1'"),
         ([word(1, "a"), "# sent_id = b", word(1, "b")], 2, "there is a comment inside a sentence"),
         (["# sent_id = a", word(1, "a"), "", "# sent_id = a", word(1, "b")], 4, "also occurs in line 1"),
-        ([word(1, "a"), "", "# sent_id = 1", word(1, "b")], 3, "is the number of a sentence that has no"),
+        ([word(1, "a"), "", "# sent_id = 1", word(1, "b")], 3, "the number of a sentence without"),
         ([word(1, "")], 1, "the token is empty"),
         ([word(1, "a", upos="")], 1, "the tag is empty"),
         ([word(1, "a"), word(2, "b", upos="_")], 2, "the token has no upos"),
