@@ -127,7 +127,7 @@ def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None
     table = pq.read_table(path).replace_schema_metadata({KEY: '{"version": 99}'})
     pq.write_table(table, path)
     refused(
-        run("measure", path), "format version 99, this calibrant reads up to 1: install a newer calibrant"
+        run("measure", path), "format version 99, but this calibrant reads up to 1: install a newer calibrant"
     )
 
 

@@ -101,7 +101,7 @@ def test_too_few_clusters_have_no_test() -> None:
 def test_bad_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="samples have shape"):
         quantile_calibration([1, 2], [1, 2])
-    with pytest.raises(InputError, match="one number each"):
+    with pytest.raises(InputError, match="one true value per number"):
         quantile_calibration([[1, 2]], [1, 2])
     with pytest.raises(InputError, match="number 1 or one of its samples"):
         quantile_calibration(np.array([[1, 2], [1, np.nan]]), [1, 2])

@@ -175,7 +175,7 @@ def summed(
     except duckdb.Error as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(
-            f"DuckDB cannot run the query ({reason})", "repair its source", code="engine"
+            f"DuckDB cannot run the query ({reason})", "repair the relation that you passed", code="engine"
         ) from error
     if table["key"].null_count or too_unequal(table):
         return None

@@ -174,7 +174,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             + ", ".join(f".{each}.gz" for each in TEXT)
         )
         raise InputError(
-            "unknown kind of file", f"name it by its content: {known}", code="file-kind", file=name
+            "unknown kind of file", f"end the file name in its format: {known}", code="file-kind", file=name
         )
     try:
         with file.open("rb") as stream:
