@@ -42,7 +42,7 @@ TABLES = {
     ),
     "unknown class": ("a.csv", "p_a,p_b,label\n0.5,0.5,c\n", "label 'c' is not one of the classes a, b"),
     "unknown kind": ("a.xlsx", "x", "unknown kind of file"),
-    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, and the header has 2"),
+    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, but the header has 2"),
 }
 
 

@@ -248,11 +248,11 @@ def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, small_
 @pytest.mark.parametrize(
     ("changed", "wanted"),
     [
-        ({"samples": 7}, "samples is 100 there and 7 here"),
-        ({"seed": 3}, "seed is 0 there and 3 here"),
+        ({"samples": 7}, "samples is 100 in the store and 7 in this run"),
+        ({"seed": 3}, "seed is 0 in the store and 3 in this run"),
         ({"rules": "paper"}, "another rules"),
         ({"verbs": ["attack", "raid"]}, "another rules"),
-        ({"with_text": True}, "with_text is False there and True here"),
+        ({"with_text": True}, "with_text is False in the store and True in this run"),
         ({"possessive_endings": False}, "another possessive_endings"),
     ],
     ids=str,
@@ -285,7 +285,7 @@ def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path
     with pytest.raises(InputError, match="another lexicon"):
         extract_events(dated_documents(), tmp_path / "s", coref=small_model, lexicon=lexicon)
     found = extract_events(dated_documents(), tmp_path / "t", coref=small_model, lexicon=lexicon)
-    assert found.notes[1:] == ("the lexicon gives 'Chilean' to CHL and PER",)
+    assert found.notes[1:] == ("the lexicon has 'Chilean' for CHL and PER: CHL is used",)
     assert EventStore(tmp_path / "t").counts().countries == ("CHL",)
 
 

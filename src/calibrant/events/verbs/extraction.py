@@ -74,7 +74,10 @@ def _load(settings: Extraction) -> _Opened:
     extractor = Extractor(settings)
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
-    notes = [f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts]
+    notes = [
+        f"the lexicon has {each.name!r} for {each.kept} and {each.dropped}: {each.kept} is used"
+        for each in conflicts
+    ]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
     prepared = Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
     return _Opened(extractor, prepared, prepared.digest)
