@@ -36,7 +36,7 @@ TEXT = [
     (
         "a.csv",
         "0.1,0\n0.3,1\n",
-        "no line of column names: the first line is 0.1, 0: write a line of column names above the first line, and name the column to use 'score'",
+        "no line of column names: the first line is 0.1, 0: write a line of column names above the first line",
     ),
     ("a.csv", "prob,y\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, y"),
     (
