@@ -16,10 +16,6 @@ from typing import Any
 import hostile
 
 Mutation = Callable[[bytes, Random], bytes]
-TYPES = (
-    *("'<f4'", "'<f2'", "'<f8'", "'<i8'", "'<u8'", "'|i1'", "'|O'", "'<U9'", "'|S0'", "'<c16'", "'|b1'"),
-    *("'<M8[D]'", "[('a', '<i8')]", "'|a'", "'>f8'"),
-)
 EPOCH = (1980, 1, 1, 0, 0, 0)
 LARGEST = 1 << 18  # bytes that a mutation may unpack or make
 

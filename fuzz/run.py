@@ -37,7 +37,7 @@ def fuzz(name: str, seconds: int) -> dict[str, int | str]:
     while (left := int(end - time.monotonic())) > 0:
         command = [
             sys.executable,
-            str(ROOT / "fuzz" / "worker.py"),
+            str(WORKER),
             name,
             str(folder),
             str(corpus),

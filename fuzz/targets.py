@@ -25,12 +25,9 @@ from calibrant.structures.files.coreference import read_folds
 
 Read = Callable[[Path], Any]
 LARGEST = 65_536  # bytes of a folder's members
-STARTS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"PK": ".npz"}
 # Errors of the library for a broken zip file.
 BROKEN = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, NotImplementedError)
 ENTITY_TAGS = ("O", "B-person", "I-person", "B-group", "I-group")
-PLAIN: tuple[str | int | None, ...] = (None, 3)
-OF_TREES: tuple[str | int | None, ...] = (None, "xpos", "upos+feats", 10)
 
 
 @dataclass(frozen=True)

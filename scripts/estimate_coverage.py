@@ -231,8 +231,8 @@ def unequal_table(corpora: int) -> str:
     columns = ["labels", "dsl", "prior-shift", "DSL's formula", "Hajek"]
     heads = ["scores", "probabilities", "labels"]
     title = (
-        "## Known unequal probabilities of being labeled\n\nDocuments are sampled independently, or "
-        "(*fixed*) a fixed number in each of four groups."
+        "## Known unequal probabilities of being labeled\n\nEach document is sampled independently. "
+        "In rows with *fixed*, a fixed number of documents is sampled from each of four groups."
     )
     return table(title, heads, columns, cells)
 
@@ -291,8 +291,8 @@ def drift_table(corpora: int) -> str:
     title = (
         "## Drift between periods\n\nCoverage of the interval `total` for a period of 800 documents, with "
         "1,000 labels "
-        f"({corpora} simulated corpora). The log-odds of each period are shifted by a normal draw with this "
-        "standard deviation."
+        f"({corpora} simulated corpora). The log-odds of each period are shifted by a normal draw whose "
+        "standard deviation is the drift."
     )
     return table(title, ["drift"], list(cells[0][1]), cells)
 
@@ -301,14 +301,16 @@ def page(corpora: int) -> str:
     """All tables."""
     head = (
         "# Coverage of corrected counts\n\n"
-        "The tables evaluate the intervals of [corrected counts](counts.md#with-some-labels): coverage of "
-        f"95 % intervals in percent, and their mean width in documents ({corpora:,} corpora of "
-        f"{DOCUMENTS:,} documents per cell; standard error {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points "
-        "near 95 %). *none* is the percentage of corpora without an interval. With equal probabilities "
-        "of being labeled, `dsl` equals `ppi`. `labels, normal` is the mean label with a normal interval; "
-        "`ppi_py` is `ppi_mean_ci` of that package; DSL's formula is the variance of pseudo-outcomes of "
-        "Egami et al. (2023); Hajek is the weighted mean label with a normal interval. Written by "
-        "`python scripts/estimate_coverage.py`."
+        "The tables evaluate the 95 % intervals of [corrected counts](counts.md#with-some-labels) by "
+        "simulation. Each cell has the coverage in percent and, in parentheses, the mean width in documents "
+        f"({corpora:,} corpora of {DOCUMENTS:,} documents; standard error of coverage "
+        f"{100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points near 95 %). *none* is the percentage of corpora "
+        "without an interval. With equal probabilities of being labeled, `dsl` equals `ppi`.\n\n"
+        "The last columns are other methods, for comparison. `labels, normal` is the mean label with a "
+        "normal interval, and Hajek the weighted mean label with a normal interval. `ppi_py` is "
+        "`ppi_mean_ci` of that package. DSL's formula is the variance of pseudo-outcomes of "
+        "Egami et al. (2023).\n\n"
+        "`python scripts/estimate_coverage.py` writes this page."
     )
     parts = [
         simple_tables(corpora),

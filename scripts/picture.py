@@ -74,7 +74,7 @@ def tag_groups() -> Figure:
     ax.set_xlim(left=0)
     ax.set_xlabel("calibration error (RMS, debiased), 95 % intervals that hold together")
     style.grid(ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return figure
 
 

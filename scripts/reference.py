@@ -148,9 +148,9 @@ def command_line() -> str:
 
     parts = [
         "# Command line",
-        "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
-        "3 a condition of --fail-if that is met, "
-        "130 or 143 a command that SIGINT (Ctrl-C) or SIGTERM ended, 1 anything else.",
+        "Exit code 0 means success; 2, wrong usage or invalid input, with one line that says what to do; "
+        "3, a condition of --fail-if is met; 130 or 143, SIGINT (Ctrl-C) or SIGTERM ended the command; "
+        "1, any other error.",
     ]
     width: dict[str, Any] = {"max_content_width": WIDTH, "terminal_width": WIDTH}
 

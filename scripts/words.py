@@ -28,6 +28,7 @@ PLACES = (
     "benchmarks",
     "crosscheck",
     "fuzz",
+    "tests",
 )
 """Files and folders that are read if no path is given."""
 EXEMPT = (
@@ -36,6 +37,7 @@ EXEMPT = (
     "docs/api/_generated/",
     "scripts/words.toml",
     "scripts/words.py",
+    "tests/test_words.py",
     "/shipped/",
     "/_mention_words.py",
 )

@@ -1,4 +1,4 @@
-"""What every test shares: reproducible property tests, no windows, and real data where there is some."""
+"""Settings of all tests: reproducible property tests, no windows, and real data if there are any."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def narrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command line did."""
+    """Exit code and output of a command line."""
 
     code: int
     out: str
@@ -101,7 +101,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class Cluster:
-    """A Dask scheduler and its workers, each a process of its own that can be killed."""
+    """A Dask scheduler and its workers, each in a separate process that can be killed."""
 
     def __init__(self, folder: Path, workers: int) -> None:
         self._file = folder / "scheduler.json"

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from calibrant.data import dated_documents
+
+COPIES = 12
+
 
 def write_tagged(folder: Path) -> None:
     """Write texts in a made-up language: train, dev and test, as ``.tsv`` and as ``.conllu``.
@@ -75,3 +79,11 @@ def write_narrated(folder: Path) -> None:
             columns.append("#end document")
         (folder / f"{part}.conll").write_text("\n".join(columns) + "\n", encoding="utf-8")
         (folder / f"{part}.conllu").write_text("\n".join(trees) + "\n", encoding="utf-8")
+
+
+def write_copies(path: Path) -> Path:
+    """Write the dated documents that ship with the package a dozen times, under other names."""
+    head, _, body = dated_documents().read_text(encoding="utf-8").partition("\n")
+    copies = [body.replace("newdoc id = ", f"newdoc id = {copy}-") for copy in range(COPIES)]
+    path.write_text(head + "\n" + "".join(copies), encoding="utf-8")
+    return path

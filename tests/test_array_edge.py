@@ -52,12 +52,6 @@ class Tensor:
         return self.values.astype(dtype) if dtype is not None else self.values
 
 
-def measure_p_values(value: Any) -> Any:
-    """Adjust something that is no list of p-values."""
-    no_list: Any = value if np.ndim(value) == 0 else ["x"]
-    return evaluation.adjusted_p_values(no_list)
-
-
 @pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16"])
 @pytest.mark.parametrize(
     "compute",

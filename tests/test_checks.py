@@ -1,4 +1,4 @@
-"""What is refused, and that the message names argument, row, value and what to do."""
+"""Invalid input is refused with a message that names argument, row, value and remedy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from calibrant.exceptions import CalibrantError, InputError
 from calibrant.metrics import Tally, adaptive_bins, calibration_error, pairs
+from calibrant.recalibrate import Temperature
 from calibrant.seeds import generator
 
 
@@ -51,6 +52,7 @@ def test_bad_pairs_are_refused_by_name_and_row(label: Any, score: Any, message: 
         ([1, 1e300], r"sample_weight\[1\] is 1e\+300.*only their ratios"),
         ([1e-300, 1], r"sample_weight\[0\] is 1e-300"),
         ([[1], [1]], "sample_weight has shape"),
+        (["a", "b"], "sample_weight has dtype <U1: pass non-negative numbers"),
     ],
 )
 def test_bad_weights_are_refused(weight: Any, message: str) -> None:
@@ -116,3 +118,8 @@ def test_every_error_of_ours_is_a_calibrant_error_with_a_code() -> None:
         pairs([0], [2.0])
     assert caught.value.code == "score-range"
     assert caught.value.hint
+
+
+def test_names_that_repeat_are_refused() -> None:
+    with pytest.raises(InputError, match="classes names 'a' twice: pass different names"):
+        Temperature(classes=["a", "b", "a"]).fit([[0.5, 0.3, 0.2]] * 3, [0, 1, 2])

@@ -26,10 +26,9 @@ from calibrant.structures import predict_coreference, predict_tags, read_documen
 from calibrant.structures.models import CoreferenceModel
 from calibrant.verbs import executors, tally_files
 from calibrant.verbs.executors import workers_of
+from tests.made_up import COPIES, write_copies
 
 distributed = pytest.importorskip("distributed")
-
-COPIES = 12
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The corpus that ships, a dozen times under other names."""
-    path = tmp_path_factory.mktemp("many") / "many.conllu"
-    text = dated_documents().read_text(encoding="utf-8")
-    head, _, body = text.partition("\n")
-    copies = [body.replace("newdoc id = ", f"newdoc id = {copy}-") for copy in range(COPIES)]
-    path.write_text(head + "\n" + "".join(copies), encoding="utf-8")
-    return path
+    return write_copies(tmp_path_factory.mktemp("many") / "many.conllu")
 
 
 def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(

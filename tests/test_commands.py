@@ -1,4 +1,4 @@
-"""What holds for every command, those of the wings too: help with an example, a schema, formats."""
+"""Every command, those of the wings too, has help with an example, a schema, and formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`crosscheck`: peers give our numbers, or differ for a reason that is true; the record says so."""
+"""`crosscheck`: peers give calibrant's numbers, or differ for a reason that the record states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_page_shows_the_record() -> None:
 
 
 def quoted() -> Iterator[tuple[str, str, str, str]]:
-    """What the notes on moving say that peers give: peer, version, call, output."""
+    """Return the outputs of peers in the notes on moving: peer, version, call, output."""
     text = (record.ROOT / "docs" / "guide" / "migrating.md").read_text(encoding="utf-8")
     for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         first, *lines = block.splitlines()

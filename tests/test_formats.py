@@ -37,7 +37,7 @@ COMMANDS = {
     "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",
     "plot": "{long.parquet} -o {a.pdf}",
     "fit": "{long.parquet} -o {again.json}",
-    "apply": "{platt.json} {long.parquet} -o {mended.parquet}",
+    "apply": "{platt.json} {long.parquet} -o {better.parquet}",
     "convert": "{long.parquet} -o {converted.csv}",
     "agree": "{given.parquet}",
     "compare": "{folds.parquet} --test-train-ratio 0.1",

@@ -57,7 +57,7 @@ def zipped(path: Path, members: dict[str, bytes], **settings: Any) -> Path:
 
 
 def npy(header: str, data: bytes = b"") -> bytes:
-    """A NumPy file with a header of one's own."""
+    """Return a NumPy file with a custom header."""
     line = header.encode().ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line + data
 
@@ -310,6 +310,11 @@ def test_a_million_blank_lines_take_no_time(tmp_path: Path) -> None:
 def test_a_name_of_a_column_as_long_as_a_book_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"score,label," + b"a" * 200_000 + b"\n0.5,1,1\n")
     refused(predicted, tmp_path / "a.csv", "field larger than")
+
+
+def test_long_names_of_columns_are_cut_in_a_message(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a" * 100_000 + "\n1\n")
+    refused(predicted, tmp_path / "a.csv", r"no column 'score': .* the columns are a{80}\.\.\.$")
 
 
 @pytest.mark.parametrize(

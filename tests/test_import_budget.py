@@ -71,7 +71,7 @@ def test_measuring_a_small_table_does_not_load_pandas(tmp_path: Path) -> None:
     assert len(ours) <= 60, sorted(ours)
 
 
-# Whatever is asked of the system after the table was opened removes it: a second opening would fail.
+# Any call of the system after the table was opened removes it, so that a second opening would fail.
 REMOVE = """
 import os, sys
 opened = []
@@ -130,7 +130,7 @@ def test_help_takes_a_fraction_of_a_second() -> None:
 
 
 def test_help_loads_no_numpy() -> None:
-    # Each command's module is loaded for its line of help, so what stands at its top is paid by all.
+    # Each command's module is loaded for its line of help, so all commands pay for the imports at its top.
     code = (
         "import contextlib, io, sys\n"
         "from calibrant.cli import main\n"

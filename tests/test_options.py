@@ -37,7 +37,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "events table": events.event_table,
     "events uncertain": events.uncertain_documents,
 }
-# What is for the terminal alone: how to print, and files and figures that are made of the record.
+# Options for the terminal alone: how to print, and files and figures that are made from the record.
 PRINTING = {"--json", "--format", "--table", "--meanings", "--width", "--most", "--title", "--fail-if"}
 FILES = {
     "measure": {"--plot"},

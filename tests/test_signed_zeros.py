@@ -33,7 +33,6 @@ COLUMNS: dict[str, Any] = {
     "clusters": np.arange(N) // 4,
     "classes": np.array(["a", "b", "c"])[np.arange(N) % 3],
 }
-MATRIX = np.column_stack([1 - PLUS, PLUS])
 SCORES = [
     name for name in metrics.__all__ if "y_prob" in inspect.signature(getattr(metrics, name)).parameters
 ]

@@ -372,8 +372,20 @@ def test_models_with_other_items_or_labels_are_not_compared() -> None:
     assert differences(columns, {**columns, "label": 1 - columns["label"]}) == []
     named = {**columns, "item": np.arange(300)}
     assert differences(named, {**columns, "item": np.arange(1, 301)}) == []
-    with pytest.raises(InputError, match="the tables have different labels of item 0"):
+    with pytest.raises(InputError, match=r"different labels of item 0 .* right, add `view='top'`"):
         differences(named, {**named, "label": 1 - columns["label"]})
+
+
+def test_models_whose_labels_tell_if_their_own_answers_are_right_are_paired_by_item() -> None:
+    one = long_columns(300, item=np.arange(300))
+    order = np.random.default_rng(0).permutation(300)
+    other = {name: np.array(values)[order] for name, values in one.items()}
+    other["label"] = 1 - np.array(other["label"])
+    found = report([pa.table(one), pa.table(other)], view="top")
+    again = report([pa.table(one), pa.table({**one, "label": 1 - np.array(one["label"])})], view="top")
+    assert found.differences[0].difference == again.differences[0].difference
+    with pytest.raises(InputError, match="a table without classes has no view 'top'"):
+        report(pa.table(long_columns(300)), view="top")
 
 
 def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:

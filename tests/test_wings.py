@@ -18,7 +18,7 @@ from tests.test_layers import WINGS, imports
 
 PACKAGE = Path(calibrant.__file__).parent
 TESTS = Path(__file__).parent
-# Tests of the core stand in folders of its own; those beside this file, and these folders, are of the whole.
+# Tests of the core are in its folders; tests beside this file and in these folders are of the whole.
 WHOLE = {"browser", "goldens", "studies", "archives", "__pycache__", *WINGS}
 CORE = sorted(path for path in TESTS.iterdir() if path.is_dir() and path.name not in WHOLE)
 WORK = [
@@ -54,7 +54,7 @@ def run(environment: dict[str, str], *command: str) -> subprocess.CompletedProce
 def test_without_a_wing_the_core_works_and_its_commands_say_what_is_missing(
     wing: str, tmp_path: Path
 ) -> None:
-    # What builds on the wing goes with it.
+    # Wings that import the wing are hidden with it.
     hidden = [wing, *(other for other, below in WINGS.items() if wing in below)]
     environment = without(tmp_path, *hidden)
     (tmp_path / "table.csv").write_text("score,label,part\n" + "0.2,0,a\n0.7,1,b\n0.6,0,a\n0.3,1,b\n" * 100)

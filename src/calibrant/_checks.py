@@ -64,7 +64,7 @@ class Pairs:
         """(n,) bool: True where the event happened."""
         return self.outcome if self.outcome.dtype == np.bool_ else self.outcome != 0
 
-    def part(self, piece: slice) -> Pairs:
+    def part(self, piece: slice | Integers) -> Pairs:
         """Return some of the pairs, with the same cluster codes."""
         return Pairs(
             self.score[piece],
@@ -192,19 +192,23 @@ def unit_interval(array: NDArray[Any], name: str) -> tuple[NDArray[np.floating[A
 
 def score_error(value: float, row: int, name: str, low: float, high: float) -> InputError:
     """Return the error for one invalid score, with a hint about the probable content of the column."""
-    if np.isnan(value) or np.isinf(value):
-        hint = "drop the row or repair the model's output"
-    elif low < -1 or (low < 0 and high > 1):
-        hint = "these look like logits; apply a sigmoid or softmax first"
-    elif low >= 0 and 10 < high <= 100:
-        hint = "these look like percentages; divide by 100"
-    elif low > -1e-3 and high < 1 + 1e-3:
-        hint = "clip it if it is rounding error"
-    else:
-        hint = "pass probabilities; calibrant does not clip them"
+    hint = range_hint(low, high, "it") if np.isfinite(value) else "drop the row or repair the model's output"
     return InputError(
         f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row
     )
+
+
+def range_hint(low: float, high: float, what: str) -> str:
+    """Return a hint about scores from low to high, some of which (``what``) are outside [0, 1]."""
+    if low < -1e-3 and high <= 0:
+        return "these look like log-probabilities (pass their exponentials) or logits (pass their sigmoids)"
+    if low < -1 or (low < 0 and high > 1):
+        return "these look like logits; apply a sigmoid or softmax first"
+    if low >= 0 and 10 < high <= 100:
+        return "these look like percentages; divide by 100"
+    if low > -1e-3 and high < 1 + 1e-3:
+        return f"clip {what} if it is rounding error"
+    return "pass probabilities; calibrant does not clip them"
 
 
 def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) -> NDArray[Any]:

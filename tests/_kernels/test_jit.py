@@ -1,4 +1,4 @@
-"""Kernels are compiled once, and anew when anything that they are made of changes."""
+"""Kernels are compiled once, and again when anything that they depend on changes."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def chromium(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def facts(report: Path, width: int, *options: str) -> dict[str, Any]:
-    """What the page says about itself in a frame of this width."""
+    """Return the page's report about itself in a frame of this width."""
     html = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", report.read_text(encoding="utf-8"))
     (report.parent / "probed.html").write_text(html.replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
     frame = report.parent / "frame.html"
@@ -123,7 +123,7 @@ def facts(report: Path, width: int, *options: str) -> dict[str, Any]:
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of an `rgb(r, g, b)` colour (WCAG 2.2)."""
+    """Return the relative luminance of an `rgb(r, g, b)` color (WCAG 2.2)."""
     shares = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -22,6 +22,7 @@ TABLES = {
     "NaN": ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan"),
     "infinite": ("a.csv", "score,label\ninf,0\n", "row 1, column score: inf"),
     "logits": ("a.csv", "score,label\n0.1,0\n-2.5,1\n", "these look like logits"),
+    "log-probabilities": ("a.csv", "score,label\n-0.1,0\n-2.5,1\n", "look like log-probabilities"),
     "percentages": ("a.csv", "score,label\n10,0\n95,1\n", "these look like percentages; divide by 100"),
     "just above 1": ("a.csv", "score,label\n1.0000001,0\n", "1.0000001 is not a probability"),
     "labels": ("a.csv", "score,label\n0.1,0\n0.1,3\n", "row 2, column label: label '3' is not 0 or 1"),
@@ -165,3 +166,8 @@ def test_weights_may_be_missing_in_no_row(run: Run, tmp_path: Path) -> None:
         pa.table({"score": [0.1, 0.2], "label": [0, 1], "weight": [1.0, None]}), tmp_path / "a.parquet"
     )
     refused(run("measure", tmp_path / "a.parquet"), "row 2, column weight: the value is missing")
+
+
+def test_a_figure_of_two_views_is_refused(run: Run, tmp_path: Path, long_table: Path) -> None:
+    ran = run("plot", long_table, "--view", "top", "--view", "pooled", "-o", tmp_path / "a.svg")
+    refused(ran, "A figure shows one view: give --view once")

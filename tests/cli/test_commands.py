@@ -1,4 +1,4 @@
-"""What holds for the command line: exit codes, errors in one line, quiet pipes."""
+"""The command line has exit codes, errors in one line, and quiet pipes."""
 
 from __future__ import annotations
 

@@ -80,6 +80,17 @@ def test_columns_stand_below_each_other_whatever_names_hold(run: Run, tmp_path: 
     assert {line.index("40") + 1 for line in rows} == {head.index("n ")}
 
 
+@pytest.mark.parametrize("shape", ["text", "md", "latex", "tabular", "csv"])
+def test_a_terminal_obeys_no_name_of_a_column_or_a_slice(shape: str, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("score,label,a\x1b[2J\n" + "0.5,0,b\x07\x1b[31m\n0.5,1,c\n" * 40)
+    ran = run("slices", path, "--by", "a\x1b[2J", "--format", shape)
+    assert ran.code == 0
+    assert not {"\x1b", "\x07"} & {*ran.out, *ran.err}
+    if shape == "csv":
+        assert "This is the table by a\\x1b[2J" in ran.err
+
+
 def test_columns_are_crossed_by_a_comma(run: Run, table: Path) -> None:
     out = run("slices", table, "--by", "subject,length:2", "--least", "100").out
     assert "Slices by subject, length:2" in out

@@ -80,7 +80,7 @@ def test_stated_mass_of_discrete_sets_is_above_the_level() -> None:
 
 
 def test_the_test_of_hits_counts_exactly() -> None:
-    # One number, two halves of two samples: the set is [0, 1]; one of the stating samples lies in it.
+    # One number, two halves of two samples: the set is [0, 1], which contains one of the stating samples.
     (found,) = central_set_hits([[0, 0, 1, 9]], [5], levels=(0.5,)).sets
     assert (found.hits, found.stated) == (0, 0.5)
     assert found.p_value == 1  # (1 + 0) / 3 of the three are inside: no hit has probability 2/3
@@ -101,6 +101,8 @@ def test_too_few_clusters_have_no_test() -> None:
 def test_bad_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="samples have shape"):
         quantile_calibration([1, 2], [1, 2])
+    with pytest.raises(InputError, match="samples has dtype <U1: pass numbers"):
+        quantile_calibration([["a", "b"]], [1])
     with pytest.raises(InputError, match="one true value per number"):
         quantile_calibration([[1, 2]], [1, 2])
     with pytest.raises(InputError, match="number 1 or one of its samples"):

@@ -15,7 +15,7 @@ from tests.quantities import limits
 
 
 def periods_of(rng: np.random.Generator, sd: float, count: int, each: int = 200) -> Any:
-    """Scores, labels and periods, of which the last is not labelled; and the shifts."""
+    """Return scores, labels and periods, of which the last has no labels, and the shifts."""
     shift = rng.normal(0, sd, count + 1)
     period = np.repeat(np.arange(count), each)
     score = expit(rng.normal(-1, 1, len(period)))

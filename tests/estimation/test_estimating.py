@@ -25,7 +25,7 @@ def corpus(rng: np.random.Generator, n: int = 2000) -> tuple[np.ndarray, np.ndar
 
 
 def coverage(population: str, unequal: bool = False) -> dict[str, tuple[float, float]]:
-    """Share of intervals that hold the truth, and their mean width."""
+    """Return the fraction of intervals that contain the truth, and their mean width."""
     rng = np.random.default_rng(0)
     hits: dict[str, list[tuple[bool, float]]] = {}
     superpopulation = float(np.mean(expit(rng.normal(-1, 1.5, 10**6))))
@@ -80,6 +80,40 @@ def test_adjusted_counts_follow_a_prior_that_shifts_in_a_period_without_labels()
         inside += one.count.low <= truth[1500:].sum() <= one.count.high
         assert estimate(found, "ppi", "2002").share.estimate is None
     assert inside >= 90
+
+
+def test_intervals_of_two_groups_give_one_of_their_difference() -> None:
+    """The guide's recipe (Newcombe 1998; Zou and Donner 2008), for labels of a language model."""
+    rng, hits, draws = np.random.default_rng(1), 0, 200
+    group = np.repeat(["a", "b"], [1200, 800])
+    for _ in range(draws):
+        truth = rng.random(2000) < np.where(group == "a", 0.1, 0.25)
+        score = np.where(rng.random(2000) < 0.8, truth, ~truth).astype(float)
+        rows = rng.choice(2000, 300, replace=False)
+        found = corrected_counts(score, rows, truth[rows], periods=group, methods=["ppi++"])
+        values = [estimate(found, "ppi++", name).share for name in ("a", "b")]
+        (m, low, high), (other, other_low, other_high) = [
+            [value for value in (one.estimate, one.low, one.high) if value is not None] for one in values
+        ]
+        true = truth[group == "a"].mean() - truth[group == "b"].mean()
+        hits += (
+            -np.hypot(m - low, other_high - other)
+            <= true - (m - other)
+            <= np.hypot(high - m, other - other_low)
+        )
+    assert 0.91 <= hits / draws <= 0.99
+
+
+def test_scores_of_0_and_1_give_no_interval_without_labels() -> None:
+    score, rows = np.repeat([0, 1], [700, 300]), np.arange(0, 1000, 10)
+    found = corrected_counts(score, rows, score[rows])
+    share = estimate(found, "uncorrected").share
+    assert (share.estimate, share.low, share.high) == (0.3, None, None)
+    assert share.reason is not None
+    assert "state no uncertainty" in share.reason
+    assert estimate(
+        corrected_counts(score, rows, score[rows], population="superpopulation"), "uncorrected"
+    ).share.low
 
 
 def test_estimates_are_those_of_the_definitions() -> None:
@@ -155,7 +189,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
 
 
 def hits(found: CorrectedCounts, share: float) -> dict[str, bool]:
-    """Whether the interval of each method contains the share."""
+    """Return, for each method, True if its interval contains the fraction."""
     return {
         one.method: one.share.low <= share <= one.share.high
         for one in found.estimates
@@ -308,7 +342,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": ({"labelled": [9]}, "labelled has positions from 9"),
     "twice": ({"labelled": [1, 1], "labels": [0, 1]}, "document 1 is labeled twice"),
     "length": ({"labels": [0, 1]}, "labels"),
-    "chance": ({"chances": [0.0]}, r"chances\[0\] is 0"),
+    "chance": ({"chances": [0.0]}, r"\[0\] is 0"),
     "method": ({"methods": ["magic"]}, "method is 'magic'"),
     "population": ({"population": "all"}, "population is 'all'"),
     "sampling": ({"sampling": "lottery"}, "sampling is 'lottery'"),

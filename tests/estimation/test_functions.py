@@ -144,6 +144,10 @@ def test_too_few_samples_stages_or_quantities_are_refused() -> None:
         propagate(len, chain(), 1)
     with pytest.raises(InputError, match="one stage"):
         Stages(chain())
+    with pytest.raises(
+        InputError, match=r"values have shape \(1, 1\) for 1 names: give .*at least two samples"
+    ):
+        summary([[1.0]], ["x"])
     with pytest.raises(InputError, match="no quantity 'z'"):
         exceedance(summary([[1, 2], [2, 3]], ["x", "y"]), "z")
     with pytest.raises(InputError, match="values for 10 samples"):

@@ -1,4 +1,4 @@
-"""The interval that has the recalibration's doubt in it."""
+"""The total interval includes the uncertainty of the recalibration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from calibrant.estimation import RefittedRecalibrator, count_interval, poisson_binomial, total_interval
 from calibrant.estimation.total import mixed_count, mixed_counts
 from calibrant.exceptions import InputError
-from calibrant.recalibrate import Isotonic, LabelledScores, Platt, VectorScaling
+from calibrant.recalibrate import Isotonic, LabelledScores, Platt, Shared, VectorScaling
 from tests.quantities import limits
 
 
@@ -140,5 +140,8 @@ def test_bad_arguments_are_refused() -> None:
     no_recalibrator: Any = VectorScaling()
     with pytest.raises(InputError, match="recalibrator"):
         RefittedRecalibrator(no_recalibrator, data)
+    classes = LabelledScores([0.2, 0.8, 0.5], [0, 1, 1], ["a", "b", "a"])
+    with pytest.raises(InputError, match="dev has classes: use data of one event"):
+        RefittedRecalibrator(Shared(Platt()), classes)
     with pytest.raises(InputError, match="no refits"):
         total_interval([])

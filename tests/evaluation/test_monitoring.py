@@ -24,13 +24,13 @@ EDGES = [0.3, 0.6]
 
 
 def wealth_of(monitor: CalibrationMonitor) -> Any:
-    """What each bet has, of what all began with."""
+    """Return the wealth of each bet, relative to the wealth of all bets at the start."""
     rows = monitor.to_state()["log_wealth"]
     return np.array([[0.0 if value is None else math.exp(value) for value in row] for row in rows])
 
 
 def factors(label: Any, score: Any, group: Any, bound: Any = None) -> Any:
-    """What a look with these labels makes of one unit in each bet; ``bound`` is of a reference, (2, 3)."""
+    """Return the factors of each bet's wealth after one look; ``bound`` (2, 3) is that of a reference."""
     # With restarts every bet begins its first look with what it is given, which is its prior.
     settings: Any = {"unit": "cluster", "restart": True, "alpha": 1e-9}
     state = CalibrationMonitor(edges=EDGES, **settings).to_state()

@@ -74,7 +74,7 @@ def test_kappa_of_even_labels_is_that_of_donner_and_eliasziw() -> None:
 
 
 def test_kappa_of_uneven_labels_meets_donner_and_eliasziws_test_where_they_hold_the_share_fixed() -> None:
-    # Their statistic holds the share of the label at its estimate, so it is never below the fitted one.
+    # Their statistic fixes the frequency of the label at its estimate, so it is never below the fitted one.
     table = np.array([31, 12, 4, 58])
     found, n = of_table(table).scott_pi, table.sum()
     counts = np.array([58, 16, 31])

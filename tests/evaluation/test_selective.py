@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 def area_of(correct: Array) -> float:
-    """Area for items that stand by descending confidence."""
+    """Return the area for items in the order of descending confidence."""
     return float(np.mean(np.cumsum(1 - correct) / np.arange(1, len(correct) + 1)))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -11,13 +13,15 @@ from calibrant.events.results.events import EventCount, EventTable
 from calibrant.plots import inline_svg
 from calibrant.records import Quantity
 
+YEARS = ("2001", "2002", "2003")
 
-def table(countries: int) -> EventTable:
-    """Three years of some countries, with both intervals."""
+
+def table(countries: int, periods: Sequence[str] = YEARS) -> EventTable:
+    """Some periods of some countries, with both intervals."""
     rows = tuple(
         EventCount(
             country=f"C{code}",
-            period=str(year),
+            period=period,
             documents=9,
             matched=2,
             count=Quantity(1.2, 1.0, 2.0),
@@ -27,7 +31,7 @@ def table(countries: int) -> EventTable:
             best=2,
         )
         for code in range(countries)
-        for year in (2001, 2002, 2003)
+        for period in periods
     )
     return EventTable(
         store="s",
@@ -49,6 +53,16 @@ def test_the_legend_is_no_wider_than_the_figure(countries: int) -> None:
     box = legend.get_window_extent()
     assert box.x0 >= 0
     assert box.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize("weeks", [2, 5, 6, 8, 9, 12, 53])
+def test_labels_of_periods_do_not_overlap(weeks: int) -> None:
+    figure = event_series(table(3, [f"2022-W{week:02}" for week in range(1, weeks + 1)]))
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+        assert len(boxes) >= 2
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:

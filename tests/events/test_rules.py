@@ -117,7 +117,7 @@ CASES = [
         {1},
     ),
     Case(
-        "an oblique with by under an active verb is none",
+        "an oblique with by under an active verb is not an agent",
         f"They/2/nsubj {ATTACKED}/0/root by/4/case sea/2/obl",
         f"They/2/nsubj {ATTACKED}/0/ROOT by/2/prep sea/3/pobj",
         [(0, 1), (3, 4)],
@@ -125,7 +125,7 @@ CASES = [
         {0},
     ),
     Case(
-        "another oblique under a passive verb is none",
+        "another oblique under a passive verb is not an agent",
         "It/3/nsubj:pass was/3/aux:pass attacked/attack/VERB/0/root in/5/case Iraq/3/obl",
         "It/3/nsubjpass was/3/auxpass attacked/attack/VERB/0/ROOT in/3/prep Iraq/4/pobj",
         [(0, 1), (4, 5)],

@@ -1,4 +1,4 @@
-"""Write the goldens anew, or compare all outputs with them: ``python -m tests.goldens write|compare``."""
+"""Write the goldens, or compare all outputs with them: ``python -m tests.goldens write|compare``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ def outputs(pattern: str) -> dict[str, str]:
 @click.command()
 @click.argument("task", type=click.Choice(["write", "compare"]))
 @click.option("--exact", is_flag=True, help="Compare numbers to the last digit.")
-@click.option("--only", default="*", metavar="PATTERN", help="Of these alone: measure-*, or functions.")
+@click.option(
+    "--only", default="*", metavar="PATTERN", help="Only goldens with such names: measure-*, or functions."
+)
 def main(task: str, exact: bool, only: str) -> None:
-    """Write the goldens anew, or compare all outputs with them."""
+    """Write the goldens, or compare all outputs with them."""
     found = outputs(only)
     if task == "compare":
         lines = compared(found, exact=exact, whole=only == "*")

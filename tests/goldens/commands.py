@@ -39,7 +39,7 @@ MASKS = {
     r"(?i)(?<=seconds)\s*([|&, ])\s*\d[\d.e-]*": r" \1 TIME",
     re.escape(str(Path(calibrant.__file__).parent)): "PACKAGE",
 }
-"""Regular expressions of what differs from run to run, and what stands there instead."""
+"""Regular expressions of texts that differ from run to run, and their replacements."""
 
 COMMANDS = {
     "measure-binary": "measure binary.csv",
@@ -72,7 +72,7 @@ COMMANDS = {
     "--label-correlation 0.1",
     "plan-pilot": "plan --error 0.05 --pilot binary.csv",
     "estimate": "estimate documents.csv --labelled labels.csv --by year",
-    "estimate-chances": "estimate documents.csv --labelled chances.csv --sampling independent",
+    "estimate-chances": "estimate documents.csv --labelled sampled.csv --sampling independent",
     "estimate-undefined": "estimate documents.csv --labelled labels.csv --by quarter --method ppi++ "
     "--method dsl",
     "slices": "slices parts.csv --by part --by length:3 --least 20",
@@ -106,7 +106,7 @@ COMMANDS = {
     "--counts counts.tsv -o fitted.json",
     "fit-auto": "fit classes.csv --method platt --group frequency --groups auto -o fitted.json",
     "apply": "apply map.json one.csv -o applied.csv",
-    "apply-classes": "apply class-map.json classes.csv -o mended.jsonl",
+    "apply-classes": "apply class-map.json classes.csv -o better.jsonl",
     "convert-wide": "convert classes.csv --to wide -o wide.npz",
     "convert-long": "convert wide.csv --to long -o long.jsonl",
     "agree": "agree ratings.csv --disputed 3",

@@ -36,7 +36,7 @@ class Inputs:
 
     @property
     def more(self) -> dict[str, Any]:
-        """What functions take besides scores and labels."""
+        """Arguments of functions besides scores and labels."""
         return {"sample_weight": self.weight, "clusters": self.cluster}
 
 
@@ -58,7 +58,7 @@ def inputs(n: int = 60, seed: int = 7) -> Inputs:
 
 
 def calls() -> dict[str, Calls]:
-    """Return the calls by package; what stands after a colon tells the calls of one function apart."""
+    """Return the calls by package; the text after a colon distinguishes the calls of one function."""
     given = inputs()
     return {
         "metrics": {

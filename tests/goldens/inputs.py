@@ -85,7 +85,7 @@ def _classes(folder: Path, random: np.random.Generator) -> None:
 
 
 def _estimated(folder: Path, random: np.random.Generator) -> None:
-    """Write scored documents with dates, and labels of some: without chances, and with them."""
+    """Write scored documents with dates, and labels of some, also with the probabilities of sampling."""
     score = random.random(200)
     label = (random.random(200) < score**2).astype(int)
     dates = [f"200{1 + each % 2}-0{1 + each % 9}-15" for each in range(200)]
@@ -93,7 +93,7 @@ def _estimated(folder: Path, random: np.random.Generator) -> None:
     taken = range(60)
     write_table(folder / "labels.csv", {"item": taken, "label": label[:60]})
     chance = [0.1 + 0.3 * (each % 2) for each in taken]
-    write_table(folder / "chances.csv", {"item": taken, "label": label[:60], "chance": chance})
+    write_table(folder / "sampled.csv", {"item": taken, "label": label[:60], "chance": chance})
 
 
 def _annotated(folder: Path, random: np.random.Generator) -> None:
@@ -163,7 +163,7 @@ PREPARED = {
 
 
 def write_inputs(folder: Path) -> None:
-    """Write all inputs; each group has a seed of its own, so that changing one leaves the others."""
+    """Write all inputs; each group has a separate seed, so that a change of one keeps the others."""
     groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans)
     for seed, group in enumerate(groups, 20):
         group(folder, np.random.default_rng(seed))

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
@@ -67,6 +68,15 @@ def test_a_classifier_of_two_classes_is_measured_for_the_second() -> None:
     assert found.to_dict() == measure(KIND[1::2] > 0, model.predict_proba(WINE[1::2]))["binary"].to_dict()
 
 
+class OneColumn:
+    """A classifier of three classes whose probabilities have one column."""
+
+    classes_ = np.unique(NAMES)
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.full((len(X), 1), 0.5)
+
+
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [
@@ -92,7 +102,11 @@ def test_a_classifier_of_two_classes_is_measured_for_the_second() -> None:
         ((BAYES,), {}, "without the labels of its items"),
         ((BAYES, WINE), {}, "without the labels of its items"),
         ((BAYES, WINE, KIND), {}, "y has the class 0, which the classifier was not trained on"),
+        ((OneColumn(), WINE, NAMES), {}, r"shape \(178, 1\), and it has 3 classes: pass a classifier with"),
         ((BAYES, WINE, NAMES), {"classes": ["a"]}, "leave classes out"),
+        ((GaussianNB(), WINE, NAMES), {}, "is not fitted: it has no classes_: fit it to other items first"),
+        ((LinearRegression(), WINE, NAMES), {}, "has no predict_proba: give a classifier"),
+        ((["a", "b", "a"], np.full((3, 4), 0.25)), {}, r"2 different labels .* classes=\[...\], which"),
         ((LinearSVC(), WINE, NAMES), {}, r"has no predict_proba: wrap it: calibrant.Calibrated\(model\)"),
     ],
 )
@@ -100,6 +114,18 @@ def test_bad_input_is_refused_in_one_line(given: Any, options: Any, words: str) 
     with pytest.raises(InputError, match=words) as caught:
         measure(*given, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_direction_that_excludes_calibration_is_named_beside_an_interval_that_contains_0() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.beta(9, 1, 2000)
+    found = measure(rng.random(2000) < score - 0.02, score)["binary"]
+    remark = dict(found.remarks())["calibration_error"]
+    assert found.calibration_error.low == 0
+    assert (
+        remark
+        == "interval contains 0, but those of calibration in the large and the Cox slope exclude calibration"
+    )
 
 
 def test_whole_numbers_without_a_zero_need_the_names_of_the_columns() -> None:

@@ -14,7 +14,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import Columns, open_predictions
+from calibrant.io import Columns, open_predictions, tables
 
 TEXT = [
     ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan is not a probability"),
@@ -36,9 +36,13 @@ TEXT = [
     (
         "a.csv",
         "0.1,0\n0.3,1\n",
-        "no line of column names: the first line is 0.1, 0: write a line of column names above the first line",
+        "no line of column names: the first line is 0.1, 0: write a line of column names above",
     ),
-    ("a.csv", "prob,y\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, y"),
+    (
+        "a.csv",
+        "prob,y\n0.1,0\n",
+        "no column 'score': name it with `columns={'score': ...}`; the columns are prob, y",
+    ),
     (
         "a.csv",
         "document,start,end,type,score\nd,0,2,PER,0.9\n",
@@ -53,7 +57,11 @@ TEXT = [
     ("a.csv", "score;label\n0,1;0\n0.5;1\n", "row 2, column score: '0.5' is not a number: .*decimal commas"),
     ("a.csv", "score;label\n0,1;0\n0,5;1;2\n", "row 2: 3 fields, but the header has 2"),
     ("a.csv", 'score;label;item\n0,1;0;a\n0,5;1;"b\n', "row 2: a quote is opened and never closed"),
-    ("a.csv", "Score,label\n0.1,0\n", "did you mean 'Score'. Name it with `score`; the columns are Score, l"),
+    (
+        "a.csv",
+        "Score,label\n0.1,0\n",
+        "did you mean 'Score'. Name it with `columns={'score': ...}`; the columns are Score, l",
+    ),
     ("a.csv", "score,label\n0.1,0\n0x1,1\n", "row 2, column score: '0x1' is not a number"),
     ("a.csv", 'score,label\n0.1,0\n"0.5\n",1\n', "row 2, column score: '0.5..' is not a number"),
     ("a.csv", 'score,label\n0.1,0\n0.5,"1\n"\n', "row 2, column label: label '1..' is not 0 or 1"),
@@ -67,9 +75,17 @@ TEXT = [
     ("a.jsonl", "\n\n", "the file is empty"),
     ("a.jsonl", "{}\n", "the file is empty: it has no object"),
     ("a.csv", "\n" * 600, "the file is empty: it has no line of column"),
-    ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, label"),
+    (
+        "a.csv",
+        "prob,label\n0.1,0\n",
+        "no column 'score': name it with `columns={'score': ...}`; the columns are prob, label",
+    ),
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
-    ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with `label`; the columns are score, gold"),
+    (
+        "a.csv",
+        "score,gold\n0.1,0\n",
+        "no column 'label': name it with `columns={'label': ...}`; the columns are score, gold",
+    ),
     ("a.csv", "score,label,score\n0.1,0,1\n", "column score: two columns have this name"),
     ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: two columns have this name"),
     ("a.csv", "p_a,p_,label\n0.5,0.5,a\n", "column p_: the class has no name"),
@@ -133,6 +149,7 @@ TEXT = [
     ("a.npz", "score,label\n0.1,0\n", "the name says .npz but the content is plain text"),
     ("a.txt", "score,label\n0.1,0\n", "unknown kind of file"),
     ("a.parquet.gz", "score,label\n0.1,0\n", "unknown kind of file"),
+    ("a.npy", "", r"unknown kind of file: write scores and labels to one \.npz archive: numpy\.savez"),
 ]
 
 
@@ -231,7 +248,7 @@ ARCHIVES = [
     ({"labels": [1, 0, 1]}, "labels has 3 values for 2 rows"),
     ({"labels": [0, 2]}, "row 2, column labels: label 2 is not a class position from 0 to 1"),
     ({"labels": [0, -1]}, "row 2, column labels: label -1 is not a class position"),
-    ({"labels": ["a", "b"]}, "labels has dtype <U1"),
+    ({"labels": ["a", "b"]}, "labels has dtype <U1: store each label as a whole number, the position of"),
     ({"labels": [[0], [1]]}, r"labels has shape \(2, 1\), expected \(n,\)"),
     ({"labels": None}, "the archive has no labels"),
     ({"probs": [[0.1, np.nan], [0.2, 0.8]]}, "row 1, column probs: class 1: nan is not"),
@@ -239,6 +256,8 @@ ARCHIVES = [
     ({"probs": [[0.1, 0.9], [20, 80]]}, "row 2, column probs: class 0: 20.0 is not .*percentages"),
     ({"probs": [[0.1, 0.9], [0.5, 0.9]]}, "row 2: the class probabilities add up to 1.4"),
     ({"probs": [0.1, 0.9]}, r"probs has shape \(2,\), expected \(n, K\)"),
+    ({"probs": [[0.1, 0.9], [-2.0, 3.0]]}, "row 2, .*these look like logits; store them as logits"),
+    ({"probs": [[2.4, 0.9], [-2.0, 3.0]]}, "row 1, .*these look like logits; store them as logits"),
     ({"probs": [["a", "b"]] * 2}, "probs has dtype <U1"),
     ({"probs": np.empty((0, 2)), "labels": []}, "there are no rows"),
     ({"probs": None}, "neither probs nor logits"),
@@ -250,7 +269,7 @@ ARCHIVES = [
     ({"classes": ["a"]}, "classes has 1 names"),
     ({"classes": ["a", "a"]}, "classes has 2 names .1 distinct"),
     ({"clusters": ["a"]}, "clusters has 1 values for 2 rows"),
-    ({"cluster": ["a", "b"]}, "unknown array 'cluster': the names are probs"),
+    ({"cluster": ["a", "b"]}, "unknown array 'cluster': rename it or leave it out; the names are probs"),
     ({"weights": [1.0, -1.0]}, "row 2, column weights: "),
 ]
 
@@ -284,8 +303,17 @@ def test_a_column_that_is_named_must_be_there() -> None:
     table = pa.table({"score": [0.1], "label": [0]})
     for part in ("score", "label", "cluster", "weight", "item"):
         renamed: dict[str, Any] = {part: "x"}
-        with pytest.raises(InputError, match=f"no column 'x': name it with `{part}`"):
-            open_predictions(table, Columns(**renamed))
+        with pytest.raises(InputError, match=f"no column 'x': name it with `columns={{'{part}': ...}}`"):
+            open_predictions(table, renamed)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [({"scores": "p"}, "the unknown key 'scores': the keys are form, score,"), (["p"], "pass a mapping")],
+)
+def test_columns_that_name_no_known_part_are_refused(columns: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_predictions(pa.table({"p": [0.1], "label": [0]}), columns)
 
 
 def test_rows_of_a_dataframe_count_from_zero() -> None:
@@ -324,3 +352,11 @@ def test_a_folder_is_called_one(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"the folder has no \.parquet files and no logs") as caught:
         open_predictions(tmp_path / name)
     assert caught.value.code == "file-missing"
+
+
+def test_a_line_longer_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LONGEST", 100)
+    monkeypatch.setattr(tables, "BLOCK", 10)
+    (tmp_path / "a.jsonl").write_text('{"score": 0.1, "label": 1, "text": "' + 200 * "a" + '"}\n')
+    with pytest.raises(FormatError, match=r"a line of more than .* MiB: write one record per line"):
+        open_predictions(tmp_path / "a.jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import date
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -84,7 +85,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def nasty(n: int = 500) -> Floats:
-    """Ties, ends, edges of rows and of equal-width bins and their neighbours, and heavy tails."""
+    """Return ties, ends, edges of rows and of equal-width bins, numbers next to them, and heavy tails."""
     draw = np.random.default_rng(1)
     octaves = 2.0 ** -np.arange(1, 1075.0)
     steps = np.concatenate([np.arange(61) / 60, np.arange(257) / 512])
@@ -244,6 +245,7 @@ WRONG = {
     "label -1": (replaced("label", [0, -1, 1]), "label-value", "1 of 3"),
     "label 0.5": (replaced("label", [0, 0.5, 1]), "label-value", "1 of 3"),
     "label a word": (replaced("label", ["0", "spam", "1"]), "label-value", "1 of 3"),
+    "label is a date": (replaced("label", [date(2026, 1, 1)] * 3), "column-type", "holds no labels"),
     "weight below 0": (replaced("w", [1.0, -2.0, 0.0]), "weight-value", "1 of 3"),
     "weight missing": (replaced("w", [1.0, None, 0.0]), "missing-value", "1 of 3"),
     "weight infinite": (replaced("w", [1.0, float("inf"), 0.0]), "weight-value", "1 of 3"),

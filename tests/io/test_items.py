@@ -19,7 +19,7 @@ CLASSES = ("N", "V", "D")
 
 
 def columns(n: int = 50, **more: list[Any]) -> dict[str, list[Any]]:
-    """Rows of n items, the classes of each in an order of its own."""
+    """Return rows of n items, each with its classes in a random order."""
     random = np.random.default_rng(1)
     order = [random.permutation(3) for _ in range(n)]
     order[0] = np.arange(3)
@@ -108,3 +108,10 @@ def test_a_class_that_is_written_again_in_the_next_batch_is_found(tmp_path: Path
     with pytest.raises(InputError, match="item 1 has class 'a' twice"):
         list(open_predictions(tmp_path / "a.parquet").batches(2, items=True))
     assert len(open_predictions(tmp_path / "a.parquet").read()) == 5
+
+
+def test_rows_of_an_item_that_are_not_adjacent_are_refused() -> None:
+    order = [0, 1, 3, 4, 5, 2, 6, 7, 8]
+    rows = {name: [values[row] for row in order] for name, values in columns(3).items()}
+    with pytest.raises(InputError, match="item i0: its rows are not adjacent: sort the table by item"):
+        list(open_predictions(pa.table(rows)).by_item().batches(10))

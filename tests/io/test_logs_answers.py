@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import zipfile
@@ -407,3 +408,63 @@ def test_lines_of_another_kind_say_their_keys_and_what_is_known(tmp_path: Path) 
     with pytest.raises(InputError, match=message) as caught:
         open_predictions(tmp_path / "a.jsonl")
     assert caught.value.code == "column-missing"
+
+
+def without_log_probabilities(log: dict[str, Any]) -> dict[str, Any]:
+    for sample in log["samples"]:
+        sample["output"]["choices"][0].pop("logprobs")
+    return log
+
+
+def test_a_stated_confidence_outside_0_and_1_is_named(tmp_path: Path) -> None:
+    log = without_log_probabilities(choice_log())
+    log["samples"][0]["scores"] = {"stated": {"value": "C", "metadata": {"confidence": 1.2}}}
+    with pytest.raises(InputError, match=r"sample 1: the confidence 1.2 is not a probability in \[0, 1\]"):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_a_sample_that_is_listed_twice_in_an_epoch_is_named(tmp_path: Path) -> None:
+    log = without_log_probabilities(choice_log())
+    log["samples"] += [{**log["samples"][0], "epoch": 2}, log["samples"][0]]
+    number = len(log["samples"])
+    with pytest.raises(
+        InputError, match=f"sample {number}: sample sum-0 is listed twice in one epoch: write"
+    ):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_settings_of_other_logs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is not for .*: leave it out"):
+        open_log(written(tmp_path, choice_log()), normalise="bytes")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "message"),
+    [
+        (b'["\xff"]', list, "no UTF-8 text: save it as UTF-8"),
+        (b"[", list, "no JSON .*: write it again"),
+        (b"{}", list, "the JSON is not a list: is this a log?"),
+        (b"[]", dict, "the JSON is not an object: is this a log?"),
+        (b"[1]", list, "the list has something else than objects: is this a log?"),
+        (gzip.compress(b"{}")[:-6] + 6 * b"\xff", list, "cannot be unpacked .*: copy it again"),
+    ],
+)
+def test_json_of_another_kind_is_refused(tmp_path: Path, content: bytes, kind: type, message: str) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(FormatError, match=message):
+        log_text.whole(tmp_path / "a.json", kind)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl: no such file or directory: check the path"):
+        list(log_text.lines(tmp_path / "none.jsonl"))
+
+
+def test_a_log_of_more_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_text, "LONGEST", 10)
+    monkeypatch.setattr(log_text, "LARGEST", 10)
+    (tmp_path / "a.json").write_text('[{"a": "long enough"}]', encoding="utf-8")
+    with pytest.raises(FormatError, match="line 1: a line of more than 0 MiB: is this a log"):
+        list(log_text.lines(tmp_path / "a.json"))
+    with pytest.raises(FormatError, match="more than 0 GiB in one piece: write it as JSON lines"):
+        log_text.whole(tmp_path / "a.json", list)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import Columns, open_predictions
+from calibrant.io import Columns, log_formats, open_predictions
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 from calibrant.io.tables import Kind
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "lm_eval-0.4.13"
-SMALL, LARGE = LOGS / "toy__small", LOGS / "toy__large"
+SMALL = LOGS / "toy__small"
 
 
 def samples(task: str, folder: Path = SMALL) -> tuple[Path, list[dict[str, Any]]]:
@@ -274,3 +274,53 @@ def test_a_wide_table_needs_items_of_as_many_options() -> None:
 def test_models_side_by_side_are_not_read_as_one() -> None:
     with pytest.raises(InputError, match="logs of 2 models: toy/large, toy/small: name the folder of one"):
         open_predictions(LOGS, Columns(form="wide"))
+
+
+def empty_option(lines: list[dict[str, Any]]) -> None:
+    lines[0]["arguments"]["gen_args_1"]["arg_1"] = " "
+
+
+def impossible(lines: list[dict[str, Any]]) -> None:
+    lines[0]["filtered_resps"] = [["-Infinity", "False"]] * 4
+
+
+def unanswered(lines: list[dict[str, Any]]) -> None:
+    for line in lines:
+        line["filtered_resps"] = []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (empty_option, "line 1: an option is empty: leave `normalise` out"),
+        (impossible, "line 1: every option has the log-likelihood minus infinity: drop the sample"),
+        (unanswered, "its samples have no responses"),
+    ],
+)
+def test_a_sample_without_usable_options_is_named(
+    tmp_path: Path, change: Callable[[list[dict[str, Any]]], None], message: str
+) -> None:
+    path = rewritten(tmp_path, "even", change)
+    with pytest.raises(InputError, match=message):
+        open_log(path, normalise="characters").read()
+
+
+def test_logs_of_which_none_has_options_are_refused_together(tmp_path: Path) -> None:
+    for task in ("even", "winner"):
+        rewritten(tmp_path, task, unanswered, f"samples_{task}_2026-01-01T00-00-00.jsonl")
+    with pytest.raises(NoOptionsError, match=r"no responses; .*no responses: calibration needs the log-like"):
+        open_predictions(tmp_path).read()
+
+
+def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_formats, "MOST_FILES", 1)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match="more than 1 files: name a folder that contains only logs"):
+        recognise_log(tmp_path)
+
+
+def test_a_table_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("score,label\n0.1,0\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="the file is not a supported log: supported logs are "):
+        open_log(tmp_path / "a.csv")

@@ -96,6 +96,9 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
             "row 2, column probs: 1 scores, and earlier rows",
         ),
         ({"probs": [[0.3, 0.7], None], "label": [1, 0]}, "row 2, column probs: the value is missing"),
+        ({"probs": [[1.0], [1.0]], "label": [0, 0]}, "one score per row: write one per class, two or more"),
+        ({"probs": [[0.3, None]], "label": [0]}, "column probs: a score is missing: repair it"),
+        ({"probs": pa.array([], pa.list_(pa.float64())), "label": pa.array([], pa.int64())}, "are no rows"),
         ({"probs": [[0.3, 0.7]], "label": [2]}, "row 1, column label: label 2 is not a class position"),
         ({"probs": [[0.3, 0.6]], "label": [0]}, "row 1: the class probabilities add up to 0.9"),
         ({"logits": [[0.3, math.nan]], "label": [0]}, "class 1: nan is not a finite number"),
@@ -109,7 +112,19 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
             "probs is list<.*> and labels is list<.*: write class pos",
         ),
     ],
-    ids=["width", "null", "label", "sum", "nan", "ignored", "tokens", "types"],
+    ids=[
+        "width",
+        "null",
+        "single",
+        "null score",
+        "empty",
+        "label",
+        "sum",
+        "nan",
+        "ignored",
+        "tokens",
+        "types",
+    ],
 )
 def test_a_bad_row_of_lists_is_named(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
@@ -191,3 +206,38 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="logits holds Python objects") as caught:
         open_predictions(tmp_path / "out.npz")
     assert not isinstance(caught.value, FormatError)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (
+            {"threshold": np.array([0.1, 0.2])},
+            r"threshold is not one number in \[0, 1\): store a single number",
+        ),
+        ({"probs": np.zeros((2, 0))}, "probs is no array, or damaged: write the archive again"),
+        ({"weights": np.array([1.0, -1.0])}, r"row 2, column weights: .* -1.0, not a finite weight >= 0"),
+    ],
+    ids=["threshold", "probs", "weights"],
+)
+def test_a_bad_array_of_an_archive_is_named(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    good = {"probs": np.full((2, 2), 0.5), "labels": np.array([0, 1])}
+    np.savez(tmp_path / "a.npz", **good | arrays)
+    with pytest.raises(InputError, match=message):
+        open_predictions(tmp_path / "a.npz").read()
+
+
+def test_a_data_set_without_lists_of_scores_names_its_columns(tmp_path: Path) -> None:
+    table = pa.table({"text": ["a"], "label": [1]})
+    with ipc.new_stream(tmp_path / "a.arrow", table.schema) as file:
+        file.write_table(table)
+    (tmp_path / "state.json").write_text('{"_data_files": [{"filename": "a.arrow"}]}', encoding="utf-8")
+    with pytest.raises(InputError, match="no lists of scores; its columns are text, label: it needs one"):
+        open_predictions(tmp_path)
+
+
+def test_tokens_without_rows_are_refused(tmp_path: Path) -> None:
+    empty = {"token": pa.array([], pa.string()), "reference": pa.array([], pa.string())}
+    pq.write_table(pa.table({**empty, "logprob": pa.array([], pa.float64())}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="there are no rows: write at least one"):
+        open_predictions(tmp_path / "a.parquet").read()

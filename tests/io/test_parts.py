@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
+from calibrant.io.roles import open_table
 from calibrant.verbs import measure, slices, sources, tally
 
 NAMES = ("a", "b")
@@ -188,6 +189,27 @@ def test_duckdb_reads_partitions_as_the_kernel_does(hive: Path) -> None:
     assert (inside.n, inside.clusters) == (3000, measure(hive, columns=columns)["binary"].clusters)
 
 
+@pytest.mark.parametrize("name", ["[x].parquet", "a*.parquet", "~x.parquet", "a'b.parquet"])
+def test_duckdb_reads_the_file_that_is_named_and_no_other(
+    name: str, pairs: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, each in enumerate(("x.parquet", "ab.parquet", name), 1):
+        with (tmp_path / each).open("wb") as file:
+            parquet.write_table(pairs.select(["score", "label"]).slice(0, 100 * place), file)
+    monkeypatch.chdir(tmp_path)
+    assert measure(name, columns=Columns(engine="duckdb"))["binary"].n == 300
+
+
+def test_names_of_partitions_are_no_sql(pairs: pa.Table, tmp_path: Path) -> None:
+    folder = tmp_path / "hive"
+    for place, value in enumerate(("a'b", "c%22; DROP TABLE x; --")):
+        part = folder / f"""it"s': x}}={value}"""
+        part.mkdir(parents=True)
+        parquet.write_table(pairs.select(["score", "label"]).slice(1000 * place, 1000), part / "[0].parquet")
+    found = measure(folder, columns=Columns(cluster="it\"s': x}", engine="duckdb"))["binary"]
+    assert (found.n, found.clusters) == (2000, 2)
+
+
 def test_a_partition_that_disagrees_with_a_column_is_refused(hive: Path) -> None:
     for file in hive.rglob("*.parquet"):
         table = parquet.read_table(file, partitioning=None)
@@ -243,3 +265,28 @@ def test_a_query_that_fails_while_rows_come_names_the_engine() -> None:
     with pytest.raises(InputError, match="DuckDB failed at") as caught:
         open_predictions(duckdb.sql(query)).read()
     assert caught.value.code == "engine"
+
+
+def test_two_folders_of_one_path_with_the_same_partition_are_refused(tmp_path: Path, pairs: pa.Table) -> None:
+    inside = tmp_path / "parts" / "year=1" / "year=2"
+    inside.mkdir(parents=True)
+    parquet.write_table(pairs.select(["score", "label"]), inside / "a.parquet")
+    with pytest.raises(InputError, match="two folders of the path name the partition 'year': rename one"):
+        open_predictions(tmp_path / "parts")
+
+
+def test_files_with_different_thresholds_are_refused(tmp_path: Path, pairs: pa.Table) -> None:
+    for number, threshold in enumerate((b"0.1", b"0.2")):
+        table = pairs.select(["score", "label"]).replace_schema_metadata({b"calibrant.threshold": threshold})
+        parquet.write_table(table, tmp_path / f"{number}.parquet")
+    with pytest.raises(InputError, match=r"the stored threshold is not that of .*: give the files the same"):
+        open_predictions(tmp_path)
+
+
+def test_a_folder_without_parquet_files_and_a_missing_file_for_an_engine_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the folder has no Parquet file: name a file, or a folder of"):
+        open_table(tmp_path)
+    with pytest.raises(InputError, match="no such file: check the path"):
+        open_predictions(tmp_path / "none.csv", Columns(engine="duckdb"))
+    with pytest.raises(InputError, match="there is no engine 'spark': give kernel or duckdb"):
+        open_predictions(tmp_path / "none.csv", Columns(engine="spark"))  # type: ignore[arg-type]

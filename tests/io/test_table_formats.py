@@ -1,4 +1,4 @@
-"""Every format of tables is documented, read, written where it says so, and damaged files are refused."""
+"""Every format of tables is documented and read, and written if it can be; damaged files are refused."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.exceptions import InputError
+from calibrant.io import text
 from calibrant.io.text import open_lines, read_lines
 
 PIECES = [b"a", b"\n", b"\r\n", b"\r", b" ", "\ufeff".encode(), "é\u2028\x85".encode(), b"\xff", b"\x00"]
@@ -37,7 +39,7 @@ def test_lines_are_the_same_in_both_ways(
     content = b"".join(pieces)
     path = tmp_path_factory.mktemp("text") / "a.txt"
     path.write_bytes(gzip.compress(content) if packed else content)
-    # Of several things that are wrong either may be named first.
+    # If a file has several problems, each way may name another one first.
     one, other = streamed(path), whole(path)
     assert one == other or (isinstance(one, str) and isinstance(other, str))
 
@@ -57,3 +59,37 @@ def test_a_text_that_is_longer_than_any_buffer_is_read_whole(tmp_path: Path) -> 
     lines = ["é" * number for number in range(1, 400)]
     path.write_text("\n".join(lines), encoding="utf-8")
     assert streamed(path) == lines
+
+
+def read_streamed(path: Path) -> list[str]:
+    with open_lines(path) as (_, lines):
+        return list(lines)
+
+
+@pytest.mark.parametrize("read", [read_lines, read_streamed])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.txt.gz",
+            b"one\n",
+            "the name says .gz but the content is plain text: rename it, or write it again",
+        ),
+        ("a.txt", b"one\ntwo\rthree\n", "line 2: a carriage return is inside the line: save it with"),
+        ("none.txt", None, "no such file: check the path"),
+    ],
+)
+def test_an_unreadable_text_is_refused_in_both_ways(
+    tmp_path: Path, read: Callable[[Path], object], name: str, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / name)
+
+
+def test_a_line_longer_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "LONGEST", 10)
+    (tmp_path / "a.txt").write_text("short\n" + 20 * "long", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: a line of more than .* MiB"):
+        read_streamed(tmp_path / "a.txt")

@@ -1,4 +1,4 @@
-"""What is written batch by batch is read back as it was, in every format, and measured the same."""
+"""Tables that are written batch by batch are read back unchanged in every format, with the same measures."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-# What cannot be written.
+# Tables that cannot be written.
 
 
 @pytest.mark.parametrize("name", ["dev", "dev.txt", "dev.npz", "dev.parquet.gz", "dev.arrow.gz", "dev.gz"])

@@ -1,4 +1,4 @@
-"""Bins against Algorithm 1 to the letter, and what its text leaves open: ties, edges, weights."""
+"""Bins are those of Algorithm 1; cases that its text does not define are ties, edges and weights."""
 
 from __future__ import annotations
 

@@ -63,3 +63,9 @@ def test_clusters_of_independent_labels_hardly_widen_the_interval() -> None:
 def test_a_level_outside_the_open_unit_interval_is_refused(level: float) -> None:
     with pytest.raises(InputError, match="level is"):
         bin_intervals(uniform_bins([0, 1], [0.1, 0.2], n_bins=1), level=level)
+
+
+def test_clustered_pairs_need_clusters() -> None:
+    tally = Tally.from_arrays(y_true=[0, 1], y_prob=[0.1, 0.2])
+    with pytest.raises(InputError, match="the tally has no clusters: tally the pairs with their clusters"):
+        bin_intervals(uniform(tally, 1), clustered=tally)

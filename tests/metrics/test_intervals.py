@@ -499,3 +499,8 @@ def test_a_dominant_cluster_gives_a_warning_and_one_that_has_nearly_all_pairs_a_
 
 def test_where_few_pairs_carry_the_error_no_upper_limit_is_claimed() -> None:
     assert inverted(Moments(0.01, 1e-8, 0.0, 1e-6, curvature=0.3), 1.96)[1] == 1.0
+
+
+def test_residuals_are_not_resampled_in_bins() -> None:
+    with pytest.raises(InputError, match="a Residuals object has no bins to resample: pass pairs, a tally"):
+        error_interval(residuals(drawn(200, 0.1)), method="sampling")

@@ -36,7 +36,7 @@ def sample(n: int, seed: int = 0, *, weights: bool = False, clusters: int = 0) -
 
 
 def reference(source: Pairs, design: Floats, offset: Floats) -> tuple[Floats, Floats]:
-    """Estimates by a general optimiser, and the sandwich covariance from the definition, pair by pair."""
+    """Return estimates by a general optimizer, and the sandwich covariance by its definition."""
     y = source.label.astype(float)
     w = np.ones(len(y)) if source.weight is None else source.weight
 

@@ -16,7 +16,7 @@ REPLICATIONS = 250
 
 
 def drawn_power(n: int, error: float, *, cluster_size: int = 1, label_correlation: float = 0.0) -> float:
-    """Share of intervals that exclude 0 when every score between 0.2 and 0.8 is off by ``error``."""
+    """Return the fraction of intervals that exclude 0 if every score from 0.2 to 0.8 is off by ``error``."""
     rng = np.random.default_rng(0)
     seen = 0
     for _ in range(REPLICATIONS):

@@ -49,7 +49,7 @@ class World:
 
 
 class Record:
-    """What happened in repeated worlds, for one of the two errors."""
+    """Results of repeated simulations, for one of the two errors."""
 
     def __init__(self) -> None:
         self.any_miss: list[bool] = []
@@ -95,7 +95,7 @@ def simulated(
 
 
 def at_most(share: float, repeats: int) -> float:
-    """What a share of repeats exceeds by chance once in a thousand times."""
+    """Return the bound that a fraction of repeats exceeds with a probability of 0.001."""
     return share + 3.1 * float(np.sqrt(share * (1 - share) / repeats))
 
 
@@ -349,12 +349,13 @@ def test_rows_are_flat_and_json_is_plain() -> None:
         ({"tallies": {}}, "there are no slices"),
         ({"tallies": {"a": None}}, "are not tuples"),
         ({"by": ["a", "b"]}, "by has 2 values"),
+        ({"by": 3}, "by is 3: pass a list of names"),
         ({"adjust": "holm"}, "adjust is 'holm'"),
         ({"rank": "worst"}, "rank is 'worst'"),
         ({"level": 95}, "level is 95"),
         ({"least": 0}, "least is 0"),
     ],
-    ids=["none", "keys", "names", "adjust", "rank", "level", "least"],
+    ids=["none", "keys", "names", "by", "adjust", "rank", "level", "least"],
 )
 def test_bad_arguments_are_refused_by_name(change: dict[str, Any], words: str) -> None:
     good = {"tallies": {("a",): Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7])}}

@@ -168,3 +168,12 @@ def test_batches_equal_the_whole() -> None:
     label, score = example(4, 1000)
     batches = (pairs(label[i : i + 130], score[i : i + 130]) for i in range(0, 1000, 130))
     assert_same(Tally.from_batches(batches), Tally.from_arrays(y_true=label, y_prob=score, exact=False))
+
+
+def test_tallies_of_weights_that_are_too_unequal_do_not_merge() -> None:
+    light, heavy = (
+        Tally.from_arrays(y_true=[0, 1], y_prob=[0.5, 0.6], sample_weight=[weight, weight])
+        for weight in (1e-25, 1e25)
+    )
+    with pytest.raises(InputError, match="the weights of one tally are "):
+        light.merge(heavy)

@@ -15,7 +15,6 @@ from calibrant.metrics.views import (
     classwise_views,
     named_views,
     pooled_view,
-    top_ties,
     top_view,
 )
 
@@ -33,10 +32,9 @@ def test_top_is_whether_the_most_probable_class_is_right() -> None:
     assert view.label.tolist() == (predictions.prob.argmax(axis=1) == predictions.label).tolist()
 
 
-def test_of_tied_top_classes_the_first_counts_and_ties_are_counted() -> None:
+def test_the_first_of_tied_top_classes_is_the_top_label() -> None:
     predictions = class_predictions([1, 0, 2], [[0.4, 0.4, 0.2], [0.4, 0.4, 0.2], [0.2, 0.3, 0.5]])
     assert top_view(predictions).label.tolist() == [False, True, True]
-    assert top_ties(predictions) == 2
 
 
 def test_each_class_is_a_view_of_its_own() -> None:

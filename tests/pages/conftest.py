@@ -32,7 +32,7 @@ DIFFERENCE = ErrorDifference(
 
 
 def sharpened(probability: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
-    """Multiply log-odds by a factor: 1 leaves a calibrated score alone, 2 makes it too extreme."""
+    """Multiply log-odds by a factor: 1 keeps a calibrated score, 2 makes it overconfident."""
     powers = probability**factor
     other: NDArray[np.float64] = (1 - probability) ** factor
     return powers / (powers + other)
@@ -57,7 +57,7 @@ def wide() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def one() -> Report:
-    """One model that is too extreme."""
+    """One model that is overconfident."""
     return report(binary(2.0), names=["sharp"], command=COMMAND)
 
 

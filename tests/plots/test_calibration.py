@@ -69,11 +69,11 @@ def test_consistency_bars_are_drawn_where_the_record_has_them(bins: Bins) -> Non
     assert "consistency bars (80 %, each bin alone)" in legend(ax)
 
 
-def test_the_side_below_the_diagonal_is_named_overconfident(bins: Bins) -> None:
+def test_scores_below_the_diagonal_are_called_too_high(bins: Bins) -> None:
     names = {text.get_text(): text.get_position() for text in plots.calibration_curve(bins).texts}
-    x, y = names["overconfident"]
+    x, y = names["scores too high"]
     assert y < x
-    x, y = names["underconfident"]
+    x, y = names["scores too low"]
     assert y > x
 
 

@@ -57,7 +57,7 @@ def test_everything_drawn_lies_within_the_axes(skewed: Bins) -> None:
 
 def test_both_sides_are_named_and_both_axes_are_of_log_odds(skewed: Bins) -> None:
     ax = plots.log_odds_curve([("first", skewed, None), ("second", skewed, None)])
-    assert {"overconfident", "underconfident"} <= {text.get_text() for text in ax.texts}
+    assert {"scores too high", "scores too low"} <= {text.get_text() for text in ax.texts}
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert ax.get_xlabel() == "predicted probability (log-odds)"
 

@@ -51,7 +51,7 @@ def test_text_in_an_svg_stays_text(figure: Figure) -> None:
 def test_an_inline_svg_follows_the_theme_of_its_page(figure: Figure) -> None:
     svg = plots.inline_svg(figure, name="one", description="a curve")
     colours = set(re.findall(r"(?<!, )#[0-9a-f]{6}\b", svg)) - {"#000000"}
-    assert not colours, "every colour is a variable of the page, with the printed colour as fallback"
+    assert not colours, "every color is a variable of the page, with the printed color as fallback"
     for colour in ("#175ecc", "#1f2328", "#59636e"):
         assert f"var(--{ROLES[colour]}, {colour})" in svg
 
@@ -86,6 +86,15 @@ def test_names_in_an_inline_svg_cannot_become_markup(bins: Bins) -> None:
     assert "<script" not in svg
     texts = [element.text for element in ElementTree.fromstring(svg).iter()]
     assert name in texts
+
+
+def test_a_name_with_control_characters_leaves_a_figure_readable(bins: Bins) -> None:
+    figure = figure_of(plots.calibration_curve(bins, label="a\x1b[2J\0\x07\uffff\u202eb"))
+    for svg in (plots.render(figure, "svg"), plots.inline_svg(figure, name="one", description="")):
+        texts = [element.text for element in ElementTree.fromstring(svg).iter()]
+        assert r"a\x1b[2J\x00\x07\uffff" + "\u202eb" in texts
+    for kind in ("pdf", "png"):
+        assert plots.render(figure, kind)
 
 
 def test_a_name_without_glyphs_in_the_font_is_no_warning(bins: Bins) -> None:

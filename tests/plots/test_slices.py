@@ -1,4 +1,4 @@
-"""The figure of slices draws what the table holds."""
+"""The figure of slices draws the values of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The style of figures: told apart in greyscale, by colour-blind readers, and at the width of a paper."""
+"""Series in figures are distinct in grayscale, to color-blind readers, and at the width of a paper."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WHITE = np.array([0.95047, 1.0, 1.08883])
 
 
 def linear(color: str | Floats) -> Floats:
-    """A colour of sRGB in linear light."""
+    """Return a color of sRGB in linear light."""
     part = np.array(to_rgb(color) if isinstance(color, str) else color, np.float64)
     light: Floats = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     return light

@@ -22,7 +22,7 @@ def loss(a: float, b: float, c: float, q: Floats, y: Floats, w: Floats) -> float
 
 
 def fitted_by_scipy(parameters: str, q: Floats, y: Floats, w: Floats) -> float:
-    """The lowest loss that a general optimiser reaches within the bounds."""
+    """Return the lowest loss that a general optimizer reaches within the bounds."""
 
     def objective(x: Floats) -> float:
         if parameters == "abm":

@@ -273,10 +273,34 @@ BINARY = (Y > 0).astype(int)
 FITTED = GaussianNB().fit(X, BINARY)
 
 
+class Silent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier without scores."""
+
+    def fit(self, X: Any, y: Any) -> Silent:
+        self.classes_ = np.unique(y)
+        return self
+
+
+class OneColumn(Silent):
+    """A classifier of two classes whose probabilities have one column."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.full((len(X), 1), 0.5)
+
+
 @pytest.mark.parametrize(
     ("model", "y", "given", "words"),
     [
         (Calibrated(cv=1), BINARY, {}, "cv is 1: there would be no other fold"),
+        (Calibrated(cv=151), BINARY, {}, "cv is 151, more than the 150 items: give fewer folds"),
+        (
+            Calibrated(cv=[(np.arange(150), [])]),
+            BINARY,
+            {},
+            "fold 1 of 1 has an empty part: give another `cv`",
+        ),
+        (Calibrated(Silent()), BINARY, {}, "Silent has neither predict_proba nor decision_function: pass"),
+        (Calibrated(OneColumn()), BINARY, {}, r"scores have shape \(30, 1\), and there are 2 classes: pass"),
         (Calibrated(cv="all"), BINARY, {}, "cv is 'all': give a number of folds"),
         (
             Calibrated(cv=GroupKFold(3)),
@@ -312,6 +336,14 @@ def test_bad_input_is_refused_in_one_line(model: Calibrated, y: Any, given: Any,
     with pytest.raises(InputError, match=words) as caught:
         model.fit(X, y, **given)
     assert "\n" not in str(caught.value)
+
+
+def test_a_column_of_clusters_exists_and_excludes_groups() -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(InputError, match="X has no column 'document': its columns are 'a', 'b', 'c', 'd'"):
+        Calibrated(clusters="document").fit(frame, BINARY)
+    with pytest.raises(InputError, match="both a column of clusters and groups are given: give one of them"):
+        Calibrated(clusters="a").fit(frame, BINARY, groups=np.arange(150))
 
 
 def test_an_unfitted_model_says_so_in_both_libraries_words() -> None:

@@ -29,7 +29,7 @@ GROUPS = [["N", "V"], ["A", "UH"]]
 
 
 def labelled(n: int, seed: int, *, classes: bool = True) -> LabelledScores:
-    """Too sure scores of four classes; clusters of ten."""
+    """Return overconfident scores of four classes, in clusters of ten."""
     rng = np.random.default_rng(seed)
     p = rng.random(n)
     q = p**2 / (p**2 + (1 - p) ** 2)

@@ -172,6 +172,7 @@ def test_numbers_that_give_the_same_groups_are_tried_once() -> None:
         ({"t": Temperature()}, {"folds": 1}, "folds is 1"),
         ({"t": Temperature()}, {"folds": 21}, "there are 20 clusters for 21 folds"),
         ({"t": Temperature()}, {"objective": "accuracy"}, "objective is 'accuracy'"),
+        ({"i": Shared(Isotonic())}, {"objective": "log-loss"}, 'choose by "brier"'),
         ({"t": Temperature()}, {"threshold": 2}, "threshold is 2"),
     ],
 )

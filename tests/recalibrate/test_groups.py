@@ -194,7 +194,7 @@ def test_a_state_through_json_maps_the_same(composed: Any) -> None:
         Recalibrator.from_state(state)
 
 
-# What is refused.
+# Input that is refused.
 
 
 def test_a_class_with_too_few_scores_is_named_with_how_many_there_are() -> None:

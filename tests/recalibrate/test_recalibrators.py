@@ -1,4 +1,4 @@
-"""What holds for every recalibrator of one event."""
+"""Every recalibrator of one event has the same interface and the same checks."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pyarrow.csv import write_csv
 from calibrant import fit
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate import HistogramBinning, Isotonic, ScalingBinning, Shared
+from calibrant.recalibrate import HistogramBinning, Isotonic, Platt, ScalingBinning, Shared
 from calibrant.recalibrate.scaling_binning import halves, with_scores
 
 Floats = NDArray[np.float64]
@@ -168,3 +168,9 @@ def test_fits_of_classes_and_of_tables_tear_no_cluster_apart(tmp_path: Path) -> 
     np.testing.assert_allclose(of_table.values_, alone.values_, atol=0.05)
     torn = ScalingBinning().fit(score, label)
     assert not np.array_equal(torn.values_, alone.values_)
+
+
+@pytest.mark.parametrize("weight", [None, [1, 2]])
+def test_pairs_that_are_too_few_to_split_are_refused(weight: Any) -> None:
+    with pytest.raises(InputError, match="one part of the pairs is empty: pass more pairs, or a fraction"):
+        ScalingBinning(Platt(), n_bins=1, split=0.01, seed=1).fit([0.2, 0.8], [0, 1], sample_weight=weight)

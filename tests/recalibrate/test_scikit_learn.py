@@ -35,7 +35,7 @@ ESTIMATORS: list[BinaryRecalibrator] = [
     ScalingBinning(n_bins=1),
     Platt(smoothing=True),
 ]
-# A method without settings of its own here is checked with its defaults. `Temperature` takes rows as well.
+# A method without settings here is checked with its defaults. `Temperature` takes rows as well.
 ESTIMATORS += [
     kind()
     for method in METHODS.values()
@@ -49,10 +49,10 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
     "two labels": {"check_fit2d_1sample": "one pair has one label; the message says that both are needed"},
     "HistogramBinning(n_bins=2)": {
         "check_sample_weight_equivalence_on_dense_data": "cuts fall at rank floor(j n / bins) of n pairs, "
-        "or its share of the weight: repeated pairs round it elsewhere"
+        "or its fraction of the weight: repeated pairs round it elsewhere"
     },
     "Beta()": {
-        "check_fit2d_1feature": "its labels can be separated, where no estimate exists; the message says so"
+        "check_fit2d_1feature": "its labels can be separated, so no estimate exists, as the message reports"
     },
     "ScalingBinning(n_bins=1)": {
         "check_sample_weight_equivalence_on_dense_data": "which pairs the split takes is drawn pair by pair"

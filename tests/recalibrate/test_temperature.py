@@ -165,11 +165,18 @@ def test_labels_against_the_scores_are_refused() -> None:
         ([[0.5, 0.5], [0.6, 0.4]], [0], "1 values"),
         ([[[0.5]]], [0], "shape"),
         ([], [], "empty"),
+        (np.zeros((0, 2)), [], "X is empty: pass at least one item"),
+        ([["a", "b"]], ["a"], "X has dtype <U1: pass numbers"),
     ],
 )
 def test_bad_input_is_refused(X: Any, y: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         Temperature().fit(X, y)
+
+
+def test_classes_name_every_column() -> None:
+    with pytest.raises(InputError, match="classes has 1 names, and there are 2 columns of probabilities"):
+        Temperature(classes=["a"]).fit([[0.5, 0.5], [0.6, 0.4]], ["a", "a"])
 
 
 def test_bad_logits_are_refused() -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calibrant import InputError, measure
+from calibrant import InputError, apply, fit, measure
 from calibrant.records.fields import Library
 
 COLUMNS = {"score": [0.2, 0.9, 0.6, 0.3] * 60, "label": [0, 1, 1, 0] * 60}
@@ -20,6 +20,19 @@ def test_a_record_becomes_a_dataframe_of_the_library_that_was_measured(library: 
     frame = found.to_frame()
     assert type(frame) is type(given)
     assert pl.DataFrame(frame)["calibration_error"].to_list() == [found["binary"].calibration_error.estimate]
+
+
+def test_lazy_frames_of_polars_give_frames_of_polars() -> None:
+    lazy = pl.LazyFrame(COLUMNS)
+    assert isinstance(measure(lazy).to_frame(), pl.DataFrame)
+    model = fit(lazy.with_columns(label=1 - pl.col("label")), method="isotonic")
+    assert isinstance(apply(model, lazy), pl.DataFrame)
+
+
+def test_a_printed_record_is_its_tables() -> None:
+    found = measure(pa.table(COLUMNS))
+    assert str(found) == found.to_text().rstrip("\n")
+    assert repr(found) == "Measured(views=<1>)"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ A = "a bc def"
 
 
 def harmonic(recall: float, precision: float) -> tuple[float, float, float]:
-    """What is written as a formula there."""
+    """Return the score by the formula of the paper."""
     return recall, precision, 2 * recall * precision / (recall + precision)
 
 

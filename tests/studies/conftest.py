@@ -23,7 +23,7 @@ LICENSE = b"Do as you like.\n"
 
 @dataclass
 class Served:
-    """What the server has, how it misbehaves, and what it was asked."""
+    """Files of the server, its faults, and the requests that it received."""
 
     address: str
     files: dict[str, bytes] = field(default_factory=dict)

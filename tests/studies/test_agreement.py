@@ -1,4 +1,4 @@
-"""The study of intervals of agreement: its record holds the bars, and rows of it are computed again."""
+"""The study of intervals of agreement: its record contains the criteria; some rows are computed again."""
 
 from __future__ import annotations
 

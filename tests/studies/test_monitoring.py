@@ -1,4 +1,4 @@
-"""The study of monitors: its record holds the promises, and a part of it is computed again."""
+"""The study of monitors: its record contains the promised rates, and a part of it is computed again."""
 
 from __future__ import annotations
 

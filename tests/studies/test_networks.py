@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -275,10 +276,19 @@ def text(path: Path) -> None:
     path.write_text("uid,labels\n", encoding="utf-8")
 
 
+def huge(path: Path) -> None:
+    """An array of labels that states a size of a petabyte."""
+    other_arrays(labels=None)(path)
+    with zipfile.ZipFile(path, "a") as archive, archive.open("labels.npy", "w") as member:
+        header = {"descr": "<i8", "fortran_order": False, "shape": (1 << 47,)}
+        np.lib.format.write_array_header_1_0(member, header)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (broken_archive, "no archive of NumPy arrays"),
+        (huge, "no archive of NumPy arrays"),
         (text, "no archive of NumPy arrays"),
         (other_arrays(labels=None), "needs the arrays ids, labels and logits_0"),
         (other_arrays(logits_0=None, logits_1=None), "needs the arrays"),

@@ -467,8 +467,8 @@ def test_the_interval_is_that_of_the_mean_if_only_texts_differ() -> None:
 def drawn_networks(rng: np.random.Generator, n: int, spread: float) -> Floats:
     """Calibration errors (2 networks, 3 trainings, 1 + G) of one replication.
 
-    Logits are stretched: twice by the first network and 1.4 times by the second one on average, and each
-    training has a factor of its own.
+    Logits are stretched: twice by the first network and 1.4 times by the second one on average, with a
+    separate factor for each training.
     """
     logit = rng.normal(scale=1.5, size=n) + 0.5
     group = np.arange(n) % GROUPS

@@ -1,4 +1,4 @@
-"""The study of error rates: its record holds the bar, and a row of it is computed again."""
+"""The study of error rates: its record contains the criterion, and one of its rows is computed again."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_halves_by_group_fit_frequent_tags_and_bin_rare_ones() -> None:
     dev = part(frequent + rare, [0] * 50 + [1] * 50 + [1] * 100)
     test = part([0.2, 0.4, 0.6, 0.8], [0, 1, 1, 1])
     found = rules.recalibrated(dev, test, "scaling binning", "SCW", {"ordered halves"})
-    # The scaler knows only 0 at 0.2 and 1 at 0.8, and the bins hold only what lies between.
+    # The scaler knows only 0 at 0.2 and 1 at 0.8, and the bins contain only scores between them.
     np.testing.assert_allclose(found, [1 / 3, 1 / 3, 2 / 3, 2 / 3])
 
 

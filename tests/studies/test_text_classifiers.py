@@ -50,14 +50,6 @@ def test_the_order_and_number_of_a_texts_words_do_not_matter(kind: Kind) -> None
     assert once == twice
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_state_makes_the_same_model(kind: Kind) -> None:
-    model = UnigramClassifier(kind, strength=0.3).fit(TEXTS, LABELS)
-    copy = UnigramClassifier.from_state(model.to_state())
-    assert np.array_equal(model.predict_proba(NEW), copy.predict_proba(NEW))
-    assert copy.strength == 0.3
-
-
 def test_the_tweet_tokenizer_needs_no_downloaded_data_and_keeps_emoticons() -> None:
     assert tweet_tokenizer()("I'm SO happy :-D #yay @you http://a.b/c") == [
         *("i'm", "so", "happy", ":-D", "#yay", "@you", "http://a.b/c"),

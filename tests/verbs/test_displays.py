@@ -22,7 +22,7 @@ SLICES = pa.table({"score": P, "label": Y, "part": [*"abcd"] * 250})
 
 
 def shown(display: Any) -> bytes | None:
-    """What a notebook shows of a display."""
+    """Return the text that a notebook shows for a display."""
     png: bytes | None = display._repr_png_()
     return png
 

@@ -1,4 +1,4 @@
-"""What a recalibrator does to each group of classes: the numbers of `calibration_changes`, with names."""
+"""The changes in each group of classes are the numbers of `calibration_changes`, with names."""
 
 from __future__ import annotations
 

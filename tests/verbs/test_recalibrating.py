@@ -37,7 +37,7 @@ PRIOR = np.array([8.0, 4.0, 2.0, 1.0])
 
 
 def long(n: int, seed: int, *, threshold: float | None = None) -> pa.Table:
-    """Overconfident scores of four classes, one row an item and class."""
+    """Return overconfident scores of four classes, one row per item and class."""
     wide = rows(n, seed)
     matrix = np.column_stack([wide[f"p_{name}"].to_numpy() for name in CLASSES])
     score = matrix.ravel()
@@ -54,7 +54,7 @@ def long(n: int, seed: int, *, threshold: float | None = None) -> pa.Table:
 
 
 def rows(n: int, seed: int) -> pa.Table:
-    """Overconfident probabilities of four classes, one row an item."""
+    """Return overconfident probabilities of four classes, one row per item."""
     rng = np.random.default_rng(seed)
     logit = rng.normal(size=(n, 4)) + np.log(PRIOR)
     true = (logit + rng.gumbel(size=(n, 4))).argmax(axis=1)

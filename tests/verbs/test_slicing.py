@@ -16,7 +16,7 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
-from calibrant.io import Columns, slice_columns
+from calibrant.io import Columns, slice_columns, slicing
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
 from calibrant.verbs import slice_tables, slices, tally_by
@@ -267,6 +267,7 @@ def test_other_names_of_columns_are_taken() -> None:
     ("by", "words"),
     [
         ("subject", "there is no column 'subject' (.*): the columns are score, label, topic"),
+        ("topic,label", "there is no column 'topic,label' (.*): to cross columns, pass a list; the columns"),
         ("score", "column score: the column is the score and cannot define slices"),
         ("score:4", "is the score"),
         ("label", "is the label"),
@@ -399,3 +400,10 @@ def test_only_the_pooled_view_is_sliced_by_class(view: str) -> None:
 def test_a_column_called_class_makes_the_slices_of_a_wide_table() -> None:
     found = slices(pa.table({**WIDE, "class": WIDE["topic"]}), "class", view="top")
     assert {row.slice for row in found.slices} == {"law", "art"}
+
+
+def test_too_many_slices_in_an_engine_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "MOST_SLICES", 1)
+    lazy = pl.LazyFrame(columns(topic=chosen(["law", "art"])))
+    with pytest.raises(InputError, match="there are 2 slices: choose columns that make at most 1"):
+        tally_by(lazy, "topic")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import WRITES, Printing, printing
+from calibrant.cli.options import WRITES, Printing, printing, spelled
 from calibrant.cli.progress import ProgressLine
 
 
@@ -37,7 +37,12 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
     from calibrant.io import Columns
     from calibrant.verbs import apply
 
+    given = Columns(**columns)
     with ProgressLine() as progress:
-        found = apply(model, predictions, output, columns=Columns(**columns), progress=progress)
-    lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if the table has labels")
+        found = apply(model, predictions, output, columns=given, progress=progress)
+    lines = (
+        "",
+        "Next",
+        f"  calibrant measure {shlex.quote(output)}{spelled(given)}    if the table has labels",
+    )
     printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

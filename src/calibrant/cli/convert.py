@@ -22,8 +22,8 @@ from calibrant.cli.progress import ProgressLine
     "--output",
     metavar="OUT",
     required=True,
-    help="File to write: a table (.parquet, .arrow, .csv, .tsv or .jsonl, text also as .gz) or an archive of "
-    "arrays (.npz).",
+    help="File to write: a table (.parquet, .arrow, .csv, .tsv or .jsonl; text formats may be compressed, "
+    "as .csv.gz) or an archive of arrays (.npz).",
 )
 @click.option(
     "--to",
@@ -37,8 +37,8 @@ def command(source: str, output: str, to: Any, printing: Printing, **options: An
     """Write the predictions in PRED to OUT: a long table, a wide one, or an .npz archive of arrays.
 
     calibrant measure --help lists the formats of PRED, which needs labels. Labels, classes, items, clusters
-    and weights are kept. Other columns are kept too, except from long to wide and in archives. Tables may be
-    larger than memory.
+    and weights are kept. Other columns are kept too, except in archives and in a conversion from long to
+    wide. Tables may be larger than memory.
     """
     from calibrant.cli.text import printed
     from calibrant.verbs import convert

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing
+from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing, spelled
 from calibrant.cli.progress import ProgressLine
 from calibrant.exceptions import InputError
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
@@ -69,8 +69,9 @@ def _fits_again(source: str, columns: Columns) -> bool:
     type=click.Choice(list(METHODS)),
     default="isotonic",
     show_default=True,
-    help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} map all classes of a wide table's "
-    f"row at once; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} a wide table.",
+    help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} recalibrate all classes of a row of "
+    f"a wide table together; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} "
+    "a wide table.",
 )
 @click.option(
     "--group",
@@ -135,8 +136,10 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
     dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
-    steps = [f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after"]
+    saved, named = shlex.quote(output), spelled(options["columns"])
+    steps = [f"  calibrant report TEST{named} --model {saved}{dev} -o report.html    before and after"]
     if not predictions.endswith(".npz"):  # an archive is not rewritten
-        steps += [f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores"]
+        scores = spelled(options["columns"], ("form", "score", "class"))
+        steps += [f"  calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores"]
     head = ("", f"Wrote {output}", "", "Next, on data that was not used for fitting")
     printing.show(found, lambda: [*found.to_text().splitlines(), *head, *steps])

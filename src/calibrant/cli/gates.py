@@ -215,7 +215,7 @@ def failure(record: Record, condition: Condition) -> str | None:
 def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Found]:
     """Yield the numbers at a path; if the record is None, those that records of its kind can have."""
     if record is not None:
-        kind = _kind_of(record)
+        kind = type(record)
     found = [
         each
         for field in fields_of(kind)
@@ -299,17 +299,14 @@ def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, tupl
         yield from ((str(key), (str(key),), each) for key, each in value.items())
         return
     for number, each in enumerate(value, 1):
-        names = [field for field in fields_of(_kind_of(each)) if field.role == "name"]
+        kind: type[msgspec.Struct] = type(each)
+        names = [field for field in fields_of(kind) if field.role == "name"]
         told = tuple(worded(getattr(each, field.name), "seed") for field in names)
         called = each.called() if isinstance(each, Record) else None
         if told:
             yield ", ".join(told), told, each
         else:
             yield called or f"{number}", tuple(filter(None, (called, f"{number}"))), each
-
-
-def _kind_of(record: msgspec.Struct) -> type[msgspec.Struct]:
-    return type(record)
 
 
 def _row_names(record: Record) -> Iterator[str]:

@@ -242,7 +242,13 @@ def option_of(parameter: str) -> str:
 
 
 def _with_options(hint: str) -> str:
-    """Replace the parameters in a hint by options: `seed` by --seed, `unit='day'` by --unit day."""
+    """Replace the parameters in a hint by options.
+
+    `seed` becomes --seed, `unit='day'` --unit day, `columns={'label': ...}` --label, and
+    `columns={'form': 'long'}` --form long.
+    """
+    hint = re.sub(r"`columns=\{'(\w+)': \.\.\.\}`", r"`\1`", hint)
+    hint = re.sub(r"`columns=\{'(\w+)': ('\w+')\}`", r"`\1=\2`", hint)
 
     def named(found: re.Match[str]) -> str:
         name, value = found.groups()

@@ -7,25 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli.options import ENGINE, PLOT, SMOOTH, Printing, added, measuring, printing, settings_of
+from calibrant.cli.options import (
+    ENGINE,
+    PLOT,
+    SMOOTH,
+    Printing,
+    added,
+    measuring,
+    printing,
+    settings_of,
+    spelled,
+)
 from calibrant.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
+    from calibrant.io import Columns
     from calibrant.results.measurement import Measured
 
 
-def _lines_of(measured: Measured, source: str) -> list[str]:
+def _lines_of(measured: Measured, source: str, columns: Columns) -> list[str]:
     """Return the lines of a whole measurement."""
     from calibrant.cli import text
 
     recipe = measured.recipe
     head = f"{recipe.file}: {text.counted(recipe.rows, 'row')}, {recipe.form} table"
-    return [head, "", *measured.to_text().splitlines(), "", *_next_steps(measured, source)]
+    return [head, "", *measured.to_text().splitlines(), "", *_next_steps(measured, source, columns)]
 
 
-def _next_steps(measured: Measured, source: str) -> list[str]:
+def _next_steps(measured: Measured, source: str, columns: Columns) -> list[str]:
     """Return the lines that suggest the next commands."""
-    name = "PRED" if source == "-" else shlex.quote(source)
+    name = ("PRED" if source == "-" else shlex.quote(source)) + spelled(columns)
     lines = [f"  calibrant report {name} -o report.html    the same numbers with figures"]
     if len(measured.views) > 1:
         view = shlex.quote(measured.views[0].view)
@@ -49,9 +60,9 @@ def command(
 ) -> None:
     """Measure how far the probabilities in PRED can be trusted.
 
-    PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
-    input. A long table has a column score in [0, 1] and a column label in {0, 1}. A wide table has a column
-    label (a class name) and one column p_<class> per class.
+    PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text formats may be compressed, as .csv.gz),
+    or - for standard input. A long table has a column score in [0, 1] and a column label in {0, 1}. A wide
+    table has a column label (a class name) and one column p_<class> per class.
 
     PRED may also be a folder or a quoted pattern of .parquet files with the same columns, such as
     'parts/*.parquet'.
@@ -67,8 +78,9 @@ def command(
 
         figure_kind(plot)
         keep_sources(plot, predictions)
+    settings = settings_of(options)
     with ProgressLine() as progress:
-        found = measure(predictions, progress=progress, **settings_of(options))
+        found = measure(predictions, progress=progress, **settings)
     wrote = []
     if plot is not None:
         from calibrant.plots import measured_curves
@@ -77,4 +89,4 @@ def command(
         first = found.views[0]
         save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: view {first.view}"]
-    printing.show(found, lambda: [*_lines_of(found, predictions), *wrote])
+    printing.show(found, lambda: [*_lines_of(found, predictions, settings["columns"]), *wrote])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,7 +51,20 @@ WORKERS = click.option(
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors]"
 )
-
+THRESHOLD = click.option(
+    "--threshold",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
+)
+NAMES = click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of each model, in order; repeat the option.  [default: its file's name]",
+)
 
 WIDTH = click.option(
     "--width",
@@ -148,9 +161,9 @@ class Printing:
             check(found, self.conditions)
 
     def _print(self, found: Printed, lines: Callable[[], Sequence[str]] | None, err: bool) -> None:
-        if self.shape == "text":
-            from calibrant.cli.text import show
+        from calibrant.cli.text import show
 
+        if self.shape == "text":
             said = [*lines()] if lines is not None else found.to_text().splitlines()
             if self.meanings:
                 texts = {text.casefold(): text for each in found.to_tables() for text in each.meanings()}
@@ -158,9 +171,8 @@ class Printing:
             show(said, err=err)
             return
         click.echo(self._written(found).encode(), nl=False, err=err)
-        if self.shape == "csv":
-            for line in self._beside(found):
-                click.echo(line, err=True)
+        if self.shape == "csv" and (beside := self._beside(found)):
+            show(beside, err=True)
 
     def _beside(self, found: Printed) -> list[str]:
         """Return the lines that CSV cannot contain: warnings, reasons and the names of other tables."""
@@ -243,7 +255,9 @@ def columns(function: Function) -> Function:
 
 
 # Formats that `calibrant.io` writes, for the help of outputs; a test compares them with its list of formats.
-WRITES = "Table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz)."
+WRITES = (
+    "Table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text formats may be compressed, as .csv.gz)."
+)
 WRITES_OR_PRINTS = f"{WRITES} - writes CSV to standard output, and messages to standard error."
 
 
@@ -284,9 +298,9 @@ MEASURING = (
     click.option(
         "--bin-size",
         type=int,
-        help="Number of pairs per displayed bin (bins of equal counts); the papers use 5000. Fewer pairs "
-        "are one bin.  [default: about n^0.6, or n // 20 up to 5,000; bins of equal information if most "
-        "scores are near 0 or 1]",
+        help="Number of pairs per displayed bin (bins of equal counts); Nguyen & O'Connor (2015) use 5000. "
+        "If there are fewer pairs, all are in one bin.  [default: about n^0.6, or n // 20 up to 5,000; bins "
+        "of equal information if most scores are near 0 or 1]",
     ),
     click.option(
         "--n-bins", type=int, help="Number of displayed bins of equal counts, instead of --bin-size."
@@ -304,8 +318,9 @@ MEASURING = (
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
         show_default=True,
-        help="Confidence interval. inverted: of the calibration error, by inverting a test. sampling: of the "
-        "binned error, by Algorithm 2 of the papers. bootstrap: of the debiased error, for comparison.",
+        help="Method of the confidence interval. inverted: invert a test; the interval is for the "
+        "calibration error. sampling: Algorithm 2 of Nguyen & O'Connor (2015), for the binned error. "
+        "bootstrap: for the debiased error, as a comparison.",
     ),
     click.option(
         "--samples",
@@ -316,7 +331,7 @@ MEASURING = (
     click.option(
         "--exact",
         is_flag=True,
-        help="Compute exact bins for files of more than 10 million rows too, in two passes instead of one.",
+        help="Compute exact bins also for files of more than 10 million rows, which are then read twice.",
     ),
     THREADS,
 )
@@ -353,6 +368,16 @@ def columns_of(options: dict[str, Any]) -> Columns:
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     engine = options.pop("engine", "kernel")
     return Columns(**{name: options.pop(name) for name in names}, engine=engine)
+
+
+def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
+    """Return the options that name these columns, for a suggested command; all, or those of some parts."""
+    import shlex
+
+    names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
+    given = {part: value for part, value in names.items() if value not in (None, "none")}
+    chosen = (part for part in given if parts is None or part in parts)
+    return "".join(f" --{part} {shlex.quote(str(given[part]))}" for part in chosen)
 
 
 def command_line() -> str:

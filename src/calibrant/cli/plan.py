@@ -31,7 +31,7 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
 @click.option(
     "--pilot",
     metavar="PRED",
-    help="Predictions that the new ones resemble; calibrant measure --help lists the formats.",
+    help="Predictions similar to those that will be labeled; calibrant measure --help lists the formats.",
 )
 @click.option("--view", metavar="VIEW", help="View of the pilot: binary, top, class:NAME or pooled.")
 @click.option(

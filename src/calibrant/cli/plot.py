@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import WIDTH, Printing, measuring, printing, settings_of
+from calibrant.cli.options import NAMES, WIDTH, Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
 
 
@@ -28,13 +28,7 @@ from calibrant.cli.progress import ProgressLine
     "scores near 0 and 1. smooth: smoothed curves without bins. confidence: confidence histogram and "
     "reliability bars of one model. labels: scores of one model by label. classes: error of each class.",
 )
-@click.option(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Name of each model, in order; repeat the option.  [default: its file's name]",
-)
+@NAMES
 @WIDTH
 @measuring
 @printing

@@ -33,9 +33,12 @@ class ProgressLine:
             return
         self._last = now
         self._shown = True
-        amount = f"{done:,}" if total is None else f"{done:,} of {total:,} ({done / max(total, 1):.0%})"
-        sys.stderr.write(f"\r\033[K{stage}: {amount}" if done else f"\r\033[K{stage}")
+        sys.stderr.write(f"\r\033[K{self._text(stage, done, total)}")
         sys.stderr.flush()
+
+    def _text(self, stage: str, done: int, total: int | None) -> str:
+        amount = f"{done:,}" if total is None else f"{done:,} of {total:,} ({done / max(total, 1):.0%})"
+        return f"{stage}: {amount}" if done else stage
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -63,16 +66,13 @@ class Bar(ProgressLine):
 
     def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
         """Show the stage, the amount of work done, the rate and the remaining time."""
-        now = time.monotonic()
         if stage != self._begun[0]:
-            self._begun = (stage, now, done)  # earlier work does not count for the rate
-        if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._last < INTERVAL:
-            return
-        self._last = now
-        self._shown = True
-        rate = (done - self._begun[2]) / max(now - self._begun[1], INTERVAL)
-        sys.stderr.write(f"\r\033[K{bar_text(stage, done, total, rate)}")
-        sys.stderr.flush()
+            self._begun = (stage, time.monotonic(), done)  # earlier work does not count for the rate
+        super().__call__(stage, done, total)
+
+    def _text(self, stage: str, done: int, total: int | None) -> str:
+        rate = (done - self._begun[2]) / max(self._last - self._begun[1], INTERVAL)
+        return bar_text(stage, done, total, rate)
 
 
 def bar_text(stage: str, done: int, total: int | None, rate: float) -> str:

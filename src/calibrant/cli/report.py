@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import Printing, measuring, printing, settings_of
+from calibrant.cli.options import NAMES, Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
 from calibrant.recalibrate.methods import METHODS
 
@@ -20,13 +20,7 @@ from calibrant.recalibrate.methods import METHODS
 @click.option(
     "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="File of the report."
 )
-@click.option(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Name of each model, in order; repeat the option.  [default: its file's name]",
-)
+@NAMES
 @click.option(
     "--model",
     metavar="FILE",
@@ -35,9 +29,9 @@ from calibrant.recalibrate.methods import METHODS
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Table to which the recalibrator was fitted. With --dev, intervals of the change include the "
-    "sampling error of the calibration map, by resampling this table; without --dev, they treat the map as "
-    "fixed.",
+    help="Table to which the recalibrator was fitted. This table is resampled, so that the interval of the "
+    "change in error includes the sampling error of the calibration map. Without --dev, the interval treats "
+    "the map as fixed.",
 )
 @click.option(
     "--method",
@@ -74,8 +68,9 @@ def command(
 ) -> None:
     """Write a report on one or several models as one HTML file that needs no network.
 
-    Give one PRED per model; calibrant measure --help lists the formats. Models with the same items (matched
-    by the column item, else row by row) are compared, with the interval of the paired difference.
+    Give one PRED per model; calibrant measure --help lists the formats. Models with the same items are
+    compared, with an interval for the difference of their errors. Items are matched by the column item, else
+    row by row.
 
     A folder of evaluation logs gives one page with the error of each task, the models side by side.
     """

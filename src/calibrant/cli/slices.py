@@ -32,7 +32,8 @@ from calibrant.cli.progress import ProgressLine
     required=True,
     metavar="COLUMN",
     help="Column whose values define the slices. COLUMN,COLUMN crosses two columns; COLUMN:4 cuts numbers "
-    "into four ranges; class takes each class of the view pooled. May be repeated, for several tables.",
+    "into four ranges; class makes one slice per class, with the view pooled. If repeated, each --by gives "
+    "a table.",
 )
 @columns
 @click.option(
@@ -46,9 +47,9 @@ from calibrant.cli.progress import ProgressLine
     type=click.Choice(["simultaneous", "fcr", "none"]),
     default="simultaneous",
     show_default=True,
-    help="Adjustment of the intervals for the number of slices. simultaneous: all intervals cover, with "
-    "probability LEVEL. fcr: of the slices reported as miscalibrated, an expected fraction LEVEL is covered "
-    "(false coverage rate). none: each interval by itself.",
+    help="Adjustment of the intervals for the number of slices. simultaneous: with probability LEVEL, all "
+    "intervals contain the true values. fcr: of the intervals of slices reported as miscalibrated, an "
+    "expected fraction LEVEL contains the true value (false coverage rate). none: no adjustment.",
 )
 @click.option(
     "--rank",
@@ -64,7 +65,7 @@ from calibrant.cli.progress import ProgressLine
     type=click.IntRange(min=1),
     default=30,
     show_default=True,
-    help="Number of pairs that a slice needs to be measured.",
+    help="Smallest number of pairs of a slice; smaller slices are not measured.",
 )
 @click.option(
     "--most",
@@ -81,9 +82,10 @@ def command(
 ) -> None:
     """Measure the calibration of PRED in each slice, and list the worst slices first.
 
-    calibrant measure --help lists the formats of PRED. The worst of many slices looks worse than it is, so
-    intervals are adjusted for the number of slices, and errors shrunken to their mean predict the errors in
-    new data.
+    calibrant measure --help lists the formats of PRED.
+
+    The worst of many slices looks worse than it is. Therefore intervals are adjusted for the number of
+    slices, and slices are ranked by errors shrunken toward their mean, which predict errors in new data.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.verbs import slice_tables

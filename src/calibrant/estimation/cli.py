@@ -21,7 +21,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     "--labelled",
     metavar="LABELS",
     help="Table of the labeled random subsample, with columns item and label (0 or 1), a column chance with "
-    "the selection probability if documents had unequal ones, and a column cluster if labels are "
+    "the selection probability if it differs between documents, and a column cluster if labels are "
     "dependent.  [default: these columns of PRED]",
 )
 @click.option(
@@ -50,7 +50,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     default="detect",
     show_default=True,
     help="Design of a sample with unequal selection probabilities. fixed: a fixed number of documents per "
-    "group of equal probability. independent: each document independently. detect: concluded from the "
+    "group of equal probability. independent: each document independently. detect: inferred from the "
     "probabilities.",
 )
 @LEVEL
@@ -67,10 +67,10 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 def command(
     predictions: str, labelled: str | None, methods: tuple[str, ...], printing: Printing, **options: Any
 ) -> None:
-    """Estimate the number of positive documents per period from scores of all and labels of some.
+    """Estimate the number of positive documents per period from all scores and some labels.
 
-    PRED is a table with columns item and score, and period or date. The labels must be of a random
-    subsample. They are in a separate table, or in a column of PRED that is empty for the other documents.
+    PRED is a table with columns item and score, and period or date. The labeled documents must be a random
+    subsample. Labels are in a separate table, or in a column of PRED that is empty for the other documents.
     """
     from calibrant.estimation.verbs import estimate
 

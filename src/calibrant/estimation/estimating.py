@@ -42,9 +42,10 @@ FEW = (
     f"fewer than {ENOUGH} labels are positive, or negative: the scores help little, and the interval is wide"
 )
 FEW_UNEQUAL = (
-    f"fewer than {ENOUGH_UNEQUAL} labels (effective number) are positive, or negative, and were chosen with "
-    "unequal probabilities: the interval may be too narrow"
+    f"fewer than {ENOUGH_UNEQUAL} labels (effective number) are positive, or negative, and have unequal "
+    "weights: the interval may be too narrow"
 )
+CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
 UNTUNED = f"fewer than {ENOUGH} labeled documents are positive, or negative: the scores have weight 0"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
 ONE_SIDED = (
@@ -357,6 +358,8 @@ def _uncorrected(sample: Sample, study: Study) -> Found:
     scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
     half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
     mean = float(sample.score.mean())
+    if study.corpus and not noise.any():
+        return Quantity(mean, reason=CERTAIN), {}
     return Quantity(mean, mean - half, mean + half), {}
 
 

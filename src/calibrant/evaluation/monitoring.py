@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs, decoded
+from calibrant._checks import Floats, Pairs, decoded
 from calibrant.evaluation._kernels import betting as kernels
 from calibrant.evaluation.bets import (
     DAY_STRENGTHS,
@@ -48,7 +48,6 @@ from calibrant.results.intervals import ErrorInterval
 
 __all__ = ["CalibrationMonitor", "MonitorState", "Unit"]
 
-Floats = NDArray[np.float64]
 
 CASH = 0.5  # of the wealth at the start, kept for changes that come later
 REFERENCE_SHARE = 0.5  # fraction of alpha: the risk that the bounds from the reference are wrong

@@ -115,7 +115,7 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
         place, best, color=second.color, linewidth=0.9, linestyle=second.line, label="1-best", **best_look
     )
     ax.set_ylim(bottom=0)
-    shown = np.unique(np.linspace(0, len(rows) - 1, min(TICKS, len(rows))).round().astype(int))
+    shown = range(0, len(rows), max(1, math.ceil((len(rows) - 1) / (TICKS - 1))))  # equal gaps for the labels
     ax.set_xticks(shown, [rows[at].period for at in shown])
     style.plain_title(ax, style.shown(country))
 

@@ -74,9 +74,8 @@ def _load(origin: Origin) -> dict[str, NDArray[Any]]:
             names = [name for name in names if name != "metrics"]
         unknown = [name for name in names if name not in (*KNOWN, *TRAINER)]
         if unknown:
-            raise _error(
-                origin, f"unknown array {unknown[0]!r}", f"the names are {', '.join(KNOWN)}", "column"
-            )
+            hint = f"rename it or leave it out; the names are {', '.join(KNOWN)}"
+            raise _error(origin, f"unknown array {unknown[0]!r}", hint, "column")
         unpacked = members(archive, [there[name] for name in names], file.size(), origin.name)
         arrays = {
             TRAINER.get(name, name): _array(origin, name, content)
@@ -136,9 +135,8 @@ def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: i
         hint = f"add it as (n,) class positions; the archive contains {_list(arrays)}"
         raise _error(origin, "the archive has no labels", hint, "column-missing")
     if labels.dtype.kind not in "iub":
-        raise _error(
-            origin, f"labels has dtype {labels.dtype}", "store class positions as integers", "column-type"
-        )
+        hint = "store each label as a whole number, the position of its class from 0"
+        raise _error(origin, f"labels has dtype {labels.dtype}", hint, "column-type")
     bad = np.flatnonzero((labels < 0) | (labels >= width))
     if len(bad):
         row = int(bad[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calibrant._checks import LARGEST_RATIO, LARGEST_WEIGHT, SMALLEST_WEIGHT, too_unequal
+from calibrant._checks import LARGEST_RATIO, LARGEST_WEIGHT, SMALLEST_WEIGHT, range_hint, too_unequal
 from calibrant.exceptions import InputError
 from calibrant.io._engine_frames import collected
 from calibrant.io.tables import one_column
@@ -52,7 +52,7 @@ def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: st
             f"{int(row['outside']):,} of {rows:,} rows are not probabilities in [0, 1]; the smallest is "
             f"{row['least']!r}, the largest {row['most']!r}"
         )
-        raise fault(message, _guess(row["least"], row["most"]), "score-range", score)
+        raise fault(message, range_hint(row["least"], row["most"], "them"), "score-range", score)
     if row["inside"] < rows:
         message = f"{int(rows - row['inside']):,} of {rows:,} rows are not finite"
         raise fault(message, "drop the rows or repair the model's output", "score-range", score)
@@ -131,14 +131,3 @@ def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str,
         ),
     )
     return {key: value or 0 for key, value in collected(found, "an aggregation").to_pylist()[0].items()}
-
-
-def _guess(least: float, most: float) -> str:
-    """Return a hint about scores that are out of range."""
-    if least < -1 or (least < 0 and most > 1):
-        return "these look like logits; apply a sigmoid or softmax first"
-    if least >= 0 and 10 < most <= 100:
-        return "these look like percentages; divide by 100"
-    if least > -1e-3 and most < 1 + 1e-3:
-        return "clip them if it is rounding error"
-    return "pass probabilities; calibrant does not clip them"

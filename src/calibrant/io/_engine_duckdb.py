@@ -8,7 +8,10 @@ overflow, and the query fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT, Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice, too_unequal
 from calibrant.io.columns import ZERO_ONE
@@ -26,8 +29,6 @@ from calibrant.metrics.grid import rows_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 KEY_BITS = 17  # of the 16-bit key and of null: the threshold for direct addressing
 LABEL = 1 << 15
@@ -90,14 +91,27 @@ def codes() -> Codes:
 
 def relation_of(files: Sequence[Path], partitions: Mapping[str, str] | None = None) -> Any:
     """Return Parquet files as a relation of a new connection; partition columns have types of SQL."""
-    names = [str(file) for file in files]
-    if not partitions:
-        return _connection().read_parquet(names, hive_partitioning=False)
-    types = ", ".join(f"{quoted(name)}: {kind}" for name, kind in partitions.items())
+    # DuckDB reads each name as a pattern, and a leading ~ as the home directory.
+    names = [glob.escape(os.path.abspath(file)) for file in files]
+    types = ", ".join(f"{quoted(name)}: {kind}" for name, kind in (partitions or {}).items())
+    hive = f"hive_partitioning = true, hive_types = {{{types}}}" if types else "hive_partitioning = false"
     listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
-    return _connection().sql(
-        f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types = {{{types}}})"
-    )
+    with _told():
+        return _connection().sql(f"SELECT * FROM read_parquet([{listed}], {hive})")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Raise an error of DuckDB as `InputError`."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"DuckDB cannot run the query ({reason})", "repair the relation that you passed", code="engine"
+        ) from error
 
 
 @cache  # before DuckDB 2 a relation does not keep its connection open
@@ -168,15 +182,11 @@ def summed(
         found = found.project(step.format(kept=", ".join(carried), score=column))
     groups = ", ".join(["key", *wider])
     found = found.aggregate(f"{groups}, {PLAIN if weight is None else WEIGHTED}", groups)
-    try:
-        table = found.to_arrow_table()
-    except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException):
-        return None
-    except duckdb.Error as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"DuckDB cannot run the query ({reason})", "repair the relation that you passed", code="engine"
-        ) from error
+    with _told():
+        try:
+            table = found.to_arrow_table()
+        except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException):
+            return None
     if table["key"].null_count or too_unequal(table):
         return None
     extra = pa.table({name: table[f"x{place}"] for place, name in enumerate(names)})

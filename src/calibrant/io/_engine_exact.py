@@ -64,8 +64,6 @@ def tally_with_cuts(
     label: str,
     ranks: Integers,
     edges: Floats,
-    *,
-    limit: int | None = None,
 ) -> Tally:
     """Refine a compressed tally, without weights, so that bins with these cuts are those of the pairs.
 
@@ -79,10 +77,7 @@ def tally_with_cuts(
         Columns of the frame.
     ranks, edges
         As in `calibrant.metrics.selection.select`.
-    limit
-        About so many pairs are fetched at most; 2^20 if not given.
     """
-    limit = LARGEST_PULLED if limit is None else limit
     inner = np.unique(edges[1:-1]) if len(edges) else edges
     pieces, bits = _rows(tally), 0
     while True:
@@ -90,7 +85,7 @@ def tally_with_cuts(
         if not needed.any():
             return _as_tally(pieces)
         wanted = pieces.take(needed)
-        if bits >= FINEST or wanted.n.sum() <= limit:
+        if bits >= FINEST or wanted.n.sum() <= LARGEST_PULLED:
             finer = _distinct(frame, score, label, wanted.key, bits)
         else:
             finer = _divided(frame, score, label, wanted.key, bits, bits + STEP)

@@ -30,8 +30,6 @@ from calibrant.io.columns import ZERO_ONE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Integers = NDArray[np.int64]
-
 
 def engine_name(frame: Any) -> str:
     """Return the name of an engine."""

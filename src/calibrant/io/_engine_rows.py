@@ -21,12 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import LARGEST_RATIO
+from calibrant._checks import LARGEST_RATIO, Floats, Integers
 from calibrant.metrics.grid import grid, rows_of
 from calibrant.metrics.tally import Tally, sum_equal_rows
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SPLIT = 2.0**52 + 1  # Veltkamp's factor that keeps one bit
 LOWEST = 2.0**-64  # where the octaves of the grid begin

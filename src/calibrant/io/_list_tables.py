@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import is_unicode
+from calibrant._checks import Integers, is_unicode
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, as_numpy
 from calibrant.io.origin import parquet_file, reading
@@ -30,7 +30,6 @@ IGNORED = -100
 SCORES = {"logits": True, "predictions": True, "probs": False, "probabilities": False, "scores": False}
 LABELS = ("labels", "label", "label_ids")
 ITEMS = ("item", "id", "idx")
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,8 @@ class AnswerLog:
                 if isinstance(place, Mapping) and isinstance(place.get(key), (str, int)):
                     return str(place[key]).strip()
         there = ", ".join(list(line)[:12])
-        hint = f"write it as {' or '.join(GOLD)} into the line, or give a table of answers (`gold`)"
+        table = "give a table of answers (`columns={'gold': ...}`)"
+        hint = f"write it as {' or '.join(GOLD)} into the line, or {table}"
         raise self._error(f"there is no right answer, only {there}", hint, "column-missing", number)
 
     def _all_options(self) -> list[str]:

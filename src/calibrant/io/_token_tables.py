@@ -37,13 +37,10 @@ class TokenTable:
     ----------
     table
         A table that `has_tokens`.
-    groups
-        Groups asked for.
     """
 
-    def __init__(self, table: Table, groups: int = GROUPS) -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
-        self._asked = groups
         self._group: dict[str, int] | None = None
         self._names: list[str] = []
         self.name = table.name
@@ -105,7 +102,7 @@ class TokenTable:
             counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
         if not counts:
             raise InputError("there are no rows", "write at least one", code="empty", file=self.name)
-        groups = by_frequency(counts, self._asked)
+        groups = by_frequency(counts, GROUPS)
         self._names = [f"frequency {place} of {len(groups)}" for place in range(1, len(groups) + 1)]
         self._group = {token: place for place, tokens in enumerate(groups) for token in tokens}
         return self._group

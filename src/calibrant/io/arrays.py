@@ -96,8 +96,13 @@ def _scored(
     if classes is not None:
         raise InputError("a classifier names its classes itself", "leave classes out", code="parameter")
     if isinstance(model, type) or not hasattr(model, "predict_proba"):
-        hint = "wrap it: calibrant.Calibrated(model).fit(X, y)"
+        hint = "give a classifier"
+        if hasattr(model, "decision_function"):
+            hint = "wrap it: calibrant.Calibrated(model).fit(X, y)"
         raise InputError(f"{_checks.shown(model)} has no predict_proba", hint, code="parameter")
+    if not hasattr(model, "classes_"):
+        hint = "fit it to other items first, or pass its probabilities: (y, p)"
+        raise InputError(f"{_checks.shown(model)} is not fitted: it has no classes_", hint, code="parameter")
     known = np.asarray(model.classes_).tolist()
     _check_items(X, y, known)
     codes, met = _checks.cluster_codes(y, "y", hint="drop such items", code="missing-value")

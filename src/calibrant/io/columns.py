@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import shown
+from calibrant._checks import Floats, Integers, shown
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 FEW = 1000  # texts that are compared in Python
 ZERO_ONE = {
     "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,

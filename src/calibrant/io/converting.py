@@ -99,7 +99,7 @@ def write_predictions(
     if form == "wide" and predictions.form == "long":
         if not (predictions.has_classes and predictions.has_items):
             message = "a wide table needs the class and the item of each row, which are missing here"
-            hint = "name the columns with `class_column` and `item`"
+            hint = "name the columns: `columns={'class': ...}` and `columns={'item': ...}`"
             raise InputError(message, hint, code="view", file=predictions.name)
         predictions = predictions.by_item()
     made = _Rows(predictions, form, keeps=not archive)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.readers import (
     Batch,
@@ -217,6 +218,36 @@ class Columns:
     gold: Gold = None
     engine: Engine = "kernel"
 
+    @classmethod
+    def of(cls, given: Columns | Mapping[str, Any] | None) -> Columns:
+        """Return the columns that a mapping names, such as ``{'score': 'p'}``; None names none.
+
+        The keys are the attributes; ``class`` is another name of ``class_column``.
+
+        Raises
+        ------
+        InputError
+            ``given`` is not a mapping, or has an unknown key.
+
+        Examples
+        --------
+        >>> Columns.of({"class": "tag"}) == Columns(class_column="tag")
+        True
+        """
+        if given is None or isinstance(given, Columns):
+            return given or cls()
+        if not isinstance(given, Mapping):
+            raise InputError(
+                f"`columns` is {shown(given)}", "pass a mapping: {'score': NAME}", code="parameter"
+            )
+        names = {"class_column" if name == "class" else name: value for name, value in given.items()}
+        known = [each.name for each in fields(cls)]
+        for name in names:
+            if name not in known:
+                hint = f"the keys are {', '.join(known)}"
+                raise InputError(f"`columns` has the unknown key {shown(name)}", hint, code="parameter")
+        return cls(**names)
+
     @property
     def named(self) -> dict[str, str | None]:
         """The names of columns by what they are for."""
@@ -230,7 +261,7 @@ class Columns:
         }
 
 
-def open_predictions(source: Any, columns: Columns | None = None) -> Predictions:
+def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = None) -> Predictions:
     """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
 
     A *long* table has ``score`` in [0, 1] and ``label`` in {0, 1}, and may have ``class``,
@@ -247,7 +278,8 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
         ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`). `Predictions`, which
         are already open, are returned unchanged.
     columns
-        Names of columns and form, if they differ from the defaults.
+        Names of columns and form, if they differ from the defaults: `Columns`, or a mapping such as
+        ``{'score': 'p'}``.
 
     Returns
     -------
@@ -270,7 +302,7 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
     """
     if isinstance(source, Predictions):
         return source
-    columns = columns or Columns()
+    columns = Columns.of(columns)
     table: Table
     if isinstance(source, (str, os.PathLike)):
         parts = parquet_parts(source)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import SUM_TOLERANCE
+from calibrant._checks import SUM_TOLERANCE, Floats, Integers
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes
 from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
@@ -18,8 +18,6 @@ from calibrant.io.tables import THRESHOLD_KEY, Table, listed
 
 if TYPE_CHECKING:
     from calibrant.io.slice_columns import Slices
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,6 @@ def joined(batches: Sequence[Batch]) -> Batch:
     )
 
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
 
@@ -361,8 +358,10 @@ def check_range(matrix: NDArray[Any], file: str, first: int, logits: bool) -> ND
     else:
         message, hint = f"{value!r} is not a probability in [0, 1]", "drop the row or repair it"
         if np.isfinite(value):
-            hint = "these look like logits; store them as logits" if value < 0 or value > 100 else hint
-            hint = "these look like percentages; divide by 100" if 1.5 < value <= 100 else hint
+            if value > 100 or (matrix < 0).any():
+                hint = "these look like logits; store them as logits"
+            elif value > 1.5:
+                hint = "these look like percentages; divide by 100"
     column = "logits" if logits else "probs"
     raise InputError(
         f"class {place}: {message}", hint, code="score-range", file=file, row=first + row, column=column
@@ -441,7 +440,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     if form is None and score is None and "score" in there and scores:
         raise InputError(
             f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)",
-            "choose one: `form='long'` or `form='wide'`",
+            "choose one: `columns={'form': 'long'}` or `columns={'form': 'wide'}`",
             code="column-ambiguous",
             file=table.name,
         )
@@ -459,7 +458,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     for part in PARTS:
         if part in named and not (wide and part in ("score", "class")):
             what = HOLD.get(part, "name")
-            how = f"{log}name it with `{part}`"
+            how = f"{log}name it with `columns={{'{part}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
 

@@ -234,7 +234,7 @@ def open_scores(
     [0.04, 0.81]
     """
     refusal = "an .npz archive is not rewritten"
-    hint = "write the predictions as a table: one p_<class> column per class"
+    hint = "write a table with one p_<class> column per class; calibrant convert does it for labeled archives"
     return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import shown
+from calibrant._checks import Integers, shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes, Column, class_name
 from calibrant.io.table_formats import FORMATS, locate, parquet_parts
@@ -23,7 +23,6 @@ from calibrant.io.tables import Kind, Table, one_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Integers = NDArray[np.int64]
 What = Literal["score", "finite", "label", "name"]
 KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "label", "name": "name"}
 GROUPS = {"cluster", "document", "period", "date"}  # may be the column of each other, and of these:

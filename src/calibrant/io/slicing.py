@@ -98,7 +98,7 @@ def _slice_column(reader: TableReader, asked: str) -> SliceColumn:
     banded = _BANDED.fullmatch(asked)
     if asked not in table.columns and banded:
         name, bands = banded[1], int(banded[2])
-    one_column(table.name, table.columns, name)
+    one_column(table.name, table.columns, name, "to cross columns, pass a list" if "," in name else "")
     if (meaning := reader.meaning_of(name)) is not None:
         message = f"the column is {meaning} and cannot define slices"
         hint = "slice by a property of the items; calibrant measure shows the error by score"

@@ -173,9 +173,10 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             + "; gz for "
             + ", ".join(f".{each}.gz" for each in TEXT)
         )
-        raise InputError(
-            "unknown kind of file", f"end the file name in its format: {known}", code="file-kind", file=name
-        )
+        hint = f"end the file name in its format: {known}"
+        if kind == "npy":
+            hint = "write scores and labels to one .npz archive: numpy.savez(FILE, logits=..., labels=...)"
+        raise InputError("unknown kind of file", hint, code="file-kind", file=name)
     try:
         with file.open("rb") as stream:
             head = stream.read(HELD + 1)

@@ -430,13 +430,14 @@ def one_column(
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Return a list of names as text, with quotes around spaces at an end, and only the first of many.
+    """Return a list of names as text: only the first of many, long ones cut, quotes around spaces at an end.
 
     Examples
     --------
     >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
     ("score, ' label'", 'p_a, p_b and 1 more')
     """
-    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
+    cut = [name if len(name) <= 80 else f"{name[:80]}..." for name in names[:most]]
+    shown = [name if name == name.strip() and name else repr(name) for name in cut]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(shown) + more

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._checks import Pairs, positive_integer
+from calibrant._checks import Floats, Integers, Pairs, positive_integer
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, slices
 from calibrant.exceptions import InputError
@@ -24,8 +24,6 @@ from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.records.words import counted
 from calibrant.results.bins import SUMS, Bins
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Source = Pairs | Tally
 Ties = Literal["shared", "whole"]
 

@@ -15,13 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant._kernels import selection as key_kernels
 from calibrant._kernels import tally as kernels
 from calibrant._kernels.selection import fold_compensated
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _LOWEST_EXPONENT = 64  # scores below 2^-64 share the root's first row, refined only when a cut falls there
 _HIGHEST_EXPONENT = 53  # 1 - q is 0 or at least 2^-53

@@ -33,7 +33,7 @@ ONE_PAIR = "there is one pair"
 NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 
 BALANCED = (
-    "the scores of every cluster add up to its events, as do those of all classes pooled: "
+    "the scores of every cluster add up to its positives, as do those of all classes pooled: "
     "calibration in the large is 0 for any model"
 )
 

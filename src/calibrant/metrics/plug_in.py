@@ -34,7 +34,7 @@ def plug_in_squared_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import Pairs, pairs
+    >>> from calibrant._checks import pairs
     >>> plug_in_squared_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.0625
     """
@@ -47,7 +47,7 @@ def plug_in_calibration_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import Pairs, pairs
+    >>> from calibrant._checks import pairs
     >>> plug_in_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.25
     """
@@ -60,7 +60,7 @@ def expected_calibration_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import Pairs, pairs
+    >>> from calibrant._checks import pairs
     >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.25
     """
@@ -75,7 +75,7 @@ def max_calibration_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import Pairs, pairs
+    >>> from calibrant._checks import pairs
     >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), n_bins=2))
     0.25
     """
@@ -88,7 +88,7 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import Pairs, pairs
+    >>> from calibrant._checks import pairs
     >>> errors = plug_in_errors(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     >>> errors.plug_in_calibration_error, errors.expected_calibration_error, errors.used
     (0.25, 0.25, 2)

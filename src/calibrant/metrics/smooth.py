@@ -87,7 +87,7 @@ def residual_nodes(cells: Cells) -> Floats:
     return nodes
 
 
-def residual_nodes_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[Floats, float]:
+def residual_nodes_of_pairs(source: Pairs) -> tuple[Floats, float]:
     """Return the mean residual of the pairs on the nodes of the finest grid, and the mean absolute one."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -100,7 +100,7 @@ def residual_nodes_of_pairs(source: Pairs, *, threads: int | None = None) -> tup
         return (nodes, *put_residuals(part.score, part.label, weight, nodes))
 
     nodes, total, absolute = np.zeros(LARGEST_GRID + 1), 0.0, 0.0
-    with ThreadPoolExecutor(threads or default_threads()) as pool:
+    with ThreadPoolExecutor(default_threads()) as pool:
         for part, weight, residual in pool.map(one, slices(len(source))):
             nodes += part
             total += weight

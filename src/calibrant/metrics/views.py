@@ -239,7 +239,7 @@ def label_codes(
         labels = "1 label" if len(found) == 1 else f"{len(found)} different labels"
         raise InputError(
             f"y has {labels} ({some}), and there are {count} columns of probabilities",
-            "pass one column per label, in sorted order, or labels 0 to K - 1",
+            "name the class of each column: classes=[...], which a scikit-learn model has as classes_",
             code="class-unknown",
         )
     return codes, found
@@ -275,7 +275,7 @@ def top_view(predictions: ClassPredictions) -> Pairs:
     """Return pairs of the most probable class: its probability, and 1 if it is the true class.
 
     If several classes tie for the largest, the first in the order of the columns is the top label, as in
-    ``numpy.argmax``; `top_ties` counts them.
+    ``numpy.argmax``.
 
     Examples
     --------
@@ -286,18 +286,6 @@ def top_view(predictions: ClassPredictions) -> Pairs:
     top = predictions.prob.argmax(axis=1)
     score = np.ascontiguousarray(predictions.prob[np.arange(len(top)), top])
     return _pairs(predictions, score, top == predictions.label)
-
-
-def top_ties(predictions: ClassPredictions) -> int:
-    """Return the number of items whose largest probability is that of two or more classes.
-
-    Examples
-    --------
-    >>> top_ties(class_predictions([0, 1], [[0.4, 0.4, 0.2], [0.1, 0.8, 0.1]]))
-    1
-    """
-    largest = predictions.prob.max(axis=1, keepdims=True)
-    return int(((predictions.prob == largest).sum(axis=1) > 1).sum())
 
 
 def class_view(predictions: ClassPredictions, name: str) -> Pairs:

@@ -11,24 +11,11 @@ from calibrant.results.measurement import Measurement
 
 ROUNDING = 1e-9  # scores that add up to 1 for each item leave so much of a mean of 0
 MINUS = "−"
-INTERVALS = {
-    "inverted": "by inverting a test",
-    "sampling": "by Algorithm 2",
-    "sampling-thesis": "by Algorithm 2 as in the thesis",
-    "bootstrap": "by the bootstrap",
-    "wald": "by the normal approximation",
-}
 ESTIMANDS = {
     "rms": "of the population's error, independent of bins",
     "mse": "of the square of the population's error",
     "binned rms": "of the error on these bins",
     "binned mse": "of the squared error on these bins",
-}
-TESTS = {
-    "gamma": "gamma null distribution with the same three moments",
-    "normal": "normal null distribution",
-    "redraw": "labels redrawn from the scores",
-    "sign-flip": "signs of the residuals of whole clusters flipped",
 }
 
 

@@ -115,7 +115,7 @@ def calibration_curve(
     if rug:
         _rug(ax, score, weight, index)
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 
@@ -147,7 +147,7 @@ def calibration_curves(
     ax = style.axes_or_new(ax)
     for index, (label, bins, intervals) in enumerate(curves):
         calibration_curve(bins, intervals, label=label, index=index, legend=False, ax=ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return ax
 
 
@@ -213,7 +213,7 @@ def smooth_curve(
         curve.score, RUG_BOTTOM, RUG_BOTTOM + height, color=look.color, alpha=0.45, linewidth=0, zorder=2
     ).set_gid(f"density-{index}")
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 
@@ -235,8 +235,14 @@ def _frame(ax: Axes, rug: bool) -> None:
 
 
 def name_sides(ax: Axes) -> None:
-    """Name the sides of the diagonal, in the corners farthest from it."""
-    sides = (("underconfident", 0.05, 0.95, "left", "top"), ("overconfident", 0.95, 0.12, "right", "bottom"))
+    """Name the sides of the diagonal, in the corners farthest from it.
+
+    The names are true of every score. A score below one half that is too low is overconfident, not under-.
+    """
+    sides = (
+        ("scores too low", 0.05, 0.95, "left", "top"),
+        ("scores too high", 0.95, 0.12, "right", "bottom"),
+    )
     for text, x, y, horizontal, vertical in sides:
         ax.text(
             x,
@@ -248,7 +254,7 @@ def name_sides(ax: Axes) -> None:
             horizontalalignment=horizontal,
             verticalalignment=vertical,
             transform=ax.transAxes,
-            gid=text,
+            gid=text.replace(" ", "-"),
         )
 
 

@@ -87,7 +87,7 @@ def confidence_histogram(
     ax.set_xlabel(score_name)
     ax.set_ylabel("fraction of the pairs")
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 
@@ -165,7 +165,7 @@ def reliability_bars(
     ax.set_xlabel(score_name)
     ax.set_ylabel(frequency_name)
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 

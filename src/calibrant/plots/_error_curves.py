@@ -85,7 +85,7 @@ def error_against_size(
     if not log_error:
         _power_in_label(ax, curves)
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 

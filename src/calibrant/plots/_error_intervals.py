@@ -65,5 +65,5 @@ def error_intervals(
     zero_line(ax)
     ax.set_xlabel(f"calibration error ({percent(models[0][1][0].level)} interval, each line alone)")
     if legend and len(models) > 1:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax

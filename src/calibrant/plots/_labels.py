@@ -76,5 +76,5 @@ def label_histograms(
     ax.set_ylim(bottom=0)
     ax.set_xlabel(score_name)
     ax.set_ylabel("proportion of the label's pairs")
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return ax

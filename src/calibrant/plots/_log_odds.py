@@ -64,7 +64,7 @@ def log_odds_curve(
     for index, (label, bins, intervals) in enumerate(curves):
         _draw(ax, index, label, bins, intervals, (low, high))
     if legend:
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 

@@ -90,5 +90,5 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
         errors_from_zero(ax)
     what = "RMS calibration error" if table.rank == "error" else "mean score - frequency"
     ax.set_xlabel(f"{what} ({percent(table.level)} intervals, {WORDS[table.adjust]})")
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return ax

@@ -98,7 +98,7 @@ def error_changes(
     ax.set_xlabel(f"{measure.upper()} (plug-in)")
     if legend:
         key_of_changes(ax, label, other_label if squares else None)
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return ax
 
 

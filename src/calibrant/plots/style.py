@@ -178,18 +178,16 @@ def _rank(entry: tuple[Any, str]) -> str:
     return gid if gid.startswith("key-") else "key-0"
 
 
-def legend_above(ax: Axes) -> None:
-    """Put the legend above the axes, where it covers no data; names are shown unchanged."""
-    legend_outside(ax)
-
-
 def curve_count(ax: Axes) -> int:
     """Return how many calibration curves there are on axes."""
     return sum(str(line.get_gid()).startswith("line-") for line in ax.get_lines())
 
 
 def legend_outside(ax: Axes, *, below: bool = False) -> None:
-    """Put the legend above the axes, or below their label, which leaves room for a title."""
+    """Put the legend above the axes, or below their label, which leaves room for a title.
+
+    There it covers no data. Names are shown unchanged.
+    """
     entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=_rank)
     if not entries:
         return

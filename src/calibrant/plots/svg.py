@@ -27,6 +27,7 @@ COLOR = re.compile(r"#[0-9a-f]{6}\b")
 NO_TURN = re.compile(r"rotate\(-?0(?: [^)]*)?\)\s*")
 NUMBERED = re.compile(r"[\w.]*_\d+")  # the identifiers that matplotlib gives to what has no name
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
+NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")  # in UTF-8; names come from data
 SETTINGS: dict[Any, Any] = {"svg.hashsalt": "calibrant", "svg.fonttype": "none", "pdf.fonttype": 42}
 
 
@@ -71,7 +72,12 @@ def render(figure: Figure, kind: Kind, *, dpi: int = 150, width: float | None = 
             _draw_once(figure, buffer, metadata)
         else:
             figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
-    return buffer.getvalue()
+    content = buffer.getvalue()
+    return NOT_XML.sub(_escape, content) if kind == "svg" else content
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    return found[0].decode().encode("unicode_escape")
 
 
 def _draw_once(figure: Figure, buffer: io.BytesIO, metadata: dict[str, None]) -> None:

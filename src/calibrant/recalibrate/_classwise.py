@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from calibrant import _checks
-from calibrant._checks import Check, Integers, Pairs
+from calibrant._checks import Check, Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator, check_estimator
-
-Floats = NDArray[np.float64]
 
 
 class ClasswiseRecalibrator(Recalibrator):

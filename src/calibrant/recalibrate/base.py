@@ -12,13 +12,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from calibrant import _checks
-from calibrant._checks import Check, Pairs, positive_integer
+from calibrant._checks import Check, Floats, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
 from calibrant.metrics.views import class_predictions, label_codes
 from calibrant.records import plain
 
-Floats = NDArray[np.float64]
 Source = Pairs | Tally
 
 STATE_VERSION = 1

@@ -395,8 +395,13 @@ def _column(X: Any, name: str | None) -> NDArray[Any] | None:
         return None
     frame = _frame(X, name)
     if name not in frame.columns:
-        some = ", ".join(map(repr, frame.columns[:5]))
-        raise InputError(f"X has no column {name!r}", f"its columns are {some}", code="column")
+        columns = [str(each) for each in frame.columns]
+        near = _checks.closest(str(name), columns)
+        some = ", ".join(map(repr, columns[:5])) + (
+            f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+        )
+        hint = f"its columns are {some}" if near is None else f"did you mean {near!r}?"
+        raise InputError(f"X has no column {name!r}", hint, code="column")
     return np.asarray(frame[name].to_numpy())
 
 

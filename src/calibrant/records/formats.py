@@ -119,24 +119,23 @@ def text(
     body = [[printable(cell) for cell, _ in _shown(rows[place], columns)] for place in chosen]
     head = [column.heading for column in shown]
     widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
-    lines, group = [_padded(head, shown, widths)], ""
+    lines, group = [f"  {_padded(head, shown, widths, '  ')}".rstrip()], ""
     for place, cells in zip(chosen, body, strict=True):
         own = _aside(rows[place], columns, "group")
         if own != group:
             lines.append(own)
             group = own
-        lines.append(_padded(cells, shown, widths))
+        lines.append(f"  {_padded(cells, shown, widths, '  ')}".rstrip())
     if len(chosen) < len(rows):
         lines.append(f"  ({len(chosen)} of {len(rows):,} rows; the JSON output has all)")
     return lines
 
 
-def _padded(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    padded = (
+def _padded(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int], between: str) -> str:
+    return between.join(
         cell.rjust(width) if column.right else cell.ljust(width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
     )
-    return f"  {'  '.join(padded)}".rstrip()
 
 
 def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
@@ -194,7 +193,7 @@ def markdown(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequenc
         f"{'-' * (width - 1)}:" if column.right else f":{'-' * (width - 1)}"
         for column, width in zip(shown, widths, strict=True)
     ]
-    lines = [_pipes(cells, shown, widths) for cells in (head, rules, *body)]
+    lines = [f"| {_padded(cells, shown, widths, ' | ')} |" for cells in (head, rules, *body)]
     above = [markdown_text(caption)] if caption else []
     return "\n\n".join([*above, "\n".join(lines), *map(markdown_text, notes)]) + "\n"
 
@@ -208,14 +207,6 @@ def markdown_text(text: str) -> str:
     a\_b \| &lt;c&gt;
     """
     return printable(" ".join(text.split())).translate(MARKDOWN)
-
-
-def _pipes(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    padded = (
-        cell.rjust(width) if column.right else cell.ljust(width)
-        for cell, column, width in zip(cells, columns, widths, strict=True)
-    )
-    return f"| {' | '.join(padded)} |"
 
 
 def latex(

@@ -19,7 +19,7 @@ def session_library() -> Library:
 
 
 def library_of(frame: Any) -> Library | None:
-    """Return the library of a dataframe; None for anything else, and for lazy frames.
+    """Return the library of a dataframe or of a lazy frame of Polars; None for anything else.
 
     Examples
     --------
@@ -28,7 +28,8 @@ def library_of(frame: Any) -> Library | None:
     ('pyarrow', None)
     """
     module = type(frame).__module__.partition(".")[0]
-    return next((name for name in LIBRARIES if name == module and hasattr(frame, "shape")), None)
+    known = hasattr(frame, "shape") or type(frame).__name__ == "LazyFrame"
+    return next((name for name in LIBRARIES if name == module and known), None)
 
 
 def frame_of(table: Table, library: Library) -> Any:

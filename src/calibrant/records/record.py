@@ -280,6 +280,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         """Return tables that no field declares, such as a confusion matrix."""
         return ()
 
+    def __str__(self) -> str:
+        return self.to_text().removesuffix("\n")
+
     def __repr__(self) -> str:
         own = numbers_of(type(self))
         numbers = [each for each in own if each.role == "number"]

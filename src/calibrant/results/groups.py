@@ -70,8 +70,8 @@ class MarginalError(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "Plug-in error",
-            "Error of the papers: root of the mean squared gap on adaptive bins. Noise biases it upward, "
-            "more with fewer scores per bin; wide bins bias it downward.",
+            "Error that papers report: root of the mean squared gap on adaptive bins. Noise biases it "
+            "upward, more with fewer scores per bin; wide bins bias it downward.",
             group=ERROR,
             best=0,
         ),

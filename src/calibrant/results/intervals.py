@@ -23,8 +23,8 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
         str,
         setting(
             "Interval method",
-            "Method: inverted (a test inverted, the default), sampling (Algorithm 2, 2015), sampling-thesis, "
-            "bootstrap or wald.",
+            "Method: inverted (from inverting a test; the default), sampling (Algorithm 2, 2015), "
+            "sampling-thesis, bootstrap or wald.",
             headline=True,
         ),
     ]

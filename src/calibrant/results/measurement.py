@@ -217,7 +217,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         setting(
             "Intervals of frequencies",
             "Method of the bins' intervals: wilson (with an effective number of pairs under clusters and "
-            "weights) or normal (the papers').",
+            "weights) or normal (Nguyen and O'Connor 2015).",
             headline=True,
         ),
     ]
@@ -272,6 +272,20 @@ class Measurement(Record, frozen=True, kw_only=True):
             yield "calibration_error", f"interval of the {self.interval.estimand} error"
         elif self.calibration_error.low:
             yield "calibration_error", "interval excludes 0"
+        elif self.calibration_error.low == 0:
+            off = [
+                name
+                for name, found, ideal in (
+                    ("calibration in the large", self.calibration_in_the_large, 0),
+                    ("the Cox slope", self.cox_slope, 1),
+                )
+                if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
+            ]
+            if off:
+                which = (
+                    f"that of {off[0]} excludes" if len(off) == 1 else f"those of {' and '.join(off)} exclude"
+                )
+                yield "calibration_error", f"interval contains 0, but {which} calibration"
         error = self.calibration_error.estimate
         below = error is not None and self.plug_in_calibration_error < error
         bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"
@@ -338,7 +352,7 @@ class ClassMean(Record, frozen=True):
         float,
         number(
             "CalibErr (plug-in)",
-            "Root mean of the classes' plug-in squared errors: the papers' marginal calibration error.",
+            "Root mean of the classes' plug-in squared errors: the marginal calibration error of papers.",
             group=MEAN,
             best=0,
             headline=True,

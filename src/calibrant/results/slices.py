@@ -115,7 +115,15 @@ class SliceErrors(Record, frozen=True, kw_only=True):
 class SliceSpread(Record, frozen=True):
     """Variation of one kind of error between slices, beyond noise; estimates are shrunken by it."""
 
-    mean: Annotated[float | None, number("Mean", "Weighted mean of the slices.", group=BETWEEN, signed=True)]
+    mean: Annotated[
+        float | None,
+        number(
+            "Mean",
+            "Weighted mean of the slices; those far from most others count less.",
+            group=BETWEEN,
+            signed=True,
+        ),
+    ]
     spread: Annotated[
         float | None,
         number(

@@ -8,9 +8,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._checks import proportion, sample_count
+from calibrant._checks import Floats, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import expanded
 from calibrant.records import Quantity
@@ -24,7 +23,6 @@ from calibrant.structures.results.coreference import (
     PrecisionRecall,
 )
 
-Floats = NDArray[np.float64]
 Mentions = Sequence[Hashable]
 Clusters = Sequence[Hashable | None]
 

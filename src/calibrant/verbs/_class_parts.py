@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

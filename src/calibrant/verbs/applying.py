@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs, as_array, shown
+from calibrant._checks import Floats, Integers, Pairs, as_array, shown
 from calibrant._checks import scores as unit_scores
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
@@ -28,9 +28,6 @@ from calibrant.io.saved_recalibrators import (
 )
 from calibrant.metrics.tally import Tally
 from calibrant.verbs.sources import Rows, ViewSource
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Scored(Protocol):
@@ -263,7 +260,9 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
 
 
 def before_and_after(
-    sources: Sequence[Any], model: SavedRecalibrator | str | os.PathLike[str], columns: Columns | None
+    sources: Sequence[Any],
+    model: SavedRecalibrator | str | os.PathLike[str],
+    columns: Columns | Mapping[str, Any] | None,
 ) -> tuple[list[Predictions], SavedRecalibrator, str, list[str]]:
     """Return a table before and after recalibration, the recalibrator, its name, and notes.
 

@@ -16,6 +16,8 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs.sources import CLASS, Rows, ViewSource
 
+NOT_PAIRED = "their rows are not paired by a column of items, and in the order of rows their labels differ"
+
 
 def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: Seed) -> ErrorDifference | str:
     """Return the difference of two models' errors for one view, or the reason why there is none.
@@ -58,13 +60,14 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     if repeated:
         return f"items are in more than one row: {listed(repeated, most=5)}"
     if one.rows.item is None or other.rows.item is None:
-        same = bool(np.array_equal(one.rows.truth, other.rows.truth))
-        return (one.source, other.source) if same else "without item columns on both, their labels differ"
+        mine, theirs = one.rows.truth, other.rows.truth
+        same = mine is not None and theirs is not None and np.array_equal(mine, theirs)
+        return (one.source, other.source) if same else NOT_PAIRED
     order = _orders(one.rows.item, other.rows.item)
     if order is None:
         return "their items differ"
     _check_truth(one.rows, other.rows, order, one.view)
-    return _taken(one.source, order[0]), _taken(other.source, order[1])
+    return one.source.part(order[0]), other.source.part(order[1])
 
 
 def _orders(
@@ -84,12 +87,17 @@ def _check_truth(
     one: Rows, other: Rows, order: tuple[NDArray[np.int64], NDArray[np.int64]], view: str
 ) -> None:
     assert one.item is not None
+    if one.truth is None or other.truth is None:
+        return
     differ = np.flatnonzero(one.truth[order[0]] != other.truth[order[1]])
     if len(differ):
         place = int(order[0][differ[0]])
         item = one.item[place].item()
         message = f"the tables have different labels of item {item!r} ({len(differ)} such items; view {view})"
-        raise InputError(message, "compare predictions with the same gold labels", code="label-value")
+        hint = "compare predictions with the same gold labels"
+        if view == "binary":
+            hint += "; if a label tells whether the model's own answer is right, add `view='top'`"
+        raise InputError(message, hint, code="label-value")
 
 
 def _clustered_as(first: Pairs, second: Pairs) -> Pairs:
@@ -100,16 +108,6 @@ def _clustered_as(first: Pairs, second: Pairs) -> Pairs:
     if not len(both) == first.cluster_count == second.cluster_count:
         return second
     return replace(second, cluster=first.cluster)
-
-
-def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:
-    return Pairs(
-        pairs.score[order],
-        pairs.outcome[order],
-        None if pairs.weight is None else pairs.weight[order],
-        None if pairs.cluster is None else pairs.cluster[order],
-        pairs.cluster_count,
-    )
 
 
 def view_notes(names: Sequence[str], views: Sequence[Sequence[str]]) -> list[str]:

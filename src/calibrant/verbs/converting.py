@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from calibrant.exceptions import InputError
@@ -17,7 +18,7 @@ def convert(
     output: str | os.PathLike[str],
     *,
     to: Form | None = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> ConvertedTable:
     """Write a prediction table in another form (long, wide) or format, with its items, clusters and weights.
@@ -36,7 +37,7 @@ def convert(
     to
         ``long`` or ``wide``; None: the form of the source, and ``wide`` for ``.npz``.
     columns
-        Names of columns that are called otherwise.
+        Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     progress
         Called now and then with a stage, the rows done, and all rows (or None).
 

@@ -45,7 +45,7 @@ def group_changes(
     draws: int = DRAWS,
     level: float = 0.95,
     seed: Seed = 0,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> GroupedChanges:
     """Measure each group of classes before and after recalibration, on the same scores.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -54,7 +54,7 @@ def measure(
     seed: Seed = 0,
     smooth: bool = False,
     exact: bool = False,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     command: str | None = None,
@@ -105,7 +105,7 @@ def measure(
         Compute exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
         tallied on a fine grid in one pass.
     columns
-        Names of columns that differ from the defaults.
+        Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     threads
         Number of threads; None for all processors. Results do not depend on it.
     progress
@@ -140,24 +140,29 @@ def measure(
     return measured(*read(source, settings, run, columns), settings, run)
 
 
-def _given(source: Any, p: Any, y: Any, columns: Columns | None, **arrays: Any) -> Any:
+def _given(source: Any, p: Any, y: Any, columns: Columns | Mapping[str, Any] | None, **arrays: Any) -> Any:
     """Return the table, or a table of the arrays."""
     if p is None and y is None and not hasattr(source, "predict_proba"):
         alone = [name for name, value in arrays.items() if value is not None]
         if alone:
-            hint = "pass probabilities, or name a column: columns=calibrant.io.Columns(cluster='document')"
+            hint = "pass probabilities, or name a column: columns={'cluster': 'document'}"
             raise InputError(f"{alone[0]} is given without probabilities", hint, code="parameter")
         return source
     from calibrant.io.arrays import array_predictions
 
-    if columns is not None and columns != Columns():
+    if Columns.of(columns) != Columns():
         message = "columns are named although labels and probabilities are given as arrays"
         raise InputError(message, "leave `columns` out", code="column")
     return array_predictions(source, p, y, **arrays)
 
 
 def read(
-    source: Any, settings: Settings, run: Run, columns: Columns | None = None, *, items: bool = False
+    source: Any,
+    settings: Settings,
+    run: Run,
+    columns: Columns | Mapping[str, Any] | None = None,
+    *,
+    items: bool = False,
 ) -> tuple[list[ViewSource], Recipe]:
     """Read a table, and return a source for each view and the recipe."""
     asked, exact, threads = settings.views, settings.exact, run.threads
@@ -251,13 +256,13 @@ def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] |
 
 
 def _check_view(
-    view: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
+    view: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | Mapping[str, Any] | None
 ) -> None:
     """Raise an error if a tally or query has another view than requested, or columns are named."""
     if asked and list(asked) != [view]:
         message = f"the {kind} has the view {view}, not {', '.join(asked)}"
         raise InputError(message, "leave the view out", code="view", file=name)
-    if columns is not None and columns != Columns():
+    if Columns.of(columns) != Columns():
         message = f"columns are named, and a {kind} has no columns"
         raise InputError(message, "leave the names of columns out", code="column", file=name)
 

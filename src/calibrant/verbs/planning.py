@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ def plan(
     beta: tuple[float, float] = (1.0, 1.0),
     cluster_size: int = 1,
     label_correlation: float = 0.0,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
 ) -> LabelPlan:
     """Return the number of labels that detect a calibration error, or a difference of two models' errors.
 
@@ -74,7 +75,7 @@ def plan(
     return found
 
 
-def _scores(pilot: Any, view: str | None, columns: Columns | None) -> tuple[Any, bool]:
+def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] | None) -> tuple[Any, bool]:
     """Return the scores of a pilot, and True if its pairs have clusters."""
     if view == "classwise":
         hint = "give binary, top, class:NAME or pooled"

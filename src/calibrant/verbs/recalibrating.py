@@ -29,7 +29,7 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.methods import METHODS, Name
-from calibrant.records.frames import session_library
+from calibrant.records.frames import library_of, session_library
 from calibrant.records.words import counted
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.verbs._class_parts import Labelled, labelled_scores
@@ -186,7 +186,7 @@ def fit(
     min_scores: int | None = None,
     n_bins: int | Literal["auto"] | None = None,
     threshold: float | None = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     command: str | None = None,
     **settings: bool | float | None,
@@ -227,7 +227,7 @@ def fit(
         Threshold in [0, 1) below which scores are left out; a table's threshold applies too. Not for a wide
         table.
     columns
-        Names of columns that differ from the defaults.
+        Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     progress
         Function that is called with the stage, the work done and the whole work (or None).
     command
@@ -328,7 +328,7 @@ def apply(
     source: Any,
     output: None = None,
     *,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Any: ...
 
@@ -339,7 +339,7 @@ def apply(
     source: Any,
     output: str | os.PathLike[str],
     *,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> AppliedRecalibrator: ...
 
@@ -349,7 +349,7 @@ def apply(
     source: Any,
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Recalibrate the scores of a table or an array; other columns stay unchanged, and labels are not needed.
@@ -405,7 +405,7 @@ def apply(
     """
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
-    named = columns or Columns()
+    named = Columns.of(columns)
     if output is None and not isinstance(source, (str, os.PathLike)) and not is_frame(source):
         if named != Columns():
             message = "columns are named, and an array is given"
@@ -420,7 +420,7 @@ def apply(
 
     note = {"by": saved.recalibrator.method, "fitted_on": saved.source, "sha256": saved.digest}
     if output is None:
-        return table.frame(change, note=json.dumps(note), library=session_library())
+        return table.frame(change, note=json.dumps(note), library=library_of(source) or session_library())
     rows = table.rewrite(output, change, note=json.dumps(note), progress=report)
     return AppliedRecalibrator(
         model=name,

@@ -39,7 +39,7 @@ BY = ("task", "subject")
 
 
 def by_model(
-    sources: Sequence[Any], names: Sequence[str] | None, columns: Columns | None
+    sources: Sequence[Any], names: Sequence[str] | None, columns: Columns | Mapping[str, Any] | None
 ) -> tuple[list[Any], Sequence[str] | None]:
     """Open the logs among sources, one per model; the models give the names if all sources are logs."""
     found: list[Any] = []
@@ -105,7 +105,7 @@ def report(
     samples: int | None = None,
     seed: Seed = 0,
     exact: bool = False,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     command: str | None = None,
@@ -270,7 +270,7 @@ def _before_and_after(
     model: SavedRecalibrator | str | os.PathLike[str],
     dev: Any,
     grouping: Grouping,
-    columns: Columns | None,
+    columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> _Mended:
     """Return one table before and after recalibration."""
@@ -305,7 +305,7 @@ def _fitted(
     model: SavedRecalibrator | str | os.PathLike[str] | None,
     method: Name | None,
     dev: Any,
-    columns: Columns | None,
+    columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> SavedRecalibrator | str | os.PathLike[str] | None:
     """Return the given recalibrator, or one fitted to dev."""

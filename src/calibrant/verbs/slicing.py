@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ def slices(
     adjust: Adjust = "simultaneous",
     rank: Rank = "error",
     least: int = LEAST_PAIRS,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> SliceTable:
@@ -80,7 +80,7 @@ def slice_tables(
     output: str | os.PathLike[str] | None = None,
     width: float | None = None,
     most: int = 20,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     command: str | None = None,
     **settings: Any,
 ) -> SliceTables:
@@ -134,11 +134,11 @@ def slice_tables(
     return found
 
 
-def _default(predictions: Predictions, by: Sequence[str], columns: Columns | None) -> str:
+def _default(predictions: Predictions, by: Sequence[str], columns: Columns | Mapping[str, Any] | None) -> str:
     """Return the default view of a table."""
     if not predictions.has_classes:
         return "binary"
-    named = CLASS_COLUMN if columns is None or columns.class_column is None else columns.class_column
+    named = Columns.of(columns).class_column or CLASS_COLUMN
     if named in by:
         return "pooled"
     together = predictions.form == "wide" or predictions.has_items

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, joined
@@ -23,8 +23,6 @@ from calibrant.progress import Progress
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LARGEST_COLLECTED = 1 << 20  # largest number of rows of a lazy frame that are fetched and measured exactly
 
@@ -171,6 +169,8 @@ def _check(view: object, predictions: Predictions) -> None:
     name = predictions.name
     known = ("binary", "top", "classwise", "pooled")
     possible = "binary"
+    if predictions.has_items:
+        possible += ", or top if a label tells whether the model's own answer is right"
     if predictions.has_classes:
         possible = "class:NAME, classwise or pooled"
         if predictions.form == "wide" or predictions.has_items:
@@ -180,15 +180,17 @@ def _check(view: object, predictions: Predictions) -> None:
     if predictions.has_classes and view == "binary":
         hint = f"name the view: {possible}"
         raise InputError("a table with classes has no binary view", hint, code="view", file=name)
-    if not predictions.has_classes and view != "binary":
-        hint = "give binary, or a table with a class column or one p_<class> column per class"
+    answers = view == "top" and predictions.has_items  # a row per item: its score is of the model's answer
+    if not predictions.has_classes and view != "binary" and not answers:
+        hint = f"give {possible}, or a table with a class column or one p_<class> column per class"
         raise InputError(f"a table without classes has no view {view!r}", hint, code="view", file=name)
     if view == "top" and predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is unknown"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
     if view == "top" and not (predictions.form == "wide" or predictions.has_items):
         message = "the top label is unknown without the items to which the rows belong"
-        hint = "name the column of items (`item`), or write a wide table (one p_<class> column per class)"
+        wide = "write a wide table (one p_<class> column per class)"
+        hint = f"name the column of items (`columns={{'item': ...}}`), or {wide}"
         raise InputError(message, hint, code="view", file=name)
 
 
@@ -256,14 +258,7 @@ def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: in
         pairs = class_view(table, predictions.classes[class_of(view, predictions)])
     if predictions.threshold is None:
         return pairs
-    kept = np.flatnonzero(pairs.score >= predictions.threshold)
-    return Pairs(
-        pairs.score[kept],
-        pairs.outcome[kept],
-        None if pairs.weight is None else pairs.weight[kept],
-        None if pairs.cluster is None else pairs.cluster[kept],
-        pairs.cluster_count,
-    )
+    return pairs.part(np.flatnonzero(pairs.score >= predictions.threshold))
 
 
 def _count(cluster: NDArray[np.int64] | None) -> int:
@@ -376,14 +371,15 @@ class Rows:
     Attributes
     ----------
     truth
-        Gold label of the pair's row: 0 or 1, or a class.
+        Gold label of the pair's row: 0 or 1, or a class. None if the table tells only whether each model's
+        answer is right, which may differ between models.
     item
         Names of items; None if the table has no items, so that only the order of rows identifies pairs.
     repeated
         Items in more than one row, whose rows cannot be distinguished.
     """
 
-    truth: NDArray[Any]
+    truth: NDArray[Any] | None
     item: NDArray[Any] | None
     repeated: tuple[str, ...] = ()
 
@@ -580,7 +576,8 @@ def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
         item = np.array(names)[table.item]
         repeated = tuple(str(names[code]) for code in np.flatnonzero(np.bincount(table.item) > 1))
     if view == "top" and predictions.form == "long":
-        return Rows(np.array(predictions.classes)[table.class_code], item, repeated)
+        known = table.class_code is not None
+        return Rows(np.array(predictions.classes)[table.class_code] if known else None, item, repeated)
     if view != "pooled":
         return Rows(table.label, item, repeated)
     if predictions.form == "wide":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
@@ -42,7 +42,7 @@ def tally(
     *,
     view: str | None = None,
     exact: bool = False,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Tally:
@@ -60,7 +60,7 @@ def tally(
     exact
         One row per distinct score, which reads the table into memory, instead of the fixed grid.
     columns
-        Names of columns that differ from the defaults.
+        Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     threads
         Number of threads; None for all processors.
     progress
@@ -100,7 +100,7 @@ def tally_by(
     by: str | Sequence[str],
     *,
     view: str | None = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[Keys, Tally]:
@@ -241,10 +241,10 @@ class _ClassSlices:
 
 
 def _class_slices(
-    predictions: Predictions, names: Sequence[str], view: str, columns: Columns | None
+    predictions: Predictions, names: Sequence[str], view: str, columns: Columns | Mapping[str, Any] | None
 ) -> _ClassSlices | None:
     """Return the slices by class of a wide table; None if not requested, or if a column has the class."""
-    name = CLASS_COLUMN if columns is None or columns.class_column is None else columns.class_column
+    name = Columns.of(columns).class_column or CLASS_COLUMN
     if name not in names or not predictions.has_classes:
         return None
     reader = predictions.table_reader

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from calibrant._checks import is_list
 from calibrant.exceptions import InputError
@@ -26,7 +27,7 @@ class _Tallying:
 
     view: str | None
     exact: bool
-    columns: Columns | None
+    columns: Columns | Mapping[str, Any] | None
     threads: int | None
 
 
@@ -35,7 +36,7 @@ def tally_files(
     *,
     view: str | None = None,
     exact: bool = False,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     workers: int = 1,
     executor: Executor | str | None = None,
     progress: Progress | None = None,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
-from calibrant_studies._base import Finding, Row
+from calibrant_studies._base import Finding
 from calibrant_studies._coreference_scores import HEADLINE
+from calibrant_studies._counts_findings import Tables, rows_of
 from calibrant_studies._verdicts import Claim, below
 
 BAR_F1 = 8.0  # points above the rules
 BAR_RECALL = 0.9
 PAPER_ERROR = 0.01
-Tables = Mapping[str, Sequence[Row]]
 
 
 def find(tables: Tables) -> Iterator[Finding]:
@@ -29,20 +28,14 @@ def find(tables: Tables) -> Iterator[Finding]:
     yield from _costs(tables)
 
 
-def _rows(tables: Tables, key: str, **wanted: Any) -> list[Row]:
-    return [
-        row for row in tables.get(key, ()) if all(row.get(name) == value for name, value in wanted.items())
-    ]
-
-
 def _f1(name: str, tables: Tables) -> Iterator[Finding]:
     trees = "none" if name.startswith("LitBank") else "gold"  # LitBank has no trees
     for singletons, words in (("yes", ""), ("no", ", without singletons")):
         wanted = {"set": name, "mentions": "gold", "trees": trees, "singletons": singletons}
-        for row in _rows(tables, "f1", **wanted, model=HEADLINE):
+        for row in rows_of(tables, "f1", **wanted, model=HEADLINE):
             others = [
                 f"{of['model']} {of['CoNLL F1']:.1f}"
-                for of in _rows(tables, "f1", **wanted)
+                for of in rows_of(tables, "f1", **wanted)
                 if of["model"] != HEADLINE
             ]
             note = f"{HEADLINE}; {', '.join(others)}"
@@ -64,7 +57,7 @@ def _f1(name: str, tables: Tables) -> Iterator[Finding]:
 
 
 def _recall(tables: Tables) -> Iterator[Finding]:
-    for row in _rows(tables, "recall", split="test"):
+    for row in rows_of(tables, "recall", split="test"):
         reached = "reached" if row["recall"] >= BAR_RECALL else "missed"
         yield Finding(
             f"{row['set']}/{row['trees']}/recall",
@@ -75,7 +68,7 @@ def _recall(tables: Tables) -> Iterator[Finding]:
 
 
 def _pairs(name: str, tables: Tables) -> Iterator[Finding]:
-    for row in _rows(tables, "errors", set=name, mentions="gold", model="exact"):
+    for row in rows_of(tables, "errors", set=name, mentions="gold", model="exact"):
         if not row["query"].startswith(("all pairs", "pairs from")) or row["trees"] == "predicted":
             continue
         paper: str | None = None
@@ -97,7 +90,7 @@ def _pairs(name: str, tables: Tables) -> Iterator[Finding]:
 
 
 def _direction(name: str, tables: Tables) -> Iterator[Finding]:
-    for row in _rows(tables, "errors", set=name, mentions="gold", model="exact", query="all pairs"):
+    for row in rows_of(tables, "errors", set=name, mentions="gold", model="exact", query="all pairs"):
         gap = row["gap from 0.5"]
         if gap is None or row["trees"] == "predicted":
             continue
@@ -114,7 +107,7 @@ def _direction(name: str, tables: Tables) -> Iterator[Finding]:
 
 
 def _samples(tables: Tables) -> Iterator[Finding]:
-    for row in _rows(tables, "samples", query="all pairs"):
+    for row in rows_of(tables, "samples", query="all pairs"):
         if row["scores"] == "exact":
             continue
         note = (
@@ -131,8 +124,8 @@ def _samples(tables: Tables) -> Iterator[Finding]:
 
 
 def _temperature(tables: Tables) -> Iterator[Finding]:
-    for row in _rows(tables, "temperature", when="after", query="all pairs"):
-        before = _rows(tables, "temperature", set=row["set"], when="before", query="all pairs")[0]
+    for row in rows_of(tables, "temperature", when="after", query="all pairs"):
+        before = rows_of(tables, "temperature", set=row["set"], when="before", query="all pairs")[0]
         note = (
             f"loss per mention {before['loss per mention']:.4f} before, "
             f"{row['loss per mention']:.4f} after; "
@@ -143,12 +136,14 @@ def _temperature(tables: Tables) -> Iterator[Finding]:
 
 
 def _costs(tables: Tables) -> Iterator[Finding]:
-    rows = _rows(tables, "costs", when="before", query="all pairs")
+    rows = rows_of(tables, "costs", when="before", query="all pairs")
     for row in rows:
         if row["costs"] == "no costs":
             continue
         plain = next(each for each in rows if each["set"] == row["set"] and each["costs"] == "no costs")
-        after = _rows(tables, "costs", set=row["set"], costs=row["costs"], when="after", query="all pairs")[0]
+        after = rows_of(tables, "costs", set=row["set"], costs=row["costs"], when="after", query="all pairs")[
+            0
+        ]
         change = row["F1 of best antecedents"] - plain["F1 of best antecedents"]
         note = (
             f"{HEADLINE}; best antecedents {change:+.1f}; "

@@ -132,24 +132,26 @@ def error_row(pairs: Pairs) -> Row:
 
 def gap_columns(pairs: Pairs) -> Row:
     """Frequency minus mean score of pairs that score at least 0.5: below 0 the model is overconfident."""
-    kept = pairs.score >= 0.5
-    assert pairs.cluster is not None
-    if kept.sum() < 2:
+    high = _from(pairs, 0.5)
+    if len(high) < 2:
         return {"gap from 0.5": None, "gap, low": None, "gap, high": None}
-    codes, cluster = np.unique(pairs.cluster[kept], return_inverse=True)
-    high = Pairs(pairs.score[kept], pairs.label[kept], None, cluster.astype(np.int64), len(codes))
     gap = calibration_in_the_large_of(high).difference
     return {"gap from 0.5": gap.estimate, "gap, low": gap.low, "gap, high": gap.high}
 
 
-def curve_rows(pairs: Pairs) -> list[Row]:
-    """Return the points of a calibration curve of pairs from `TRIVIAL` up, with documents as clusters."""
-    kept = pairs.score >= TRIVIAL
+def _from(pairs: Pairs, lowest: float) -> Pairs:
+    """Pairs whose score is at least so large, with the clusters that they have."""
+    kept = pairs.score >= lowest
     assert pairs.cluster is not None
     codes, cluster = np.unique(pairs.cluster[kept], return_inverse=True)
-    high = Pairs(pairs.score[kept], pairs.label[kept], None, cluster.astype(np.int64), len(codes))
+    return Pairs(pairs.score[kept], pairs.label[kept], None, cluster.astype(np.int64), len(codes))
+
+
+def curve_rows(pairs: Pairs) -> list[Row]:
+    """Return the points of a calibration curve of pairs from `TRIVIAL` up, with documents as clusters."""
+    high = _from(pairs, TRIVIAL)
     bins = adaptive(high, size=max(default_bin_size(len(high)), len(high) // DRAWN))
-    clustered = Tally.from_pairs(high, exact=True, names=np.arange(len(codes)))
+    clustered = Tally.from_pairs(high, exact=True, names=np.arange(high.cluster_count))
     limits = bin_intervals(bins, clustered=clustered)
     return [{**row, **end} for row, end in zip(bins.to_rows(), limits.to_rows(), strict=True)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,12 @@ def gold_codes(tags: tuple[str, ...], part: Part) -> Integers:
     """Code of each gold tag; -1 for one that the model does not have."""
     place = {tag: code for code, tag in enumerate(tags)}
     return np.array([place.get(tag, -1) for sentence in part.tags for tag in sentence])
+
+
+def named(posterior: ChainPosterior, codes: Integers) -> list[list[str]]:
+    """Return the tags of each sentence."""
+    names = np.array(posterior.tags, object)[codes].tolist()
+    return [names[start:stop] for start, stop in pairwise(posterior.offsets.tolist())]
 
 
 def independent(marginal: Floats, like: ChainPosterior) -> ChainPosterior:

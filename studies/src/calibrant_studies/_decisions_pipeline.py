@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from calibrant_studies._decisions_compare import (
     gold_codes,
     independent,
     log_losses,
+    named,
     saved,
 )
 from calibrant_studies._decisions_data import MOST_SENTENCES, Texts, crf, hmm, temperature_of
@@ -129,19 +129,14 @@ def _sequences(
 ) -> Iterator[tuple[str, list[list[list[str]]], Floats | None]]:
     """Yield each way of passing on: tag sequences of the text, and their weights by sentence."""
     posterior = tagger.on_test
-    yield ONE, [_named(posterior, posterior.viterbi())], None
+    yield ONE, [named(posterior, posterior.viterbi())], None
     best = posterior.k_best(DRAWS)
     first = best.codes[0]
     weights = np.exp(best.log_probability)
-    sequences = [_named(posterior, np.where(codes < 0, first, codes)) for codes in best.codes]
+    sequences = [named(posterior, np.where(codes < 0, first, codes)) for codes in best.codes]
     yield BEST, sequences, weights / weights.sum(axis=0)
     for name, chain in ((DRAWN, posterior), (WARM, tempered(posterior, temperature))):
-        yield name, [_named(posterior, codes) for codes in chain.sample(DRAWS, seed=seed)], None
-
-
-def _named(posterior: ChainPosterior, codes: Integers) -> list[list[str]]:
-    names = np.array(posterior.tags, object)[codes].tolist()
-    return [names[start:stop] for start, stop in pairwise(posterior.offsets.tolist())]
+        yield name, [named(posterior, codes) for codes in chain.sample(DRAWS, seed=seed)], None
 
 
 def _chunks(

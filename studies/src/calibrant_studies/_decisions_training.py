@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from scipy.stats import t
@@ -21,6 +20,7 @@ from calibrant_studies._decisions_compare import (
     error_gain,
     gold_codes,
     log_losses,
+    named,
     top_error,
     top_pairs,
 )
@@ -98,19 +98,14 @@ def _taught(
     posterior: ChainPosterior, pool: Part, temperature: float, seed: int
 ) -> Iterator[tuple[str, Part]]:
     """Yield the model's own labels of the pool."""
-    best = _named(posterior, posterior.viterbi())
+    best = named(posterior, posterior.viterbi())
     yield ALONE, Part([], [])
     yield ALL, Part(pool.sentences, best)
     for suffix, chain in (("", posterior), (RECALIBRATED, tempered(posterior, temperature))):
         expected = np.add.reduceat(chain.marginals().max(axis=1), chain.offsets[:-1]) / chain.lengths
         chosen = np.flatnonzero(expected >= SURE)
         yield CHOSEN + suffix, _some(Part(pool.sentences, best), chosen)
-        yield DRAWN + suffix, Part(pool.sentences, _named(chain, chain.sample(1, seed=seed)[0]))
-
-
-def _named(posterior: ChainPosterior, codes: Integers) -> list[list[str]]:
-    names = np.array(posterior.tags, object)[codes].tolist()
-    return [names[start:stop] for start, stop in pairwise(posterior.offsets.tolist())]
+        yield DRAWN + suffix, Part(pool.sentences, named(chain, chain.sample(1, seed=seed)[0]))
 
 
 def _some(part: Part, places: Integers) -> Part:

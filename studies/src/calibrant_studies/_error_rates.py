@@ -44,15 +44,13 @@ def fold_differences(
     return np.stack(found, axis=1)
 
 
-def fold_error_rates(
-    seed: int, replications: int, *, repeats: int, folds: int, items: int = 100, features: int = 5
-) -> tuple[float, float]:
+def fold_error_rates(seed: int, replications: int, *, repeats: int, folds: int) -> tuple[float, float]:
     """Return the rejection rates at 5 % of the plain and the corrected t-test under the null."""
     rng = np.random.default_rng(seed)
     plain = corrected = 0
     for start in range(0, replications, _DATASETS_A_CHUNK):
         some = min(_DATASETS_A_CHUNK, replications - start)
-        gaps = fold_differences(rng, some, items=items, features=features, repeats=repeats, folds=folds)
+        gaps = fold_differences(rng, some, items=100, features=5, repeats=repeats, folds=folds)
         for gap in gaps:
             test = paired_t_test(gap, np.zeros_like(gap), test_train_ratio=1 / (folds - 1))
             corrected += test.p_value is not None and test.p_value <= SIZE

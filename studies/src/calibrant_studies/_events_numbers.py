@@ -14,7 +14,7 @@ from calibrant.estimation.counts import poisson_binomial
 from calibrant.estimation.total import RefittedRecalibrator
 from calibrant.events.files.store_parts import read_part
 from calibrant.events.results.events import EventCount
-from calibrant.events.verbs.tables import Calendar, Counting
+from calibrant.events.verbs.tables import Calendar, Counting, country_codes
 from calibrant_studies._base import Row
 from calibrant_studies._events_data import Extracted
 
@@ -62,10 +62,7 @@ class Counted:
     @cached_property
     def frequent(self) -> tuple[str, ...]:
         """The countries of the highest means, the highest first."""
-        counts = self.calendar.counts
-        sums = np.bincount(counts.country, counts.probability, len(counts.countries))
-        order = sorted(range(len(sums)), key=lambda place: (-sums[place], counts.countries[place]))
-        return tuple(counts.countries[place] for place in order[:MOST])
+        return country_codes(None, self.calendar.counts)[:MOST]
 
     def mean_of_best_country(self, by: Any) -> float:
         """Return the mean count per period of the most frequent country."""

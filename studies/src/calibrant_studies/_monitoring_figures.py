@@ -34,7 +34,7 @@ def _delays(study: Study) -> Figure:
     ax.invert_yaxis()
     ax.set_xlabel("median days from the change to the alarm")
     style.grid(ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return figure
 
 

@@ -83,9 +83,15 @@ def _minus(first: str, second: str, measure: str) -> Number:
 
 
 def _finding(
-    model: str, group: Sequence[Measured], name: str, text: str, number: Number, paper: str, claim: Claim
+    model: str,
+    group: Sequence[Measured],
+    name: str,
+    text: str,
+    number: Number,
+    paper: str | None,
+    claim: Claim | None,
 ) -> Finding:
-    """Return a finding on a mean over seeds, with its interval and the paper's claim."""
+    """Return a finding on a mean over seeds, with its interval and the paper's claim, if it has one."""
     value = float(np.mean([number(each.values) for each in group]))
     low, high = interval(value, np.mean([number(each.draws) for each in group], axis=0))
     return Finding(
@@ -169,12 +175,7 @@ def _losses(model: str, group: Sequence[Measured]) -> Iterator[Finding]:
         number = _minus(first, second, "log loss")
         than = "before" if second == NONE else second
         text = f"log loss after {first} minus {than}"
-        if claim is not None and paper is not None:
-            yield _finding(model, group, f"loss_{first}", text, number, paper, claim)
-            continue
-        value = float(np.mean([number(each.values) for each in group]))
-        low, high = interval(value, np.mean([number(each.draws) for each in group], axis=0))
-        yield Finding(f"given/{model}/loss_{first}", f"{model}: {text}", value, low, high, note=RESAMPLED)
+        yield _finding(model, group, f"loss_{first}", text, number, paper, claim)
     for name in ("histogram", "isotonic"):
         yield Finding(
             f"given/{model}/impossible_{name}",

@@ -131,7 +131,7 @@ def _parts(path: Path, title: str, task: str) -> list[Logits]:
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, TypeError) as error:
+    except (OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, ValueError, TypeError) as error:
         raise _broken(path, "it is no archive of NumPy arrays") from error
     names = sorted(name for name in arrays if name.removeprefix("logits_").isdecimal())
     if not names or "ids" not in arrays or "labels" not in arrays:

@@ -189,9 +189,9 @@ def top_pairs(
     return top_view(class_predictions(labels, prob, sample_weight=weight, clusters=cluster))
 
 
-def top_bins(prob: Floats, labels: Integers, weight: Floats | None = None, bins: int = BINS) -> Bins:
+def top_bins(prob: Floats, labels: Integers, weight: Floats | None = None) -> Bins:
     """Bins of equal width of the highest probabilities."""
-    return uniform(top_pairs(prob, labels, weight), bins)
+    return uniform(top_pairs(prob, labels, weight), BINS)
 
 
 def debiased(found: Measured, method: str) -> ErrorInterval:

@@ -87,7 +87,7 @@ def sun_interval(bins: Bins, level: float) -> tuple[float, float]:
 
 
 def resampled_interval(
-    label: NDArray[np.bool_], score: Floats, rng: np.random.Generator, level: float = LEVEL
+    label: NDArray[np.bool_], score: Floats, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Limits of the RMS error by `get_calibration_error_uncertainties` of uncertainty-calibration 0.1.4.
 
@@ -116,7 +116,7 @@ def resampled_interval(
     for draw in range(RESAMPLES):
         chosen = np.repeat(np.arange(n), np.bincount(rng.integers(0, n, n), minlength=n))
         resampled[draw] = plug_in_error(score[chosen], gap[chosen])
-    tail = 100 * (1 - level) / 2
+    tail = 100 * (1 - LEVEL) / 2
     low, high = 2 * plug_in - np.percentile(resampled, [100 - tail, tail])
     return float(low), float(high)
 

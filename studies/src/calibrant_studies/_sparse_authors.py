@@ -15,7 +15,7 @@ from calibrant.io.origin import reading
 from calibrant.metrics.groups import THRESHOLD
 from calibrant_studies._base import Row
 from calibrant_studies._sparse_maps import PAPER_SHARING
-from calibrant_studies._sparse_rules import CODE, MEASURES, TEXT, groups, table
+from calibrant_studies._sparse_rules import CODE, TEXT, groups, table
 from calibrant_studies._sparse_scores import GROUPS, Scores
 from calibrant_studies._tensors import read_tensor
 from calibrant_studies.arrays import Integers
@@ -249,10 +249,3 @@ def group_rows(data: Path) -> list[Row]:
         lost = [tag for tag in tags if tag is not None and tag not in counts]
         rows.append({"task": title, "group": None, "tags": len(lost), "gold in test": others})
     return [{key: row.get(key) for key in rows[0]} for row in rows]
-
-
-def measures(rows: list[Row], task: str, technique: str, sharing: str) -> dict[str, Row]:
-    """Return one technique's rows by measure."""
-    wanted = (task, technique, sharing)
-    found = {row["measure"]: row for row in rows if (row["task"], *_key(row)[:2]) == wanted}
-    return {measure: found[measure] for measure in MEASURES}

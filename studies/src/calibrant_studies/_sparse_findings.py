@@ -85,10 +85,6 @@ def _percent(change: float) -> str:
     return f"{100 * change:+.0f} %"
 
 
-def _squared(row: Row) -> str:
-    return f"{row['mse_difference']:.5f} [{row['mse_low']:.5f}, {row['mse_high']:.5f}]"
-
-
 def _falls(tagset: Tagset, errors: Sequence[Row]) -> Iterator[Finding]:
     """Yield the reduction of SMCE by each technique, and compare its size with the paper's."""
     found = []

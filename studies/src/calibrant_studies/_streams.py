@@ -69,25 +69,23 @@ def simulate(
     *,
     days: int = DAYS,
     unit: str = "cluster",
-    clusters: int = CLUSTERS,
-    size: int = SIZE,
     shared_by_day: bool = False,
 ) -> Stream:
     """Draw a stream whose labels depend on each other in clusters, or (``unit="day"``) over the whole day."""
-    items = clusters * size
+    items = CLUSTERS * SIZE
     score = np.sin(0.5 * math.pi * random.random(days * items)) ** 2  # Beta(1/2, 1/2)
     score = np.clip(score, 1e-9, 1 - 1e-9)
     day = np.repeat(np.arange(days), items)
-    cluster = np.arange(days * items) // size
+    cluster = np.arange(days * items) // SIZE
     group = day if unit == "day" else cluster
     shared = random.random(len(day))[day if shared_by_day else group]
     own = random.random(days * items)
     uniform = np.where(random.random(days * items) < math.sqrt(CORRELATION), shared, own)
     residual = (uniform < truth(score, day)) - score
-    groups = 1 if unit == "day" else clusters
+    groups = 1 if unit == "day" else CLUSTERS
     sums = sums_by_group(residual, score, regions_of(score, edges), group, len(edges) + 1)
-    by_cluster = np.add.reduceat(residual, np.arange(0, days * items, size)).reshape(days, clusters)
-    error = by_cluster.std(axis=1, ddof=1) / math.sqrt(clusters)
+    by_cluster = np.add.reduceat(residual, np.arange(0, days * items, SIZE)).reshape(days, CLUSTERS)
+    error = by_cluster.std(axis=1, ddof=1) / math.sqrt(CLUSTERS)
     t = by_cluster.mean(axis=1) / error
     total, scores, count = (each.reshape(days, groups, -1) for each in sums)
     return Stream(total, scores, count, t)
@@ -128,9 +126,9 @@ def each_stream(
         yield from pool.map(lambda place: work(generator_of(seed, f"{name} {place}")), range(streams))
 
 
-def quantile_edges(regions: int = 5) -> Floats:
-    """Return edges that split the simulated scores into equal parts."""
-    edges: Floats = np.sin(0.5 * math.pi * np.arange(1, regions) / regions) ** 2
+def quantile_edges() -> Floats:
+    """Return edges that split the simulated scores into five equal parts."""
+    edges: Floats = np.sin(0.5 * math.pi * np.arange(1, 5) / 5) ** 2
     return edges
 
 

@@ -43,14 +43,14 @@ def by_class(query: Query) -> ByClass:
     }
 
 
-def tags_of(posterior: ChainPosterior, part: Part, clusters: Sequence[str] | None = None) -> ByClass:
+def tags_of(posterior: ChainPosterior, part: Part) -> ByClass:
     """Pairs of every tag of the model."""
-    return by_class(all_tags(posterior, part.tags, clusters=clusters))
+    return by_class(all_tags(posterior, part.tags))
 
 
-def frequent_pairs(posterior: ChainPosterior, part: Part, top: int = TOP_PAIRS) -> list[str]:
+def frequent_pairs(posterior: ChainPosterior, part: Part) -> list[str]:
     """Return the most frequent pairs of gold tags, such as ``"DT NN"``."""
-    return list(tag_pairs(posterior, part.tags, top=top).classes)
+    return list(tag_pairs(posterior, part.tags, top=TOP_PAIRS).classes)
 
 
 def pairs_of(posterior: ChainPosterior, part: Part, names: Sequence[str]) -> ByClass:

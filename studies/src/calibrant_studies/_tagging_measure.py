@@ -108,9 +108,7 @@ def error_row(found: Evaluated, query: str) -> Row:
 
 def _from(pairs: Pairs, lowest: float) -> Pairs:
     """Pairs whose score is at least so large."""
-    kept = pairs.score >= lowest
-    assert pairs.cluster is not None
-    return replace(pairs, score=pairs.score[kept], outcome=pairs.outcome[kept], cluster=pairs.cluster[kept])
+    return pairs.part(np.flatnonzero(pairs.score >= lowest))
 
 
 def curve_rows(found: Evaluated, query: str) -> list[Row]:

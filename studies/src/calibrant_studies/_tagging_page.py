@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from calibrant_studies._base import Row, number
+from calibrant_studies._coreference_page import interval
 from calibrant_studies._tagging_binnings import arranged
 
 
@@ -30,17 +31,10 @@ def _error(row: Row) -> Row:
         **kept,
         "plug-in (b)": plug_in,
         "squared": f"{row['plug-in, squared']:.2g}",
-        "debiased": _interval(row, "debiased", "low", "high"),
-        "Cox slope": _interval(row, "slope", "slope, low", "slope, high", ".2f"),
-        "gap from 0.5": _interval(row, "gap from 0.5", "gap, low", "gap, high", ".3f"),
+        "debiased": interval(row, "debiased", "low", "high"),
+        "Cox slope": interval(row, "slope", "slope, low", "slope, high", ".2f"),
+        "gap from 0.5": interval(row, "gap from 0.5", "gap, low", "gap, high", ".3f"),
     }
-
-
-def _interval(row: Row, value: str, low: str, high: str, form: str = ".4f") -> str:
-    if row[value] is None:
-        return number(None)
-    ends = "" if row[low] is None else f" [{row[low]:{form}}, {row[high]:{form}}]"
-    return f"{row[value]:{form}}{ends}"
 
 
 def _wins(row: Row) -> Row:
@@ -64,13 +58,13 @@ def _pseudocounts(rows: Sequence[Row]) -> list[Row]:
 
 def _penalty(row: Row) -> Row:
     kept = {key: row[key] for key in ("set", "l2", "converged", "accuracy on dev", "accuracy", "query")}
-    slope = _interval(row, "slope", "slope, low", "slope, high", ".2f")
-    return {**kept, "debiased": _interval(row, "debiased", "low", "high"), "Cox slope": slope}
+    slope = interval(row, "slope", "slope, low", "slope, high", ".2f")
+    return {**kept, "debiased": interval(row, "debiased", "low", "high"), "Cox slope": slope}
 
 
 def _ablation(row: Row) -> Row:
     kept = {key: row[key] for key in ("set", "features", "l2", "query", "accuracy", "plug-in")}
-    return {**kept, "debiased": _interval(row, "debiased", "low", "high"), "Cox slope": f"{row['slope']:.2f}"}
+    return {**kept, "debiased": interval(row, "debiased", "low", "high"), "Cox slope": f"{row['slope']:.2f}"}
 
 
 def _clusters(row: Row) -> Row:

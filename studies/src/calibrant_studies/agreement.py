@@ -119,7 +119,7 @@ def figures(study: Study) -> dict[str, Figure]:
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("samples whose interval contains the true kappa, %")
     style.grid(ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return {"kappa": figure}
 
 

@@ -342,5 +342,5 @@ def figures(study: Study) -> dict[str, Figure]:
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("F1, % (95 % intervals by sentence)")
     style.grid(ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return {"systems": figure}

@@ -96,7 +96,7 @@ def figures(study: Study) -> dict[str, Figure]:
     ax.set_xlim(left=0)
     ax.set_xlabel("data sets in which a difference is found, %")
     style.grid(ax)
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return {"folds": figure}
 
 

@@ -7,7 +7,7 @@ assumptions are wrong for text, and its discriminative twin. scikit-learn does t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Tokenizer = Callable[[str], Sequence[str]]
 Kind = Literal["naive_bayes", "logistic_regression"]
 KINDS: tuple[Kind, ...] = ("naive_bayes", "logistic_regression")
-STATE_VERSION = 1
 
 
 def words(text: str) -> list[str]:
@@ -227,62 +226,3 @@ class UnigramClassifier:
         pointers = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int32)
         shape = (len(rows), len(self.vocabulary))
         return csr_matrix((np.ones(len(indices)), indices, pointers), shape=shape)
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the trained model as plain values and one array.
-
-        Returns
-        -------
-        dict
-            ``version``, ``kind``, ``strength``, ``vocabulary``, ``coef``, ``intercept``. The tokenizer
-            is code and stays out.
-
-        Examples
-        --------
-        >>> model = UnigramClassifier("naive_bayes").fit(["good", "bad"], [1, 0])
-        >>> UnigramClassifier.from_state(model.to_state()).vocabulary
-        ['bad', 'good']
-        """
-        return {
-            "version": STATE_VERSION,
-            "kind": self.kind,
-            "strength": self.strength,
-            "vocabulary": list(self.vocabulary),
-            "coef": self.coef.copy(),
-            "intercept": self.intercept,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any], *, tokenizer: Tokenizer = words) -> UnigramClassifier:
-        """Make a model from what `to_state` returned.
-
-        Parameters
-        ----------
-        state
-            As returned by `to_state`.
-        tokenizer
-            The one the model was trained with.
-
-        Returns
-        -------
-        UnigramClassifier
-
-        Raises
-        ------
-        InputError
-            If the state has another version.
-
-        Examples
-        --------
-        >>> UnigramClassifier.from_state({"version": 99})
-        Traceback (most recent call last):
-        calibrant.exceptions.InputError: the model's state has version 99: this release reads version 1
-        """
-        if state.get("version") != STATE_VERSION:
-            found = f"the model's state has version {state.get('version')}"
-            raise InputError(found, f"this release reads version {STATE_VERSION}", code="version")
-        model = cls(state["kind"], strength=state["strength"], tokenizer=tokenizer)
-        model.vocabulary = list(state["vocabulary"])
-        model.coef = np.asarray(state["coef"], dtype=np.float64)
-        model.intercept = state["intercept"]
-        return model

@@ -68,3 +68,31 @@ def test_mistakes_are_one_line(run: Run, stream: Path, tmp_path: Path) -> None:
     assert "cannot write" in ran.err
     stream.write_text(stream.read_text().replace("2026-11-02", "yesterday"))
     assert "row 101, column date: 'yesterday' is not a date" in run("monitor", stream, "--time", "date").err
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "options", "message"),
+    [
+        (
+            "score,label,week",
+            "0.2,0,{}",
+            ["--against", "reference", "--reference", "a"],
+            "the reference ends at 'a'",
+        ),
+        (
+            "score,label,class,item,week",
+            "0.2,0,A,1,{}",
+            ["--view", "top"],
+            "a long table cannot be monitored for top",
+        ),
+    ],
+)
+def test_options_that_do_not_suit_the_table_are_one_line(
+    run: Run, tmp_path: Path, header: str, row: str, options: list[str], message: str
+) -> None:
+    path = tmp_path / "weeks.csv"
+    path.write_text("\n".join([header, *(row.format(week) for week in range(9))]), encoding="utf-8")
+    ran = run("monitor", path, "--time", "week", "--by", "value", *options)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1

@@ -63,9 +63,10 @@ def test_an_unknown_key_is_named_with_its_line(run: Run, here: Path) -> None:
         ([], "Missing argument"),
         (["summaries/eval.toml", "-o", "summaries/centroid.csv"], "centroid.csv"),
         (["summaries/eval.toml", "--example", "sentiment"], "leave EVAL.toml out"),
+        (["--example", "sentiment", "--fail-if", "samples > 1"], "leave --fail-if out"),
         (["--example", "summaries"], "this folder or file exists"),
     ],
-    ids=["missing", "none", "source", "both", "again"],
+    ids=["missing", "none", "source", "both", "condition", "again"],
 )
 def test_bad_input_is_one_line(run: Run, here: Path, arguments: list[str], said: str) -> None:
     run("protocol", "--example", "summaries")

@@ -150,6 +150,24 @@ BAD = [
     pytest.param(
         "[[systems]]", '[reference]\nrule = "annotator"\n[[systems]]', "go together", id="annotator"
     ),
+    pytest.param(
+        '[annotators]\nfile = "annotations.csv"\n',
+        '[reference]\nrule = "majority"\n',
+        'the rule majority needs annotators: write [annotators] with file = "..."',
+        id="no-annotators",
+    ),
+    pytest.param(
+        "[[systems]]",
+        '[reference]\nrule = "annotator"\nannotator = "ann"\nties = "keep"\n[[systems]]',
+        "the rule annotator has no ties: leave ties out",
+        id="no-ties",
+    ),
+    pytest.param(
+        'name = "two"',
+        'name = "two"\nlabel = "a"\nprobability = "b"',
+        "a system has a label and a probability: keep one",
+        id="label-and-probability",
+    ),
     pytest.param("[task]", "task = 1", "line 1: task is 1: write a table", id="no-table"),
 ]
 
@@ -164,6 +182,12 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, said: str) -
         read_protocol_file(written(tmp_path, text))
     assert said in str(caught.value)
     assert "eval.toml" in str(caught.value)
+
+
+def test_a_threshold_decides_between_two_labels_only(tmp_path: Path) -> None:
+    text = USUAL.replace('"drop"]', '"drop", "move"]').replace('"two"', '"two"\ndecision = "threshold"')
+    with pytest.raises(InputError, match="the decision threshold is for two labels: use most-probable"):
+        read_protocol_file(written(tmp_path, text))
 
 
 def test_no_systems_and_no_task_are_named(tmp_path: Path) -> None:

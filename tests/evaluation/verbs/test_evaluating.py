@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -97,3 +98,17 @@ def test_a_power_that_cannot_be_is_refused_for_folds_too() -> None:
     folds = pa.table({"system": ["a", "a", "b", "b"], "fold": [1, 2, 1, 2], "score": [3.0, 4.0, 2.0, 2.5]})
     with pytest.raises(InputError, match=r"power is 2"):
         compare(folds, power=2)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_true_and_false_are_scores_of_1_and_0(ending: str, tmp_path: Path) -> None:
+    right = np.random.default_rng(1).random((2, 60)) < [[0.9], [0.6]]
+    table = pl.DataFrame(
+        {"system": np.repeat(["a", "b"], 60), "item": np.tile(np.arange(60), 2), "score": right.ravel()}
+    )
+    path = tmp_path / f"right.{ending}"
+    getattr(table, {"jsonl": "write_ndjson"}.get(ending, f"write_{ending}"))(path)
+    numbers = table.with_columns(pl.col("score").cast(pl.Int64))
+    assert compare(path).pairs == compare(numbers).pairs
+    with pytest.raises(InputError, match="row 1, column system: 'a' is not a number"):
+        compare(path, system="item", item="score", score="system")

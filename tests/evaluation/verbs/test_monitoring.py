@@ -161,6 +161,7 @@ def bad(column: str, row: int, value: Any) -> Edit:
     ("edit", "arguments", "code", "words"),
     [
         (bad("day", 7, "soon"), {}, "date", "row 7, column day: 'soon' is not a date"),
+        (bad("day", 7, "2026-05"), {}, "date", "or use values as windows (`by='value'`)"),
         (bad("day", 7, None), {}, "missing-value", "row 7"),
         (bad("score", 3, 1.5), {}, "score-range", "row 3"),
         (lambda columns: columns.update(day=list(range(120))), {}, "date", "`by='value'`"),
@@ -176,16 +177,16 @@ def bad(column: str, row: int, value: Any) -> Edit:
         ),
         (lambda columns: None, {"by": "hour"}, "parameter", "use one of day"),
         (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".pdf, .svg or .png"),
-        (lambda columns: columns.pop("cluster"), {"unit": "cluster"}, "cluster", "`cluster`"),
+        (lambda columns: columns.pop("cluster"), {"unit": "cluster"}, "cluster", "{'cluster': ...}"),
         (lambda columns: columns.update(day=["1.5", "10.5"] * 60), {"by": "value"}, "date", "row 0, column"),
         (lambda columns: None, {"columns": Columns(label="day")}, "column", "is a score or the"),
         (lambda columns: None, {"epsilon": 1}, "parameter", "below 1"),
         (lambda columns: None, {"state": "one.svg", "output": "./one.svg"}, "output", "have the same path"),
     ],
     ids=[
-        "date", "missing", "score", "numbers", "no column", "weights", "no reference", "unused reference",
-        "empty reference", "by", "figure", "no clusters", "fractions", "time is the label",
-        "epsilon", "one place twice",
+        "date", "a month", "missing", "score", "numbers", "no column", "weights", "no reference",
+        "unused reference", "empty reference", "by", "figure", "no clusters", "fractions",
+        "time is the label", "epsilon", "one place twice",
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str, words: str) -> None:

@@ -358,6 +358,59 @@ def test_what_is_wrong_in_a_table_is_named(evaluation: Write, files: dict[str, s
     assert said in str(caught.value)
 
 
+FOLDS = '[folds]\nfile = "folds.csv"\n'
+
+
+@pytest.mark.parametrize(
+    ("folds", "said"),
+    [
+        ([f"{item},1" for item in range(8)], "folds.csv: there is one fold: write two or more"),
+        ([f"{item},{item % 2}" for item in range(7)], "item 7 has no fold (1 of 8 items of the reference)"),
+    ],
+)
+def test_folds_that_cannot_be_compared_are_named(evaluation: Write, folds: list[str], said: str) -> None:
+    text = evaluation().read_text(encoding="utf-8") + FOLDS
+    with pytest.raises(InputError) as caught:
+        protocol(evaluation(text, folds="\n".join(["item,fold", *folds])))
+    assert said in str(caught.value)
+
+
+def test_scores_of_folds_are_those_of_the_systems(evaluation: Write) -> None:
+    text = evaluation().read_text(encoding="utf-8") + FOLDS
+    lines = [f"{name},{fold},0.{fold + 5}" for name in ("one", "other") for fold in range(3)]
+    with pytest.raises(
+        InputError, match=r"system 'other' is only in one of two files: .*: use the same names"
+    ):
+        protocol(evaluation(text, folds="\n".join(["system,fold,score", *lines])))
+
+
+def test_a_reference_needs_a_known_annotator_and_an_item(evaluation: Write) -> None:
+    text = evaluation().read_text(encoding="utf-8")
+    named = text.replace('ties = "drop"', 'rule = "annotator"\nannotator = "cyd"')
+    with pytest.raises(InputError, match="there is no annotator 'cyd': the annotators are ann, bob"):
+        protocol(evaluation(named))
+    split = "item,annotator,label\n0,ann,keep\n0,bob,drop"
+    with pytest.raises(InputError, match="no item gets a reference label: add an adjudicated file, or set"):
+        protocol(evaluation(text.replace('ties = "drop"\n', ""), annotations=split))
+
+
+def test_one_probability_is_not_enough_for_three_labels(evaluation: Write) -> None:
+    text = evaluation().read_text(encoding="utf-8").replace('"drop"]', '"drop", "move"]')
+    with pytest.raises(
+        InputError, match=r"one column of probabilities .* is not enough for 3 labels: write one"
+    ):
+        protocol(evaluation(text, one="item,probability\n0,0.5"))
+
+
+def test_scores_above_a_threshold_are_not_probabilities_of_all_labels(evaluation: Write) -> None:
+    rows = [f"{item},{name},0.5,{label}" for item in range(8) for name, label in (("keep", 1), ("drop", 0))]
+    one = "\n".join(["# calibrant threshold=0.1", "item,class,score,label", *rows])
+    with pytest.raises(
+        InputError, match=r"scores below 0.1 were dropped: write the table without a threshold"
+    ):
+        protocol(evaluation(one=one))
+
+
 def test_a_budget_needs_documents(evaluation: Write) -> None:
     lines = ["item,annotator,label", *(f"{item},ann,keep" for item in range(8))]
     text = evaluation().read_text(encoding="utf-8").replace("[annotators]", "budget = 1\n[annotators]")

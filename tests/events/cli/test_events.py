@@ -79,11 +79,6 @@ def test_the_figure_is_written(store: Path, tmp_path: Path) -> None:
     assert "2 of" in result.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "table", "plot", "uncertain"])
-def test_help_has_an_example(command: str) -> None:
-    assert f"Example: calibrant events {command}" in run(command, "--help").stdout
-
-
 def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
     for arguments in (
         ("table", tmp_path / "none"),

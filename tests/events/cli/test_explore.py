@@ -125,10 +125,6 @@ def test_a_store_of_a_later_release_is_refused_in_one_line(run: Run, store: Path
     assert ran.err.count("\n") == 1
 
 
-def test_help_has_an_example(run: Run) -> None:
-    assert "Example: calibrant explore events.store" in run("explore", "--help").out
-
-
 def test_without_the_extra_it_says_what_to_install(
     run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,8 @@ from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError, MissingExtraError
 from calibrant.structures import read_documents, save_model, train_coreference
 from calibrant.structures.models import CoreferenceModel
+from tests.made_up import COPIES, write_copies
 
-COPIES = 12
 NURSERY = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -76,12 +76,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The corpus that ships, a dozen times under other names."""
-    path = tmp_path_factory.mktemp("many") / "many.conllu"
-    text = dated_documents().read_text(encoding="utf-8")
-    head, _, body = text.partition("\n")
-    copies = [body.replace("newdoc id = ", f"newdoc id = {copy}-") for copy in range(COPIES)]
-    path.write_text(head + "\n" + "".join(copies), encoding="utf-8")
-    return path
+    return write_copies(tmp_path_factory.mktemp("many") / "many.conllu")
 
 
 def shuffled(path: Path, output: Path) -> Path:
@@ -285,7 +280,7 @@ def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path
     with pytest.raises(InputError, match="another lexicon"):
         extract_events(dated_documents(), tmp_path / "s", coref=small_model, lexicon=lexicon)
     found = extract_events(dated_documents(), tmp_path / "t", coref=small_model, lexicon=lexicon)
-    assert found.notes[1:] == ("the lexicon has 'Chilean' for CHL and PER: CHL is used",)
+    assert found.notes[1:] == ("the lexicon gives 'Chilean' to CHL and PER; it counts for CHL",)
     assert EventStore(tmp_path / "t").counts().countries == ("CHL",)
 
 

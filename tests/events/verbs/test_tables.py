@@ -211,6 +211,8 @@ def test_a_drift_that_cannot_be_known_is_refused(store: Path) -> None:
         event_table(store, drift=0.2)
     with pytest.raises(InputError, match="the labeled documents have no periods"):
         event_table(store, dev=pa.table(columns), drift="estimate")
+    with pytest.raises(InputError, match="the labeled documents have classes: give the columns score, label"):
+        event_table(store, dev=pa.table({**columns, "class": ["a"] * 60}))
     with pytest.raises(InputError, match="drift is 'guess'"):
         event_table(store, dev=pa.table(columns), drift="guess")
     with pytest.raises(InputError, match="the labels are from only 2 periods"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from starlette.types import Message
 
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_writing import StoreWriter
 from calibrant.events.web import Explorer, application
 from calibrant.events.web.serving import server_of
+from tests.events.web.asking import asked
 
 Make = Callable[..., Path]
 TEXT = "American planes bombed the city .\nThe Pentagon said that they attacked two bridges ."
@@ -124,35 +123,12 @@ def serve() -> Callable[..., AbstractContextManager[int]]:
 
 @pytest.fixture(scope="session")
 def page_of() -> Callable[[Explorer, str], str]:
-    """What the application answers at an address, which it has to know."""
+    """Return the application's answer at an address, which it has to know."""
 
     def page(explorer: Explorer, address: str) -> str:
         path, _, query = address.partition("?")
-        messages: list[Message] = []
-        scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": ((b"host", b"127.0.0.1:8765"),),
-            "server": ("127.0.0.1", 8765),
-            "client": ("127.0.0.1", 50_000),
-        }
-
-        async def receive() -> Message:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        async def send(message: Message) -> None:
-            messages.append(message)
-
-        async def run() -> None:
-            await application(explorer)(scope, receive, send)
-
-        asyncio.run(run())
-        assert messages[0]["status"] == 200
-        return b"".join(each.get("body", b"") for each in messages[1:]).decode()
+        status, text = asked(application(explorer), path, query.encode())
+        assert status == 200
+        return text
 
     return page

@@ -124,7 +124,7 @@ def test_without_a_text_there_are_sentences_and_a_note(explorer: Explorer) -> No
 
 def test_texts_can_come_from_the_documents(store: Path, tmp_path: Path) -> None:
     lines = [{"id": name, "date": "2001-01-09", "title": "Given", "text": text} for name, text in (
-        ("b", "American planes, it is said of them and they attacked two towns that lie on the border."),
+        ("b", "American planes, as one reporter wrote, and they attacked two towns near the border."),
         ("a", "Another"),
         ("z", "Not in the store."),
     )]  # fmt: skip
@@ -168,6 +168,14 @@ def test_a_part_that_is_cut_short_is_named_and_the_rest_is_served(store: Path) -
     assert [row.id[:2] for row in explorer.documents("USA").documents] == ["</"]
     with pytest.raises(InputError):
         explorer.document("a")
+
+
+@pytest.mark.parametrize("name", ["~store", "[s]tore*"])
+def test_the_name_of_a_store_is_no_pattern(
+    name: str, store: Path, hostile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.rename(store.with_name(name)).parent)
+    assert Explorer(name).document(hostile).text
 
 
 def test_a_part_that_goes_away_is_named(store: Path, hostile: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
@@ -15,10 +14,11 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp
 
 from calibrant.events.web import Explorer, application
 from calibrant.events.web.guard import WrongTokens
+from tests.events.web.asking import asked
 
 HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
@@ -54,38 +54,6 @@ def sent(port: int, request: bytes, *, whole: bool = True) -> bytes:
 
 def statuses(answered: bytes) -> list[int]:
     return [int(status) for status in STATUS.findall(answered)]
-
-
-def asked(
-    app: ASGIApp, path: str, query: bytes, *headers: tuple[bytes, bytes], client: str = "192.0.2.1"
-) -> tuple[int, str]:
-    """Status and text, without a socket between."""
-    messages: list[Message] = []
-    raw = path.encode("utf-8", "surrogateescape")
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "raw_path": raw,
-        "query_string": query,
-        "headers": headers or ((b"host", b"127.0.0.1:8765"),),
-        "server": ("127.0.0.1", 8765),
-        "client": (client, 50_000),
-    }
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        messages.append(message)
-
-    async def run() -> None:
-        await app(scope, receive, send)
-
-    asyncio.run(run())
-    return messages[0]["status"], b"".join(each.get("body", b"") for each in messages[1:]).decode()
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,14 @@ def test_each_page_is_there_as_html_json_and_csv(client: Client, path: str) -> N
     assert "attachment" in table.headers["content-disposition"]
 
 
+def test_a_single_document_is_named_in_the_singular(client: Client) -> None:
+    assert "1 document may count." in client.get("/country?country=IRQ").text
+    assert "1 document may count for both" in " ".join(
+        client.get("/compare?first=USA&second=IRQ").text.split()
+    )
+    assert "3 documents may count." in client.get("/country?country=USA").text
+
+
 def test_every_answer_forbids_scripts_frames_and_other_origins(client: Client) -> None:
     for path in (*PATHS, "/style.css", "/icon.svg", "/nothing", "/document?id=none"):
         headers = client.get(path).headers

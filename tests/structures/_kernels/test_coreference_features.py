@@ -108,7 +108,7 @@ def slow_features(document: Any, i: int, j: int, on: Any, bits: int) -> list[int
 
 
 def coded(model: CoreferenceModel, document: Document = DOCUMENT) -> Any:
-    """What the kernels read, for a model that has learned its words from the document."""
+    """Return the input of the kernels, for a model that has learned its words from the document."""
     (encoded,) = model._encoded([document])
     return model._coded(encoded, Lexicon.learn([encoded], model.least))
 

@@ -96,6 +96,19 @@ def test_mentions_can_be_detected(run: Run, trained: Path, narrated: Path, tmp_p
     assert re.search(r"^  Detected +yes$", ran.out, re.MULTILINE)
 
 
+def test_prediction_without_gold_asks_for_the_text_of_the_evaluation(
+    run: Run, trained: Path, narrated: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.conllu"
+    lines = (narrated / "test.conllu").read_text(encoding="utf-8").splitlines(keepends=True)
+    words = [line if line.startswith("#") else re.sub(r"\t[^\t]*\n$", "\t_\n", line) for line in lines]
+    bare.write_text("".join(words), encoding="utf-8")
+    path = tmp_path / "a.jsonl"
+    ran = run("coref", "predict", trained, bare, "--detect", "-o", path)
+    assert f"calibrant coref eval {path} FILE" in ran.out
+    assert run("coref", "eval", path, narrated / "test.conllu").code == 0
+
+
 def test_posteriors_and_pairs_can_be_piped(
     run: Run,
     trained: Path,

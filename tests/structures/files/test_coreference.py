@@ -472,13 +472,13 @@ def test_a_list_of_folds_that_is_broken_is_named(tmp_path: Path, text: str, mess
         read_folds(written(tmp_path, text))
 
 
-# Whatever stands in a file, there are documents or an error with its name.
+# Every file gives documents, or an error with its name.
 
 MARKS = st.text(alphabet="(()))[]12/-|_ae", max_size=12)
 
 
 def outcome(path: Path) -> list[Document] | InputError:
-    """What comes of a file: documents, or an error."""
+    """Return the documents of a file, or the error."""
     try:
         return read_documents(path)
     except InputError as error:
@@ -506,3 +506,9 @@ def test_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text:
     path = written(tmp_path_factory.mktemp("text"), "#begin document (d)\n" + text)
     found = outcome(path)
     assert isinstance(found, list) or str(found).startswith(str(path))
+
+
+def test_documents_without_sentences_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("# newdoc id = a\n\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the file has no sentence: write the file again"):
+        read_documents(tmp_path / "a.conllu")

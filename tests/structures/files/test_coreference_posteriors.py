@@ -33,7 +33,7 @@ LINE: dict[str, Any] = {"doc": "d1", "mentions": MENTIONS, "antecedents": DENSE}
 
 
 def written(folder: Path, *records: object, name: str = "a.jsonl") -> Path:
-    """A file with a record a line; texts stand as they are."""
+    """Write a file with one record per line; texts are written unchanged."""
     path = folder / name
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -52,7 +52,7 @@ def rows(document: PosteriorDocument) -> list[list[float]]:
     return [np.asarray(row).tolist() for row in document.rows]
 
 
-# What is right.
+# Valid files.
 
 
 def test_dense_and_sparse_rows_say_the_same(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_posteriors_of_real_documents_keep_their_pair_probabilities(data: Path, 
         np.testing.assert_allclose(document.posterior().pair_probabilities(), wanted, rtol=1e-9)
 
 
-# What is wrong.
+# Invalid files.
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_a_tagger_of_version_1_still_loads(kind: str, tags: list[list[str]], fir
     np.testing.assert_allclose(model.posterior(NEW).marginals()[0], first, atol=1e-6)
 
 
-# What is not saved.
+# Models that are not saved.
 
 
 def test_models_of_other_kinds_are_not_saved(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_an_interrupted_save_leaves_the_file_as_it_was(saved: Path, monkeypatch:
     assert list(saved.parent.iterdir()) == [saved]
 
 
-# What is refused.
+# Files that are refused.
 
 
 @pytest.mark.parametrize("kind", ["hmm", "basic"])

@@ -162,3 +162,8 @@ def test_nothing_is_written_if_no_predicted_boundary_is_gold(tmp_path: Path) -> 
     with pytest.raises(InputError, match=told), SpanWriter(tmp_path / "pairs.csv", found) as writer:
         writer.write()
     assert not (tmp_path / "pairs.csv").exists()
+
+
+def test_a_threshold_outside_0_and_1_is_refused(tables: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match=r"threshold is 1.5: give a number in \[0, 1\), 0 for all spans"):
+        read_spans(*tables, threshold=1.5)

@@ -493,3 +493,15 @@ def test_a_shorter_file_in_columns_has_no_parts_of_speech(tmp_path: Path) -> Non
         InputError, match="line 2: there is no column 'pos' with tags: the line has 5 columns"
     ):
         read_tagged(path)
+
+
+def test_a_text_of_blanks_has_no_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the file has no sentence: write the file again"):
+        read_tagged(saved_text(tmp_path, "\u00a0\n"))
+
+
+def test_empty_features_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("1\tI\t_\tPRON\t_\t\t0\troot\t_\t_\n\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="line 1: FEATS is empty: write _ for no features"):
+        read_tagged(path, column="upos+feats")

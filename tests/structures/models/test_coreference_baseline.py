@@ -36,7 +36,7 @@ CASES = {
     ),
     "plurals": (["[ the king ] bought [ ships ]", "[ they ] sank"], [-1, -1, 1]),
     "no agreement, no antecedent": (["[ the king ] left", "[ she ] stayed"], [-1, -1]),
-    "what contains it is none": (["[ the queen of [ her ] land ] slept"], [-1, -1]),
+    "a mention has no antecedent that contains it": (["[ the queen of [ her ] land ] slept"], [-1, -1]),
     "possessives go to what is outside": (["[ the queen ] saw [ [ her ] ship ]"], [-1, 0, -1]),
     "demonstratives are new": (["[ the ship ] sank", "[ this ] hurt"], [-1, -1]),
     "I is I": (["[ the king ] said [ I ] love [ you ]", "[ my ] ship sank"], [-1, -1, -1, 1]),

@@ -48,7 +48,7 @@ TAGS = ("N", "V", "DET", ":", "\\ odd")
 
 
 def drawn(seed: int, sentences: int = 60) -> Tagged:
-    """Sentences in which tags depend on the word, its neighbours, and chance."""
+    """Return sentences in which tags depend on the word, on the words beside it, and on chance."""
     random = np.random.default_rng(seed)
     tokens, tags = [], []
     for _ in range(sentences):

@@ -144,7 +144,7 @@ def test_an_unseen_word_says_nothing_under_maximum_likelihood() -> None:
     unary, lengths = model.potentials([["never", "dog"], ["seen"]])
     assert lengths.tolist() == [2, 1]
     assert (unary[[0, 2]] == 0).all()
-    # What is left is where sentences of one word begin and end: N with 1/5 * 2/5, V with 1/5 * 1.
+    # Only the start and the end of a sentence of one word remain: N with 1/5 * 2/5, V with 1/5 * 1.
     np.testing.assert_allclose(model.posterior([["seen"]]).marginals()[0], [0, 2 / 7, 5 / 7], atol=1e-12)
 
 

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from calibrant import InputError
 from calibrant.structures._kernels import chain as kernels
 from calibrant.structures.posterior import ChainPosterior
-from calibrant.structures.posterior._blocks import Block
+from calibrant.structures.posterior.blocks import Block
 
 Potentials = dict[str, Any]
 AllPaths = Callable[[Potentials], tuple[NDArray[np.int64], NDArray[np.float64], float]]
@@ -386,7 +386,7 @@ def test_threads_are_a_number_of_threads_even_if_nothing_is_left_to_compute(thre
         posterior.marginals(threads=2)
 
 
-# What is refused.
+# Input that is refused.
 
 GOOD = np.zeros((3, 2))
 

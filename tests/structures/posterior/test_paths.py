@@ -19,7 +19,7 @@ Random = Callable[..., Potentials]
 
 
 def p_value(observed: NDArray[np.int64], probability: NDArray[np.float64], size: int) -> float:
-    """Of Pearson's chi-square test; cells of less than 5 are put together."""
+    """Return the p-value of Pearson's chi-square test; cells with less than 5 are pooled."""
     expected = probability * size
     often = expected >= 5
     rest = expected[~often].sum()
@@ -248,6 +248,7 @@ def test_seeds_and_ids_make_the_samples_and_nothing_else_does(six: ChainPosterio
         ({"size": 0}, "size is 0"),
         ({"size": 2, "seed": -1}, "seed is -1"),
         ({"size": 2, "seed": "x"}, "seed is 'x'"),
+        ({"size": 2, "ids": 3}, "ids is 3: give one id per sentence"),
         ({"size": 2, "ids": ["a"]}, "1 distinct ids for 2 sentences"),
         ({"size": 2, "ids": ["a", "a"]}, "1 distinct ids for 2 sentences"),
     ],

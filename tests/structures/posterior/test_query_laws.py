@@ -1,4 +1,4 @@
-"""What holds for every query of every structure: a function of a module of queries that returns a `Query`."""
+"""Every query of every structure, a function that returns a `Query`, obeys the same laws."""
 
 from __future__ import annotations
 

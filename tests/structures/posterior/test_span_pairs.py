@@ -1,4 +1,4 @@
-"""Predicted spans matched with gold spans: against enumeration, and against the query of our own chains."""
+"""Predicted spans matched with gold spans: against enumeration, and against the query of chains."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def paired(predicted: SpanRows, gold: SpanRows, match: Match = "exact", **option
 
 
 def table_of(spans: Spans) -> SpanRows:
-    """What somebody else's model would write of them."""
+    """Return the rows that another model would write of them."""
     return SpanRows(spans.sentence, spans.first, spans.last, spans.type, spans.probability)
 
 

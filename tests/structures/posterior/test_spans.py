@@ -246,6 +246,9 @@ def test_a_tag_that_is_not_of_the_scheme_is_named() -> None:
         InputError, match="the tag 'NN' does not belong to the scheme BIO: use the tags B-TYPE, I-TYPE"
     ):
         likely_spans(posterior)
+    types: Any = 3
+    with pytest.raises(InputError, match="types is 3: give a list of names"):
+        span_probabilities(ChainPosterior(np.zeros((1, 2)), tags=["O", "B-X"]), [0], [0], [1], types)
     with pytest.raises(InputError, match="'NN'"):
         span_probabilities(posterior, [0], [0], [1], ["X"])
     with pytest.raises(
@@ -302,7 +305,7 @@ def test_a_type_without_tags_has_probability_0_and_nothing_asked_is_nothing() ->
 
 
 def test_entities_of_real_chunks_are_as_many_as_conlleval_counts(data: Path) -> None:
-    # What conlleval prints of this test part: "processed 47377 tokens with 23852 phrases".
+    # conlleval prints for this test part: "processed 47377 tokens with 23852 phrases".
     lines = gzip.decompress((data / "conll2000" / "test.txt.gz").read_bytes()).decode().split("\n\n")
     tags = [[line.split()[2] for line in sentence.splitlines()] for sentence in lines if sentence.strip()]
     assert len(gold_spans(tags)) == 23_852

@@ -77,7 +77,7 @@ def test_the_likelihood_is_as_high_as_a_search_finds(chain: ChainPosterior) -> N
 def test_a_wrong_temperature_is_found_again(
     truth: float, objective: Any, chain: ChainPosterior, gold: NDArray[np.int64]
 ) -> None:
-    # What is given is 1 / truth times too hot; what undoes it is the truth.
+    # The given logits are scaled by 1 / truth, so the truth restores them.
     found = fit_temperature(tempered(chain, 1 / truth), gold, objective=objective)
     assert found.temperature == pytest.approx(truth, rel=0.05 if objective == "likelihood" else 0.15)
     assert found.objective == objective

@@ -376,7 +376,7 @@ def test_a_model_that_ships_goes_by_its_name(
         evaluate_coreference("huge", text)
 
 
-# What cannot be used.
+# Input that cannot be used.
 
 
 def test_bad_input_is_refused(
@@ -409,7 +409,7 @@ def test_bad_input_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-# What a stranger would try.
+# Input that a new user would try.
 
 
 def test_posteriors_of_another_text_are_refused(tmp_path: Path) -> None:
@@ -440,8 +440,21 @@ def test_a_document_without_mentions_needs_no_gold(tmp_path: Path) -> None:
 
 def test_pairs_without_a_gold_entity_are_called_so(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", story("a", [None, None, "y"]))
-    with pytest.raises(InputError, match="no document has two mentions with a gold entity"):
+    with pytest.raises(InputError, match="no document has two mentions with a gold entity: write no labels"):
         export_pairs(path, tmp_path / "a.csv")
+    assert export_pairs(path, tmp_path / "a.csv", labels=False).rows == 3
+
+
+def test_a_text_without_any_mention_or_gold_entity_is_refused(
+    model: CoreferenceModel, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="no document has mentions: detect mentions"):
+        predict_coreference(model, [Document("d", [["Ann"]], [], [])], tmp_path / "a.jsonl")
+    assert list(tmp_path.iterdir()) == []
+    path = written(tmp_path / "a.jsonl", story("a", [None, None, None]))
+    with pytest.raises(InputError, match="no mention has a gold entity: give a text with gold") as caught:
+        evaluate_coreference(path)
+    assert caught.value.file == str(path)
 
 
 def test_a_window_no_array_can_hold_is_refused(posteriors: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is written of a tagger measures as the tagger does, and what no tagger can know is said."""
+"""A written table of a tagger has the tagger's measures, and tags unknown to it are reported."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
         ),
     ]
     few_warning: Annotated[str | None, warning("Few labels are positive, or negative.")] = None
-    clusters_warning: Annotated[str | None, warning("The labels are of few effective clusters.")] = None
+    clusters_warning: Annotated[str | None, warning("The labels come from few effective clusters.")] = None
     dominant_warning: Annotated[str | None, warning("One cluster has most of the labels.")] = None
     weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None
     pooled_warning: Annotated[str | None, warning("A period has too few labels to be a stratum.")] = None
@@ -84,7 +84,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         bool,
         setting(
             "Sampling detected",
-            "True if the design was concluded from the probabilities: state it if you know it (sampling).",
+            "True if the design was inferred from the probabilities. If you know it, state it (sampling).",
             headline=True,
         ),
     ]
@@ -92,9 +92,9 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
     ]
     command: Annotated[
-        str | None, setting("Command", "Command line that does it again; null if there is none.")
+        str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]
     estimates: Annotated[
         tuple[CorrectedMean, ...],
-        rows("Counts", "All documents first, then the periods in order; of each the methods."),
+        rows("Counts", "Estimates of each method, first for all documents, then for the periods in order."),
     ]

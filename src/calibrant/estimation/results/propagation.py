@@ -155,7 +155,7 @@ Expected = Annotated[
     number(
         "Count",
         "Expected number of documents that count, which need not be whole, with the interval under the "
-        "model: it holds what the model itself is unsure of. Errors that all documents share are not in it.",
+        "model, which includes only the model's own uncertainty, not errors that all documents share.",
         group=COUNT,
         headline=True,
         digits=2,

@@ -53,8 +53,9 @@ from calibrant.cli.options import LEVEL, Printing, printing
 def command(file: str, labels: str | None, printing: Printing, **options: Any) -> None:
     """Measure how far annotators (people or systems) agree on the items of FILE.
 
-    FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with
-    one row per label: columns item, annotator and label. An item need not have labels of all annotators.
+    FILE is a table with one row per label: columns item, annotator and label. An item need not have labels
+    of all annotators. The format is .csv, .tsv, .jsonl, .parquet or .arrow; text formats may be compressed,
+    as .csv.gz. With - calibrant reads standard input.
     """
     from calibrant.evaluation.verbs.evaluating import agree
 

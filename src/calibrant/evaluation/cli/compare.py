@@ -20,7 +20,7 @@ from calibrant.exceptions import InputError
 @click.option("--system", default="system", show_default=True, help="Column that names the system.")
 @click.option("--fold", metavar="NAME", help="Column of the fold of cross-validation.  [default: fold]")
 @click.option(
-    "--item", metavar="NAME", help="Column of the item, if each score is of one item.  [default: item]"
+    "--item", metavar="NAME", help="Column of the item, if each score belongs to one item.  [default: item]"
 )
 @click.option("--score", default="score", show_default=True, help="Column of scores.")
 @click.option(
@@ -38,8 +38,8 @@ from calibrant.exceptions import InputError
     type=click.Choice(["two-sided", "greater", "less"]),
     default="two-sided",
     show_default=True,
-    help="Alternative of each test: the first system of a pair (in the order of FILE) has the greater score, "
-    "the lower score, or either.",
+    help="Alternative hypothesis of each test. two-sided: the two systems have different scores. greater, "
+    "less: the first system of a pair (in the order of FILE) has the greater or the lower score.",
 )
 @click.option(
     "--test-train-ratio",
@@ -68,9 +68,12 @@ from calibrant.exceptions import InputError
 def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Compare the systems of FILE by their scores on the same folds or items.
 
-    FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with
-    one row per score: columns system, fold or item, and score. Scores of cross-validation folds need the
-    corrected test, which needs the ratio of test to training data.
+    FILE is a table with one row per score: columns system, fold or item, and score. The format is .csv,
+    .tsv, .jsonl, .parquet or .arrow; text formats may be compressed, as .csv.gz. With - calibrant reads
+    standard input.
+
+    Scores of cross-validation folds need the corrected test. It needs the ratio of test to training data:
+    give --test-train-ratio, or a column repeat.
 
     To compare the predictions of several models, one file each, use calibrant report.
     """

@@ -65,7 +65,7 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
 @click.option(
     "--state",
     metavar="FILE",
-    help="Keep the state of the monitor in FILE; a later run skips the windows that it contains.",
+    help="Keep the state of the monitor in FILE; a later run skips the windows in this state.",
 )
 @drawn_as
 @columns
@@ -74,8 +74,8 @@ def command(predictions: str, output: str | None, printing: Printing, **options:
     """Monitor whether the labels in PRED agree with the scores over time.
 
     PRED is a table as for calibrant measure, with a column of time. However often you look, the probability
-    of any false alarm is at most ALPHA, under the condition of the --unit, which is printed. The guide,
-    docs/guide/monitoring.md, explains the conditions and the effect of late labels.
+    of any false alarm is at most ALPHA, if the condition of --unit is true; the output states this condition.
+    The guide, docs/guide/monitoring.md, explains the conditions and the effect of late labels.
     """
     from calibrant.evaluation.verbs.monitoring import monitor
 

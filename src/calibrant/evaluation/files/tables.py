@@ -159,7 +159,7 @@ def read_results(
     source
         As in `read_ratings`.
     system, score
-        Names of the columns.
+        Names of the columns. Scores are numbers, or true and false, which count as 1 and 0.
     fold, item
         Column of the unit of a score; name one of the two. None for both: ``fold`` or ``item``, if the table
         has one of them.
@@ -182,14 +182,24 @@ def read_results(
     """
     table = open_table(source)
     kind, unit = _unit_column(table, fold, item)
-    roles = (
-        Role("system", column=system),
-        Role(kind, column=unit),
-        Role("score", "finite", score),
-        Role("repeat", column=repeat, needed=False),
-        Role("cluster", column=cluster, needed=False),
-    )
-    return _results(read_table(table, roles), kind)
+    roles = {
+        "system": Role("system", column=system),
+        "unit": Role(kind, column=unit),
+        "score": Role("score", "finite", score),
+        "repeat": Role("repeat", column=repeat, needed=False),
+        "cluster": Role("cluster", column=cluster, needed=False),
+    }
+    try:
+        found = read_table(table, roles.values())
+    except InputError as error:
+        if error.code != "column-type" or error.column != score:
+            raise
+        roles["score"] = Role("score", "label", score)
+        try:
+            found = read_table(table, roles.values())
+        except InputError:
+            raise error from None
+    return _results(found, kind)
 
 
 def _results(found: FoundColumns, kind: str) -> ResultTable:

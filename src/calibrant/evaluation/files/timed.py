@@ -9,9 +9,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._checks import shown
+from calibrant._checks import Integers, shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
@@ -22,7 +21,6 @@ from calibrant.metrics.periods import parse_date, period_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Integers = NDArray[np.int64]
 
 BY = ("day", "week", "month", "value")
 WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -134,11 +132,12 @@ def window_of(value: Any, by: str) -> str | int:
         day = value.date()
     elif isinstance(value, date):
         day = value
-    elif isinstance(value, str):
-        day = parse_date(value)
     else:
-        hint = "write it as YYYY-MM-DD, or use values as windows (`by='value'`)"
-        raise InputError(f"{shown(value)} is not a date", hint, code="date")
+        try:
+            day = parse_date(value if isinstance(value, str) else "")
+        except InputError:
+            hint = "write it as YYYY-MM-DD, or use values as windows (`by='value'`)"
+            raise InputError(f"{shown(value)} is not a date", hint, code="date") from None
     return day.isoformat() if by == "day" else period_of(day, "week" if by == "week" else "month")
 
 

@@ -65,7 +65,7 @@ def evidence_over_time(record: Monitoring) -> Figure:
     for ax in (above, below):
         style.grid(ax, "y")
         ax.set_xticks(shown, [style.shown(str(record.days[at].day)) for at in shown])
-        style.legend_above(ax)
+        style.legend_outside(ax)
     return figure
 
 

@@ -59,7 +59,7 @@ def score_intervals(
     for place, (name, values) in enumerate(scores):
         draw_series(ax, place, len(scores), name, values, gid="scores")
     ax.set_xlabel(f"score ({percent(scores[0][1][0].level)} interval, each alone)")
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return ax
 
 
@@ -117,5 +117,5 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     ax.set_ylim(bottom=0)
     ax.set_xlabel("fraction of items kept, most confident first")
     ax.set_ylabel("error rate on kept items")
-    style.legend_above(ax)
+    style.legend_outside(ax)
     return ax

@@ -22,7 +22,8 @@ class MonitoredDay(Record, frozen=True, kw_only=True):
         int,
         number(
             "Groups",
-            "Groups of pairs that are taken as independent given the past; 1 a window finds changes slowly.",
+            "Groups of pairs that are taken as independent given the past. With one group per window, "
+            "changes are found slowly.",
             group=WINDOW,
         ),
     ]
@@ -45,8 +46,8 @@ class MonitoredDay(Record, frozen=True, kw_only=True):
         float,
         number(
             "Log10 e",
-            "Evidence against the null so far: the logarithm (base 10) of the e-value. 2 is what luck "
-            "reaches in one stream of a hundred, ever.",
+            "Evidence against the null so far: the logarithm (base 10) of the e-value. Under "
+            "the null, it ever reaches 2 in at most one of a hundred streams.",
             group=EVIDENCE,
             headline=True,
             short="log10 e",

@@ -29,8 +29,8 @@ class Gold:
         Names of the items that have a label.
     label
         (items,) codes of the task's labels.
-    documents, document_names
-        (items,) codes, and names; None and empty if documents are not known.
+    documents
+        (items,) codes; None if documents are not known.
     ratings
         Labels of the annotators; None without annotators.
     rated_documents
@@ -44,7 +44,6 @@ class Gold:
     items: tuple[str, ...]
     label: Integers
     documents: Integers | None
-    document_names: tuple[str, ...]
     ratings: Ratings | None
     rated_documents: Integers | None
     record: Reference
@@ -113,7 +112,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
     words = (
         tuple(tokens[item] for item in names) if tokens is not None and set(names) <= set(tokens) else None
     )
-    return Gold(tuple(names), label, of_item, document_names, ratings, rated, record, words)
+    return Gold(tuple(names), label, of_item, ratings, rated, record, words)
 
 
 def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:

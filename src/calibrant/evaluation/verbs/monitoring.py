@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -72,7 +72,7 @@ def monitor(
     state: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     width: float | None = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
 ) -> Monitoring:
     """Monitor a stream of predictions for calibration errors, with a bounded probability of a false alarm.
 
@@ -103,7 +103,7 @@ def monitor(
     width
         As in `calibrant.verbs.save_figure`.
     columns
-        Names of the columns, if they differ from the defaults.
+        Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def _check(predictions: Predictions, settings: _Settings) -> None:
         message = "a monitor does not use weights"
         raise InputError(message, "remove the column of weights", code="parameter", file=predictions.name)
     if settings.unit == "cluster" and not predictions.clustered:
-        hint = "name the column of clusters (`cluster`), or use days as units (`unit='day'`)"
+        hint = "name the column of clusters (`columns={'cluster': ...}`), or use days as units (`unit='day'`)"
         message = "a monitor by cluster needs clusters"
         raise InputError(message, hint, code="cluster", file=predictions.name)
 

@@ -50,8 +50,8 @@ RULES_OPTION = click.option(
     type=click.Choice(["default", "paper"]),
     default="default",
     show_default=True,
-    help="Rules that find agents. paper: agents of the verb attack. default: agents of verbs of force, with "
-    "compounds and coordination, without places.",
+    help="Rules that find agents. paper: agents of the verb attack, as in Nguyen & O'Connor (2015). default: "
+    "agents of verbs of force, with compounds and coordination, without places.",
 )
 LEXICON = click.option(
     "--lexicon",
@@ -80,8 +80,8 @@ _TABLE = (
         type=click.Choice(["poisson-binomial", "normal", "samples"]),
         default="poisson-binomial",
         show_default=True,
-        help="Interval of a count: exact quantiles of the sum (poisson-binomial), the paper's approximation "
-        "(normal), or quantiles of sampled sums (samples).",
+        help="Interval of a count: exact quantiles of the sum (poisson-binomial), the normal "
+        "approximation of Nguyen & O'Connor (2015) (normal), or quantiles of sampled sums (samples).",
     ),
     LEVEL,
     click.option(
@@ -95,8 +95,9 @@ _TABLE = (
     click.option(
         "--drift",
         metavar="SD",
-        help="Standard deviation, in log-odds, of the shift of probabilities between periods, or estimate to "
-        "estimate it from the column period or date of --dev. Widens the total interval.  [default: none]",
+        help="Standard deviation, in log-odds, of the shift of probabilities between periods; it widens the "
+        "total interval. With the value estimate, it is estimated from the column period or date of --dev.  "
+        "[default: none]",
     ),
 )
 

@@ -11,7 +11,7 @@ from calibrant.cli.progress import ProgressLine
 @click.command(
     "explore",
     short_help="Explore a store of events in a browser.",
-    epilog="Example: calibrant explore events.store --documents news.jsonl",
+    epilog="Example: calibrant explore store --documents news.jsonl",
 )
 @click.argument("store", metavar="[STORE]", default="current-events")
 @click.option(

@@ -40,7 +40,7 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 )
 @EXECUTOR
 @POSSESSIVE_ENDINGS
-@click.option("--with-text", is_flag=True, help="Store the texts of documents that may count, too.")
+@click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
 @SEED
 @printing
 def command(documents: str, workers: int | None, printing: Printing, **options: Any) -> None:

@@ -75,7 +75,7 @@ def _load(settings: Extraction) -> _Opened:
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [
-        f"the lexicon has {each.name!r} for {each.kept} and {each.dropped}: {each.kept} is used"
+        f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}; it counts for {each.kept}"
         for each in conflicts
     ]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS

@@ -50,7 +50,7 @@ class PartReader:
         self._connection: duckdb.DuckDBPyConnection = library.connect(":memory:", config=settings)
         self.titles: dict[str, str] = {}
         self._place: dict[str, str] = {}
-        for name, title, file in self._listing([os.fspath(file) for file in parts]):
+        for name, title, file in self._listing([os.path.abspath(file) for file in parts]):
             self._place[name] = file
             if title:
                 self.titles[name] = title

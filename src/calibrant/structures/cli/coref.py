@@ -11,7 +11,7 @@ command = CommandGroup(
     "two mentions corefer are calibrated.\n\n"
     "Texts are CoNLL-2012 (LitBank) or CoNLL-U with Entity= (GUM, CorefUD). Posteriors of other systems are "
     "read from JSON lines. Each command takes --json.",
-    epilog="Example: calibrant coref predict litbank FILE -o posteriors.jsonl",
+    epilog="Example: calibrant coref predict litbank test.conll -o posteriors.jsonl",
     commands={
         "train": "calibrant.structures.cli.coref_train",
         "predict": "calibrant.structures.cli.coref_predict",

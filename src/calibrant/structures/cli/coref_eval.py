@@ -53,7 +53,7 @@ def command(model: str, text: str | None, printing: Printing, **options: Any) ->
 
     MODEL is a file written by `calibrant coref train`, the included model litbank, or a file of posteriors
     written by `calibrant coref predict` or another system. If the posteriors have gold entities, FILE may be
-    omitted; gold then contains only the mentions of the posteriors.
+    omitted; the gold entities then contain only mentions that are in the posteriors.
     """
     from calibrant.structures.verbs.coreference import evaluate_coreference
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.options import THRESHOLD, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 
 
@@ -16,18 +16,12 @@ from calibrant.cli.progress import ProgressLine
     epilog="Example: calibrant coref pairs posteriors.jsonl -o pairs.parquet",
 )
 @click.argument("posteriors", metavar="POSTERIORS")
-@click.option(
-    "-o",
-    "--output",
-    metavar="PRED",
-    required=True,
-    help=WRITES_OR_PRINTS,
-)
+@click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
-    help="Estimate probabilities from this many sampled clusterings, as in the paper.  [default: exact "
-    "probabilities]",
+    help="Estimate probabilities from this many sampled clusterings, as Nguyen & O'Connor (2015) do.  "
+    "[default: exact probabilities]",
 )
 @click.option(
     "--seed",
@@ -41,18 +35,12 @@ from calibrant.cli.progress import ProgressLine
     type=click.IntRange(min=1),
     help="Write only pairs at most this many mentions apart.  [default: all]",
 )
-@click.option(
-    "--threshold",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
-)
+@THRESHOLD
 @click.option(
     "--labels/--no-labels",
     default=True,
-    help="Write labels, and only pairs of mentions with gold entities; or all pairs without labels.  "
-    "[default: labels]",
+    help="Write only pairs of mentions that are in gold entities, with labels; or write all pairs, without "
+    "labels.  [default: labels]",
 )
 @printing
 def command(posteriors: str, output: str, printing: Printing, **options: Any) -> None:

@@ -39,8 +39,8 @@ _COREFERENCE = (
         type=click.Choice(["probable", "expected", "antecedents"]),
         default="probable",
         show_default=True,
-        help="Choose the entities with high probability, with high expected pairwise F, or from each "
-        "mention's most probable antecedent.",
+        help="How entities are chosen. probable: entities with high probability. expected: entities with "
+        "high expected pairwise F. antecedents: each mention is linked to its most probable antecedent.",
     ),
 )
 
@@ -63,7 +63,8 @@ def writing_lines(found: WrittenPosteriors) -> list[str]:
     posteriors = shlex.quote(found.output)
     steps = [
         f"calibrant coref pairs {posteriors} -o pairs.parquet    the probability of each pair",
-        f"calibrant coref eval {posteriors}    scores and calibration",
+        f"calibrant coref eval {posteriors}{'' if found.labelled else ' FILE'}    scores and calibration"
+        + ("" if found.labelled else " with the gold entities of FILE"),
     ]
     return text.printed(found, steps=() if found.output == STDOUT else steps)
 

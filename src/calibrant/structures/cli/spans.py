@@ -37,15 +37,15 @@ COLUMNS = tuple(
     type=click.Choice(["exact", "boundary", "type"]),
     default="exact",
     show_default=True,
-    help="Parts of a span that must match. exact: boundary and type. boundary: boundary only. type: type, of "
-    "spans whose boundary is gold.",
+    help="Parts of a span that must match. exact: boundary and type. boundary: boundary only. type: type "
+    "only; spans whose boundary is not gold are left out.",
 )
 @click.option(
     "--type-scores",
     type=click.Choice(["exclusive", "independent"]),
     default="exclusive",
     show_default=True,
-    help="How to combine the scores of several types at one boundary, for the matches boundary and type. "
+    help="How to combine the scores of several types at one boundary, with --match boundary or type. "
     "exclusive: p + q, for softmax scores. independent: 1 - (1 - p)(1 - q), for sigmoid scores.",
 )
 @click.option(
@@ -53,8 +53,8 @@ COLUMNS = tuple(
     type=click.Choice(["refuse", "largest", "mean"]),
     default="refuse",
     show_default=True,
-    help="How to treat a span with different scores, for example from overlapping windows: report an error, "
-    "use the largest score, or use their mean.",
+    help="How to treat a span with different scores, for example from overlapping windows. refuse: report "
+    "an error. largest: use the largest score. mean: use the mean of the scores.",
 )
 @click.option(
     "--threshold",
@@ -71,7 +71,7 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
     PREDICTED and GOLD have the columns document, start, end and type; PREDICTED also has score. Without GOLD,
     PREDICTED needs a column gold, and gold spans that the model does not output have an empty score. The
     output has one row per predicted span: score, label (1 if the span is gold), class (the type), cluster
-    (the document), start and end. Missed gold spans are counted; they are not written.
+    (the document), start and end. Missed gold spans are not written, but their number is reported.
     """
     from calibrant.cli.text import printed
     from calibrant.structures.files.span_tables import SpanColumns

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.options import EXECUTOR, THRESHOLD, WORKERS, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
@@ -17,20 +17,8 @@ from calibrant.structures.cli._tagging import tagging
     epilog="Example: calibrant tag predict pos.model test.conllu -o test.parquet",
 )
 @tagging
-@click.option(
-    "-o",
-    "--output",
-    metavar="PRED",
-    required=True,
-    help=WRITES_OR_PRINTS,
-)
-@click.option(
-    "--threshold",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
-)
+@click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
+@THRESHOLD
 @WORKERS
 @EXECUTOR
 @printing
@@ -45,7 +33,8 @@ def command(
     """Write the probability of every tag of every word of FILE to a long prediction table.
 
     Its columns are score, label (1 for the gold tag), class (the tag), cluster (the sentence), token (the
-    token's place in the sentence) and item (its place in FILE). FILE needs gold tags for the labels.
+    token's place in the sentence) and item (its place in FILE). FILE needs gold tags for the labels; the
+    guide to taggers shows how to tag other texts.
     """
     from calibrant.structures.cli._tagging import STDOUT, tagger_and_file, writing_lines
     from calibrant.structures.verbs.tagging import predict_tags

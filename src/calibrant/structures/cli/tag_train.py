@@ -77,7 +77,7 @@ from calibrant.structures.cli._tagging import column
     "--unseen",
     type=click.Choice(["classes", "uniform"]),
     help="Model of words that an HMM has not seen. classes: rare words of the same suffix and shape. "
-    "uniform: one probability for all, as in the papers.  [default: classes]",
+    "uniform: one probability for all, as in Nguyen & O'Connor (2015).  [default: classes]",
 )
 @click.option(
     "--processes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
@@ -23,6 +23,16 @@ NUMBER, WORD, TAG, PARSE, LEMMA, SPEAKER, NAME = 3, 4, 5, 6, 7, 10, 11  # column
 NAMED = {"pos": TAG, "names": NAME}
 NAME_BIT = re.compile(r"(?:\(([^()*\s]+))?\*?(\))?")
 GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # prefixes of document names in OntoNotes
+
+
+def first_lines(lines: Iterator[str]) -> list[str]:
+    """Take the lines of a file up to its first word, or to the start of its first document in columns."""
+    head = []
+    for line in lines:
+        head.append(line)
+        if line.strip() and (not line.startswith("#") or line.startswith(START)):
+            break
+    return head
 
 
 def part_name(name: str, part: int) -> str:

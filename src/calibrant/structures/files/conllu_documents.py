@@ -109,10 +109,7 @@ class ConlluDocuments(ConlluReader):
 
     def finish(self) -> None:
         """Process the end of the file."""
-        if self.cut:
-            message, hint = "the file ends in a comment", "copy or write the file again"
-            raise self.broken(self.last_line, message, hint, "file-truncated")
-        self.end_sentence_at(self.last_line)
+        self.end_file()
         if not self._any_words:
             raise InputError("the file has no sentence", "write the file again", code="empty", file=self.name)
         self._put_away()

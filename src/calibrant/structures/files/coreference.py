@@ -12,7 +12,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io.text import open_lines, read_lines
 from calibrant.progress import Progress
 from calibrant.structures.documents import Document
-from calibrant.structures.files.column_documents import START, ColumnDocuments
+from calibrant.structures.files.column_documents import START, ColumnDocuments, first_lines
 from calibrant.structures.files.conllu_documents import ConlluDocuments
 from calibrant.structures.files.sentences import is_conllu
 
@@ -126,11 +126,7 @@ def iter_documents(
     ['one', 'two']
     """
     with open_lines(path) as (name, lines):
-        head = []
-        for line in lines:
-            head.append(line)
-            if line.strip() and (not line.startswith("#") or line.startswith(START)):
-                break
+        head = first_lines(lines)
         reader = reader_of(name, head, Counter() if changed is None else changed)
         for number, line in enumerate(chain(head, lines), 1):
             if progress is not None and number % REPORT_EVERY == 0:

@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._checks import closest, positive_integer, repeated
+from calibrant._checks import Floats, closest, positive_integer, repeated
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import writing
 from calibrant.io.text import open_lines
@@ -24,7 +23,6 @@ from calibrant.structures.documents import Document, Mention, check_mentions
 if TYPE_CHECKING:
     from calibrant.structures.posterior import AntecedentPosterior
 
-Floats = NDArray[np.float64]
 
 KEYS = ("doc", "mentions", "antecedents", "clusters")
 NEEDED = KEYS[:3]

@@ -300,12 +300,16 @@ class ConlluReader(Reader):
         self.last_id = self.covered = 0
         self.end_sentence()
 
-    def finish(self) -> None:
-        """Process the end of the file."""
+    def end_file(self) -> None:
+        """End the last sentence; raise an error if the file ends in a comment."""
         if self.cut:
             message, hint = "the file ends in a comment", "copy or write the file again"
             raise self.broken(self.last_line, message, hint, "file-truncated")
         self.end_sentence_at(self.last_line)
+
+    def finish(self) -> None:
+        """Process the end of the file."""
+        self.end_file()
         super().finish()
         # A sentence without a sent_id is named by its number, which may be the sent_id of another sentence.
         counts = Counter(self.sentence_ids)

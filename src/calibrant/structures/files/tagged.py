@@ -9,7 +9,7 @@ from itertools import chain
 from calibrant.exceptions import InputError
 from calibrant.io.text import open_lines
 from calibrant.progress import Progress
-from calibrant.structures.files.column_documents import START, ColumnSentences
+from calibrant.structures.files.column_documents import START, ColumnSentences, first_lines
 from calibrant.structures.files.sentences import DOCUMENT_START, Column, reader_of
 
 REPORT_EVERY = 1 << 14
@@ -149,11 +149,7 @@ def read_tagged(
     if isinstance(column, str) and column.isdecimal() and len(column) < 10:
         column = int(column)
     with open_lines(path) as (name, lines):
-        head = []
-        for line in lines:
-            head.append(line)
-            if line.strip() and (not line.startswith("#") or line.startswith(START)):
-                break
+        head = first_lines(lines)
         if not any(map(str.strip, head)):
             raise InputError("the file has no sentence", "write the file again", code="empty", file=name)
         columns = head[-1].startswith(START)

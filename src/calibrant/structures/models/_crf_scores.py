@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, count, islice, repeat
 from threading import Lock
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.structures._kernels import features as kernels
 from calibrant.structures.models._vocabulary import Integers, Sentences, refuse_other_than_text
 from calibrant.structures.models.crf_attributes import FunctionAttributes, WordAttributes
+from calibrant.structures.posterior.blocks import blocks
 
 Floats = NDArray[np.float64]
 
@@ -90,8 +90,8 @@ class WordScores:
         """Return the scores of every token of all sentences, (N, K)."""
         result = np.empty((int(lengths.sum()), self.tag_count))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        for first, last in _blocks(offsets, self.most_words):
-            tokens = slice(int(offsets[first]), int(offsets[last]))
+        for block in blocks(offsets, self.most_words):
+            first, last, tokens = block.first, block.last, block.tokens
             try:
                 rows, table = self._look_up(sentences[first:last], tokens.stop - tokens.start)
             except TypeError:
@@ -155,17 +155,7 @@ class TokenScores:
         """Return the scores of every token of all sentences, (N, K)."""
         result = np.empty((int(lengths.sum()), self.tag_count))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        for start, stop in _blocks(offsets, FUNCTION_TOKENS):
-            rows = self.attributes.token_rows(sentences[start:stop])
-            self.weights.sum_into(result[offsets[start] : offsets[stop]], *rows)
+        for block in blocks(offsets, FUNCTION_TOKENS):
+            rows = self.attributes.token_rows(sentences[block.first : block.last])
+            self.weights.sum_into(result[block.tokens], *rows)
         return result
-
-
-def _blocks(offsets: Integers, tokens: int) -> Iterator[tuple[int, int]]:
-    """Yield blocks of sentences with at most ``tokens`` tokens, or of one sentence."""
-    first = 0
-    while first < len(offsets) - 1:
-        full = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
-        last = max(first + 1, full)
-        yield first, last
-        first = last

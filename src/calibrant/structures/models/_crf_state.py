@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import non_negative, one_of
+from calibrant._checks import Floats, non_negative, one_of
 from calibrant.exceptions import InputError
 from calibrant.structures.models._crf_scores import RowWeights
 from calibrant.structures.models._crf_training import Setting
@@ -17,7 +17,6 @@ from calibrant.structures.models._state import check_kind, distinct_strings, rea
 from calibrant.structures.models.crf_attributes import GIVEN
 from calibrant.structures.models.features import feature_groups, merged_templates
 
-Floats = NDArray[np.float64]
 Algorithm = Literal["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]
 
 KIND, VERSION = "crf", 1

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import is_list, non_negative, one_of, positive_integer
+from calibrant._checks import Floats, Integers, is_list, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
@@ -30,8 +30,6 @@ from calibrant.structures.models.coreference_encoding import (
 )
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Weights = NDArray[np.float32]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import non_negative
+from calibrant._checks import Floats, non_negative
 from calibrant.exceptions import CalibrantError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
@@ -19,8 +19,6 @@ from calibrant.structures._kernels.features import sum_weights
 from calibrant.structures.models._crf_training import Trained
 from calibrant.structures.models._vocabulary import Integers, Sentences
 from calibrant.structures.posterior import ChainPosterior
-
-Floats = NDArray[np.float64]
 
 DEFAULTS = {"rate": 0.3, "batch": 100, "period": 10, "delta": 1e-4}
 NUDGE = 1e-3  # in nats: how far potentials are moved to see how marginals answer

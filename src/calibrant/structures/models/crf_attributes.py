@@ -83,11 +83,15 @@ class WordAttributes:
             here = codes[:, used]
             yield np.where(here == NONE, NONE, here + shift)
 
-    def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
-        """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
+    def _numbered(self, sentences: Sentences) -> tuple[dict[str, int], Integers]:
+        """Return the numbers of the distinct words, from 1, and the codes of 0 (outside) and of each word."""
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
         number = {word: place for place, word in enumerate(words, 1)}
-        codes = np.concatenate([self.outside(), self.codes(words)])
+        return number, np.concatenate([self.outside(), self.codes(words)])
+
+    def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
+        """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
+        number, codes = self._numbered(sentences)
         names = [_decimals(rows) for rows in self.rows(codes)]  # per offset and word
         steps = list(zip(self.offsets.tolist(), names, strict=True))
         for sentence in sentences:
@@ -99,9 +103,7 @@ class WordAttributes:
 
     def token_rows(self, sentences: Sentences) -> tuple[Integers, Integers]:
         """Return where each token's rows begin (N + 1,), and the rows of all tokens, some of them `NONE`."""
-        words = list(dict.fromkeys(chain.from_iterable(sentences)))
-        number = {word: place for place, word in enumerate(words, 1)}
-        codes = np.concatenate([self.outside(), self.codes(words)])
+        number, codes = self._numbered(sentences)
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         total = int(lengths.sum())
         word = np.fromiter(map(number.__getitem__, chain.from_iterable(sentences)), np.int64, total)

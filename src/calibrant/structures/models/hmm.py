@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import non_negative, one_of, positive_integer
+from calibrant._checks import Floats, Integers, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.structures.models._state import check_kind, damaged, distinct_strings, reading_state, require
 from calibrant.structures.models._tagger import ChainTagger, untrained
@@ -27,8 +27,6 @@ from calibrant.structures.models._vocabulary import (
 if TYPE_CHECKING:
     from calibrant.structures.posterior import ChainPosterior
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Replaces a pseudocount of 0, as its limit from above. Marginals of tweets, news and web text agree with
 # those of e^-230 to 1e-13. Smaller values would require computation with logarithms, which takes fifty times

@@ -8,13 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import is_list, positive_integer
+from calibrant._checks import Floats, Integers, is_list, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import antecedent as kernels
 from calibrant.structures._kernels import chain
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Number = TypeVar("Number", np.float64, np.int64)
 
 

@@ -14,8 +14,6 @@ from calibrant.structures._kernels import antecedent as kernels
 from calibrant.structures._kernels import entity_search
 from calibrant.structures.posterior._antecedent_rows import AntecedentRows
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
 DRAWS = 1 << 20  # uniform numbers per batch

@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._checks import positive_integer, sample_count
+from calibrant._checks import Floats, Integers, positive_integer, sample_count
 from calibrant.seeds import Seed, number
 from calibrant.structures._kernels import antecedent as kernels
 from calibrant.structures._kernels import mention_pairs
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 PAIRS = 1 << 18  # pairs per block
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._parallel import check_threads, fold
 from calibrant.structures._kernels import chain as kernels
-from calibrant.structures.posterior._blocks import Block, blocks
+from calibrant.structures.posterior.blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Found = TypeVar("Found")
 
 RUN = 8  # blocks per task of a thread, if there are many, to reduce overhead
 

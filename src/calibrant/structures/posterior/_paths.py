@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import seeds
-from calibrant._checks import as_array, positive_integer
+from calibrant._checks import Floats, Integers, as_array, positive_integer
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import chain, paths
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._potentials import ChainPotentials, no_path
+from calibrant.structures.posterior.blocks import Block, blocks
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
 LARGEST = 1 << 30  # tags of the k best sequences, 4 GiB

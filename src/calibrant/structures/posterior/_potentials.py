@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import chain as kernels
 from calibrant.structures._kernels.messages import BlockMessages
-from calibrant.structures.posterior._blocks import Block
 from calibrant.structures.posterior._messages import Messages, Steps, messages
+from calibrant.structures.posterior.blocks import Block
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

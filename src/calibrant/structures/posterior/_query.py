@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant._kernels.tally import GRID_ROWS, LOWEST_ROW
 from calibrant._parallel import check_threads, fold
 from calibrant.exceptions import InputError
@@ -19,11 +19,8 @@ from calibrant.metrics.grid import GridSums, grid
 from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.structures._kernels import queries as kernels
-from calibrant.structures.posterior._blocks import Block
 from calibrant.structures.posterior._query_sources import ListedSource, Source
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from calibrant.structures.posterior.blocks import Block
 
 COLUMNS = 5  # n, positives, and the sums of d, of d^2 and of d y
 # Rows per octave of min(q, 1 - q), by the number of octaves below 1/2: the grid's rows for scores that

@@ -10,12 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant.metrics.grid import GridSums
-from calibrant.structures.posterior._blocks import Block, blocks
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from calibrant.structures.posterior.blocks import Block, blocks
 
 BATCH = 1 << 20  # pairs per batch, unless one sentence has more
 

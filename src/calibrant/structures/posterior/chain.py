@@ -7,20 +7,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import as_array
+from calibrant._checks import Floats, Integers, as_array
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import chain as kernels
 from calibrant.structures._kernels.messages import add_expected_pairs
 from calibrant.structures.posterior import _paths
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
 from calibrant.structures.posterior._potentials import ChainPotentials, frozen, no_path
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from calibrant.structures.posterior.blocks import Block, blocks
 
 
 class ChainPosterior(ChainPotentials):

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import is_list, sample_count
+from calibrant._checks import Floats, Integers, is_list, sample_count
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._mention_pairs import MentionPairs, PairStream
 from calibrant.structures.posterior._query import Query
 from calibrant.structures.posterior._query_sources import BATCH, ListedSource, Scored, Source
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
+from calibrant.structures.posterior.blocks import Block, blocks
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 GoldClusters = Sequence[Sequence[str | None]]
 

@@ -15,21 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import is_list, positive_integer
+from calibrant._checks import Integers, is_list, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.grid import GridSums, grid
 from calibrant.structures._kernels import chain as chain_kernels
 from calibrant.structures._kernels import queries as kernels
 from calibrant.structures.posterior import _query_sources
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import Messages
 from calibrant.structures.posterior._query import Batch, Query
 from calibrant.structures.posterior._query_gold import Gold, GoldTags, tag_code
 from calibrant.structures.posterior._query_sources import Scored, Source
+from calibrant.structures.posterior.blocks import Block, blocks
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans
-
-Integers = NDArray[np.int64]
 
 MESSAGES = 1024  # most tokens per block, so that the messages of a block fit into a processor's cache
 

@@ -9,12 +9,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import SUM_TOLERANCE, one_of
+from calibrant._checks import SUM_TOLERANCE, Floats, Integers, one_of
 from calibrant.exceptions import InputError
 from calibrant.structures.posterior._query import Query
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Match = Literal["exact", "boundary", "type"]
 Types = Literal["exclusive", "independent"]
 Repeats = Literal["refuse", "largest", "mean"]

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import spans as kernels
-from calibrant.structures.posterior._blocks import Block, blocks
 from calibrant.structures.posterior._messages import each_block
+from calibrant.structures.posterior.blocks import Block, blocks
 from calibrant.structures.posterior.chain import ChainPosterior
 
 Floats = NDArray[np.float64]

@@ -145,6 +145,9 @@ def predict_coreference(
                     found += each.entities
                 if progress is not None:
                     progress("predicting", documents, None)
+        if not mentions and not detect:
+            message, hint = "no document has mentions", "detect mentions (`detect`)"
+            raise InputError(message, hint, code="missing-value", file=file)
     if clusters is not None:
         write_coreference(clusters, kept, found)
     return WrittenPosteriors(
@@ -247,6 +250,10 @@ def evaluate_coreference(
     asked = (executor, workers) if parser is not None else (None, 1)
     with workers_of(*asked) as pool:
         prediction, called = _prediction(model, text, how, parser, pool, progress)
+    file = called if text is None else _worded(text)
+    if all(entity is None for gold in prediction.gold for entity in gold.clusters):
+        hint = "give a text with gold entities, with which predictions are compared"
+        raise InputError("no mention has a gold entity", hint, code="missing-value", file=file)
     posterior = prediction.posterior
     run.say("finding entities")
     scores = coreference_scores(
@@ -259,7 +266,6 @@ def evaluate_coreference(
         level=level,
         seed=seed,
     )
-    file = called if text is None else _worded(text)
 
     def of_pairs(least: float | None) -> Measured | None:
         query = mention_pairs(posterior, prediction.clusters, window=window, threshold=least)

@@ -28,6 +28,7 @@ from calibrant.seeds import Seed
 from calibrant.structures.files.saved_models import load_tagger, model_column
 from calibrant.structures.files.tagged import TaggedText, read_tagged
 from calibrant.structures.posterior import ChainPosterior
+from calibrant.structures.posterior.blocks import blocks
 from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs._tagger_batches import TaggerSource, tagged, tagger_source
@@ -153,23 +154,14 @@ class TaggerRows:
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
         """Yield parts of whole sentences with about ``size`` scores, but at least some thousand tokens."""
         tokens = max(FEWEST_TOKENS, size // len(self.tagger.tags))
-        offsets, sentences = self._offsets, list(self._slices(tokens))
-        batches = (self.text.sentences[each] for each in sentences)
+        parts = list(blocks(self._offsets, tokens))
+        batches = (self.text.sentences[each.first : each.last] for each in parts)
         with closing(self._pool.map(self._tag, batches, lambda _: "some sentences")) as found:
-            for each, posterior in zip(sentences, found, strict=True):
-                place = slice(int(offsets[each.start]), int(offsets[each.stop]))
-                self.right[place] = posterior.viterbi() == self.gold[place]
-                yield Part(each, place, posterior)
+            for each, posterior in zip(parts, found, strict=True):
+                self.right[each.tokens] = posterior.viterbi() == self.gold[each.tokens]
+                yield Part(slice(each.first, each.last), each.tokens, posterior)
                 if self.progress is not None:
-                    self.progress("tagging", place.stop, len(self.gold))
-
-    def _slices(self, tokens: int) -> Iterator[slice]:
-        first, offsets = 0, self._offsets
-        while first < len(offsets) - 1:
-            last = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
-            last = max(last, first + 1)
-            yield slice(first, last)
-            first = last
+                    self.progress("tagging", each.tokens.stop, len(self.gold))
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield the batches of each part."""

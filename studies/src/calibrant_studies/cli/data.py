@@ -7,8 +7,8 @@ from calibrant.cli.group import CommandGroup
 command = CommandGroup(
     name="data",
     short_help="Get the data sets that the studies read.",
-    help="The public data sets that the studies read: their licenses, sources and "
-    "folders; and the models that are trained on them. Nothing is fetched unless you ask for it.\n\n"
+    help="List and fetch the public data sets that the studies read, and train the models that the "
+    "studies use. Nothing is fetched unless you ask for it.\n\n"
     "Each command takes --json.",
     epilog="Example: calibrant data fetch twitter-pos",
     commands={

@@ -24,11 +24,11 @@ ALL = "all"
 @click.argument("names", metavar="NAME [NAME ...]", nargs=-1, required=True)
 @AS_JSON
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """Fetch data sets from public repositories, at fixed commits, and check them; all takes what can be had.
+    """Fetch data sets from public repositories, at fixed commits, and check them.
 
-    The license is shown first, and stored beside the data with the sources. Existing files are not fetched
-    again. After an interruption, the same command continues. CALIBRANT_DATA_SERVER names another
-    server of the same files.
+    The NAME all stands for every data set that can be fetched. The license is shown first, and stored beside
+    the data with the sources. Existing files are not fetched again. After an interruption, the same command
+    continues. CALIBRANT_DATA_SERVER names another server of the same files.
     """
     from calibrant.cli.text import show
     from calibrant.exceptions import CalibrantError

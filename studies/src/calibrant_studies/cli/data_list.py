@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def command(names: tuple[str, ...], printing: Printing) -> None:
     """List the data sets with title, size, license and availability.
 
-    With NAMES the whole of what is known of them: terms, what to cite, sources, or where to ask for what may
-    not be passed on.
+    With NAME, the command shows the terms, citation, sources and files of this data set, or whom to ask for
+    it if it must not be redistributed.
     """
     from calibrant_studies.datasets import listing
 

@@ -28,17 +28,17 @@ from calibrant.cli.progress import ProgressLine
     type=click.IntRange(min=1),
     default=12_000,
     show_default=True,
-    help="Updates of the parser; a few make a parser that is useless, to try the command.",
+    help="Number of updates of the parser. A small number tests the command, but makes a useless parser.",
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes of the coreference model through GUM.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of both models.")
 @printing
 def command(names: tuple[Any, ...], printing: Printing, **options: Any) -> None:
-    """Train the models NAME from fetched data, on the processor alone; without NAME both.
+    """Train the models NAME, or both models without NAME, from fetched data, on the CPU.
 
     en_ud_ewt_gum is a spaCy pipeline with Universal Dependencies, and gum.model a coreference model for
-    texts of today. They need the data sets ud-english-ewt and ud-english-gum. A model that is there is kept.
-    The license of GUM, CC BY-NC-SA 4.0, covers what is trained on it.
+    contemporary texts. They need the data sets ud-english-ewt and ud-english-gum. Existing models are kept.
+    The license of GUM, CC BY-NC-SA 4.0, covers models that are trained on it.
     """
     from calibrant_studies.models import MODELS, train_models
 

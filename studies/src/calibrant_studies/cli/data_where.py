@@ -7,7 +7,9 @@ import click
 from calibrant.cli.options import AS_JSON
 
 
-@click.command("where", short_help="Say where the data sets lie.", epilog="Example: calibrant data where")
+@click.command(
+    "where", short_help="Print the folder of the data sets.", epilog="Example: calibrant data where"
+)
 @AS_JSON
 def command(as_json: bool) -> None:
     """Print the folder of the data sets: what CALIBRANT_DATA names, else a cache folder of the system."""

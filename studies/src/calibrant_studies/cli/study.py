@@ -15,7 +15,7 @@ from calibrant.cli.progress import Bar
 
 @click.command(
     "study",
-    short_help='Reproduce a paper\'s experiment: "paper" beside "here".',
+    short_help="Reproduce a paper's experiment, and compare the numbers.",
     epilog="Example: calibrant study synthetic",
 )
 @click.argument("name", metavar="NAME")
@@ -30,12 +30,10 @@ from calibrant.cli.progress import Bar
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder for NAME.json and the figures, created if necessary; the tables of NAME.md there are "
-    "filled.",
+    help="Folder for NAME.json and the figures, created if necessary. If it contains NAME.md, the tables in "
+    "NAME.md are updated.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
-)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of all random draws.  [default: the study's]")
 @click.option(
     "--cells",
     metavar="NAMES",
@@ -50,20 +48,21 @@ from calibrant.cli.progress import Bar
     "--ontonotes",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="PATH",
-    help="Folder of CoNLL-2011 or CoNLL-2012, the papers' own data: run on it alone (studies coreference and "
-    "tagging).",
+    help="Folder of CoNLL-2011 or CoNLL-2012, which the papers use. The study runs on it alone "
+    "(studies coreference and tagging).",
 )
 @click.option(
     "--ptb",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="PATH",
-    help="Folder of the Penn Treebank (files wsj_NNNN.mrg): run on it alone (study tagging).",
+    help="Folder of the Penn Treebank (files wsj_NNNN.mrg). The study runs on it alone (study tagging).",
 )
 @click.option(
     "--nyt",
     type=click.Path(path_type=Path, exists=True),
     metavar="PATH",
-    help="Folder of the New York Times Annotated Corpus: run on its world news alone (study events).",
+    help="Folder of the New York Times Annotated Corpus. The study runs on its world news alone (study "
+    "events).",
 )
 @click.option(
     "--train",

@@ -24,11 +24,10 @@ class Block:
 
 
 def blocks(offsets: Integers, size: int = BLOCK) -> Iterator[Block]:
-    """Yield blocks of whole sentences with about ``size`` tokens each."""
+    """Yield blocks of whole sentences with at most ``size`` tokens, or of one sentence."""
     first = 0
     while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
-        last = max(last, first + 1)
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1)
         tokens = slice(int(offsets[first]), int(offsets[last]))
         yield Block(first, last, tokens, offsets[first : last + 1] - offsets[first])
         first = last
