@@ -116,9 +116,9 @@ def test_a_missing_name_is_refused_by_its_row(names: Any) -> None:
 
 @pytest.mark.parametrize("names", [[1, "1", 2, 2], np.array(["x", 5, 2.5, "5"], object)])
 def test_different_names_with_the_same_text_are_not_merged(names: Any) -> None:
-    with pytest.raises(InputError, match="different values with the same text"):
+    with pytest.raises(InputError, match="two different values are written as the same text"):
         pairs(LABEL, SCORE, clusters=names)
-    with pytest.raises(InputError, match="different values with the same text"):
+    with pytest.raises(InputError, match="two different values are written as the same text"):
         metrics.Tally.from_arrays(y_true=LABEL, y_prob=SCORE, clusters=names)
 
 

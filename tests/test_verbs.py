@@ -288,7 +288,7 @@ def test_an_unknown_view_is_told_those_that_the_table_has() -> None:
 def test_the_top_label_of_a_long_table_without_items_is_refused() -> None:
     table = pa.table({"score": [0.1], "label": [0], "class": ["a"]})
     with pytest.raises(
-        InputError, match="the top label requires to know which rows are the scores of one item"
+        InputError, match="the top label is unknown without the items to which the rows belong"
     ):
         measure(table, view="top")
 

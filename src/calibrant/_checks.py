@@ -373,7 +373,7 @@ def _codes_of_objects(values: list[Any], name: str, hint: str, code: str) -> tup
         later = next(i for i, text in enumerate(texts) if text in texts[:i])
         earlier = texts.index(texts[later])
         one, two = (f"{name}[{rows[i]}] is {values[rows[i]]!r:.40}" for i in (earlier, later))
-        message = f"{one} and {two}: different values with the same text"
+        message = f"{one} and {two}: two different values are written as the same text"
         raise InputError(message, "write one type of names", code="dtype", row=rows[later])
     codes = order.astype(np.int64)[codes]
     _check_unicode(names, codes, name)

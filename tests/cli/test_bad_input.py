@@ -43,7 +43,7 @@ TABLES = {
     ),
     "unknown class": ("a.csv", "p_a,p_b,label\n0.5,0.5,c\n", "label 'c' is not one of the classes a, b"),
     "unknown kind": ("a.xlsx", "x", "unknown kind of file"),
-    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, and the header has 2"),
+    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, but the header has 2"),
 }
 
 
@@ -128,7 +128,7 @@ def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None
     table = pq.read_table(path).replace_schema_metadata({KEY: '{"version": 99}'})
     pq.write_table(table, path)
     refused(
-        run("measure", path), "format version 99, this calibrant reads up to 1: install a newer calibrant"
+        run("measure", path), "format version 99, but this calibrant reads up to 1: install a newer calibrant"
     )
 
 

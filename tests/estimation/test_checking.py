@@ -103,7 +103,7 @@ def test_bad_numbers_are_refused() -> None:
         quantile_calibration([1, 2], [1, 2])
     with pytest.raises(InputError, match="samples has dtype <U1: pass numbers"):
         quantile_calibration([["a", "b"]], [1])
-    with pytest.raises(InputError, match="one number each"):
+    with pytest.raises(InputError, match="one true value per number"):
         quantile_calibration([[1, 2]], [1, 2])
     with pytest.raises(InputError, match="number 1 or one of its samples"):
         quantile_calibration(np.array([[1, 2], [1, np.nan]]), [1, 2])

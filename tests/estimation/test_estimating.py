@@ -178,7 +178,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
     score, period = np.linspace(0.1, 0.9, 8), np.repeat(["a", "b"], 4)
     found = corrected_counts(score, [0, 1, 4], [0, 1, 1], periods=period)
     assert "too few" in str(estimate(found, "ppi", "b").share.reason)
-    assert "a period has under 2 labels" in str(estimate(found, "ppi").pooled_warning)
+    assert "a period has fewer than 2 labels" in str(estimate(found, "ppi").pooled_warning)
     unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
     assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
     same = corrected_counts(score, [0, 1], [1, 1])

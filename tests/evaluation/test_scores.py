@@ -87,7 +87,7 @@ def test_clusters_widen_the_interval_of_copies() -> None:
 def test_labels_outside_the_task_are_refused() -> None:
     with pytest.raises(InputError, match="label 'maybe' is not one of the task's"):
         classification_scores([KEEP, DROP], [KEEP, "maybe"], labels=[KEEP, DROP])
-    with pytest.raises(InputError, match="averaged names 'x'"):
+    with pytest.raises(InputError, match="averaged contains 'x'"):
         classification_scores([KEEP, DROP], [KEEP, DROP], averaged=["x"])
     with pytest.raises(InputError, match="y_pred has 1 values"):
         classification_scores([KEEP, DROP], [KEEP])

@@ -131,7 +131,8 @@ def test_a_direction_that_excludes_calibration_is_named_beside_an_interval_that_
 def test_whole_numbers_without_a_zero_need_the_names_of_the_columns() -> None:
     prob = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
     with pytest.raises(
-        InputError, match=r"whole numbers and no 0, so they can be columns from 0 or classes 1"
+        InputError,
+        match=r"whole numbers but no 0: they may be column numbers, which start at 0, or the classes 1",
     ):
         array_predictions([1, 2, 1], prob)
     first = array_predictions([1, 2, 1], prob, classes=[1, 2, 3])

@@ -36,7 +36,7 @@ TEXT = [
     (
         "a.csv",
         "0.1,0\n0.3,1\n",
-        "no line of column names: the first line is 0.1, 0: write a line of column names above the first",
+        "no line of column names: the first line is 0.1, 0: write a line of column names above",
     ),
     (
         "a.csv",
@@ -55,7 +55,7 @@ TEXT = [
     ("a.csv", "score,label\n0.1,0\n\u0660,1\n", "row 2, column score: '\u0660' is not a number"),
     ("a.csv", 'score,label\n"0,1",0\n', "row 1, column score: '0,1' is not a number: .*with a decimal point"),
     ("a.csv", "score;label\n0,1;0\n0.5;1\n", "row 2, column score: '0.5' is not a number: .*decimal commas"),
-    ("a.csv", "score;label\n0,1;0\n0,5;1;2\n", "row 2: 3 fields, and the header has 2"),
+    ("a.csv", "score;label\n0,1;0\n0,5;1;2\n", "row 2: 3 fields, but the header has 2"),
     ("a.csv", 'score;label;item\n0,1;0;a\n0,5;1;"b\n', "row 2: a quote is opened and never closed"),
     (
         "a.csv",
@@ -99,8 +99,8 @@ TEXT = [
         '# calibrant threshold=0.1\nscore,label,item\n0.1,1,"5"" pipe"\n\n0.2,0,"c\n0.3,0,d\n',
         "row 2: a quote is opened and never closed",
     ),
-    ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, and the header has 2"),
-    ("a.csv", "score,label\n0.1,0\n0.2,1,2\n", "row 2: 3 fields, and the header has 2"),
+    ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields, but the header has 2"),
+    ("a.csv", "score,label\n0.1,0\n0.2,1,2\n", "row 2: 3 fields, but the header has 2"),
     ("a.csv", "score,label\n", "there are no rows"),
     ("a.csv", "", "the file is empty"),
     ("a.csv", "score,label,weight\n0.1,0,1\n0.1,0,-1\n", "row 2, column weight: -1.0 is not a finite weight"),
@@ -358,5 +358,5 @@ def test_a_line_longer_than_the_limit_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(tables, "LONGEST", 100)
     monkeypatch.setattr(tables, "BLOCK", 10)
     (tmp_path / "a.jsonl").write_text('{"score": 0.1, "label": 1, "text": "' + 200 * "a" + '"}\n')
-    with pytest.raises(FormatError, match=r"a line of more than .* MiB: write one record a line"):
+    with pytest.raises(FormatError, match=r"a line of more than .* MiB: write one record per line"):
         open_predictions(tmp_path / "a.jsonl")

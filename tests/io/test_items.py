@@ -73,7 +73,7 @@ def changed(name: str, value: Any, *, place: int = 34) -> dict[str, list[Any]]:
             changed("item", "i0"),
             "item i11: it has 1 scores|item 'i0' has class '[NVD]' twice",
         ),
-        (changed("class", "X"), "item i11: its classes are not those of earlier items"),
+        (changed("class", "X"), "item i11: its classes differ from those of earlier items"),
         (changed("score", 1.0), "item i11: its scores add up to 1.* not 1"),
         (changed("cluster", "c9"), "item i11: its rows differ in cluster"),
         (columns(label=[1] * 150), "item i0: it has more than one gold class"),

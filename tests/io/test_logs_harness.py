@@ -105,7 +105,7 @@ def test_a_folder_of_two_models_is_read_model_by_model() -> None:
     assert log is not None
     assert log.models == ["toy/large", "toy/small"]
     assert len(open_log(LOGS, model="toy/large", view="top").read()) == 18
-    with pytest.raises(InputError, match="no log of a model 'toy/none': there are toy/large, toy/small"):
+    with pytest.raises(InputError, match="no log of a model 'toy/none': the models are toy/large, toy/small"):
         open_log(LOGS, model="toy/none")
 
 
@@ -253,7 +253,7 @@ def test_a_file_cut_short_is_called_so(tmp_path: Path) -> None:
 def test_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "samples_a.jsonl"
     path.write_bytes(samples("even")[0].read_bytes() + b'{"doc_id": "\xff"}\n')
-    with pytest.raises(FormatError, match="line 5: no UTF-8 text"):
+    with pytest.raises(FormatError, match="line 5: this is not UTF-8 text"):
         open_log(path).read()
 
 

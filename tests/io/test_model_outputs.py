@@ -105,7 +105,7 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
         ({"probs": [[0.3, 0.7]], "label": [-100]}, "there are no labeled rows"),
         (
             {"probs": [[[0.3, 0.7]]], "labels": [[1, 1]]},
-            "row 1, column probs: 1 lists of scores for 2 labels",
+            "row 1, column probs: 1 lists of scores, but 2 labels",
         ),
         (
             {"probs": [[0.3, 0.7]], "labels": [["a"]]},

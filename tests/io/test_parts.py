@@ -231,7 +231,7 @@ def test_a_partition_that_disagrees_with_a_column_is_refused(hive: Path) -> None
 def test_folders_of_unequal_depth_and_empty_ones_are_refused(hive: Path, tmp_path: Path) -> None:
     one = pa.table({"score": [0.5], "label": pa.array([1], pa.int8())})
     parquet.write_table(one, hive / "year=2025" / "more.parquet")
-    with pytest.raises(InputError, match=r"name year, and those of .* name year, lang"):
+    with pytest.raises(InputError, match=r"its path has year, but that of .* has year, lang"):
         open_predictions(hive)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"Parquet|folder"):

@@ -122,7 +122,9 @@ def test_a_threshold_is_kept_and_lower_scores_are_read(tmp_path: Path) -> None:
     found = open_predictions(tmp_path / "out.parquet")
     assert found.threshold == 0.1
     np.testing.assert_allclose(found.read().score, [0.09, 0.04])
-    with pytest.raises(InputError, match="cannot store the mark") as caught:
+    with pytest.raises(
+        InputError, match="cannot state that a table with a threshold was recalibrated"
+    ) as caught:
         open_scores(table).rewrite(tmp_path / "out.csv", squared, note="")
     assert caught.value.code == "threshold"
 

@@ -139,7 +139,7 @@ def test_an_error_names_the_path_of_the_value(
     else:
         saved.write_text(json.dumps(header), "utf-8")
     if not sealed and words.startswith("does not"):
-        path, words = "$.checksum", "not that of the content"
+        path, words = "$.checksum", "does not match the content"
     with pytest.raises(FormatError) as caught:
         load_recalibrator(saved)
     assert f"the recalibrator is damaged ({path}: {words})" in str(caught.value)

@@ -113,10 +113,10 @@ def test_logits_of_classes_come_back_as_probabilities(wide: SavedRecalibrator) -
     [
         (np.full((4, 3), 1 / 3), "the recalibrator is for a long table"),
         ([0.5, 1.5], r"p\[1\] is 1.5, not a probability in"),
-        (["a"], "no table or array of probabilities"),
-        (np.zeros((2, 2, 2)), "no table or array of probabilities"),
+        (["a"], "not a table or array of probabilities"),
+        (np.zeros((2, 2, 2)), "not a table or array of probabilities"),
         ([[0.2, 0.2]], "the class probabilities add up to 0.4"),
-        (7, "no table or array of probabilities"),
+        (7, "not a table or array of probabilities"),
     ],
 )
 def test_what_is_no_array_of_such_scores_is_refused(
@@ -137,6 +137,6 @@ def test_a_note_that_a_library_cannot_keep_is_not_lost(tmp_path: Path) -> None:
     noted = BINARY.filter(pa.array(P >= 0.1)).replace_schema_metadata({"calibrant.threshold": "0.1"})
     parquet.write_table(noted, tmp_path / "noted.parquet")
     model = fit(noted, method="beta")
-    with pytest.raises(InputError, match="a dataframe of pandas cannot note"):
+    with pytest.raises(InputError, match="a dataframe of pandas cannot state"):
         apply(model, tmp_path / "noted.parquet")
     assert b"calibrant.recalibrated" in apply(model, noted).schema.metadata

@@ -276,7 +276,7 @@ def test_other_names_of_columns_are_taken() -> None:
         ([], "by is"),
         (3, "by is 3"),
         ("topic:3", "is not a number"),
-        ("topic:1", "1 bands"),
+        ("topic:1", "1 bands are asked for"),
         ("id", "more than 20 values, each a slice"),
         (["topic", "few"], "more than 20 slices"),
         ("nested", "lists or objects"),
@@ -312,7 +312,7 @@ def test_ways_to_slice_are_each_adjusted_by_themselves(tmp_path: Path) -> None:
     assert sum(len(each.slices) for each in found.tables) == 5
     with pytest.raises(InputError, match="is given twice"):
         slice_tables(table, [["topic"], ["topic"]])
-    with pytest.raises(InputError, match="the slices of only one by"):
+    with pytest.raises(InputError, match="the slices of only one `by`"):
         slice_tables(table, [["topic"], ["model"]], output=tmp_path / "a.svg")
     slice_tables(table, [["model"]], output=tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")

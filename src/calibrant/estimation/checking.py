@@ -156,7 +156,7 @@ def central_set_hits(
     drawn, true, codes, count = _numbers(samples, truth, clusters)
     asked = _levels(levels)
     if drawn.shape[1] < FEWEST_SAMPLES:
-        message = f"there are {drawn.shape[1]} samples per number"
+        message = f"there are only {drawn.shape[1]} samples per number"
         raise InputError(message, f"draw at least {FEWEST_SAMPLES}", code="parameter")
     making, stating = drawn[:, ::2], drawn[:, 1::2]
     rows = [_of_level(making, stating, true, float(one)) for one in asked]
@@ -228,10 +228,10 @@ def _numbers(
     drawn, true = _floats(samples, "samples"), _floats(truth, "truth")
     if drawn.ndim != 2 or not drawn.size:
         message = f"samples have shape {drawn.shape}"
-        raise InputError(message, "give (numbers, samples)", code="shape")
+        raise InputError(message, "pass one row of samples per number", code="shape")
     if true.shape != drawn.shape[:1]:
         message = f"truth has shape {true.shape} for {len(drawn)} numbers"
-        raise InputError(message, "give one number each", code="length")
+        raise InputError(message, "pass one true value per number", code="length")
     bad = np.flatnonzero(~(np.isfinite(drawn).all(axis=1) & np.isfinite(true)))
     if len(bad):
         message = f"number {bad[0]} or one of its samples is not finite"

@@ -217,7 +217,7 @@ def number_interval(
         raise InputError(message, "give (samples, documents)", code="shape")
     if drawn.dtype.kind not in "biu" or (drawn.size and drawn.min() < 0):
         message = "numbers are not all whole numbers of at least 0"
-        raise InputError(message, "give how often each document counts", code="dtype")
+        raise InputError(message, "pass how many times each document counts", code="dtype")
     drawn = drawn.astype(np.int64)
     mean, noise = float(drawn.mean(axis=0).sum()), float(drawn.var(axis=0).sum())
     return _counted(mean, noise, drawn.shape[1], drawn, lambda: _sum_of(drawn), interval, level)
@@ -255,7 +255,11 @@ def _counted(
         limits = central_interval(drawn.sum(axis=1, dtype=np.float64), level)
         low, high = float(limits[0]), float(limits[1])
     else:
-        raise InputError("this interval needs bits", "give (S, D) bits", code="parameter")
+        raise InputError(
+            "this interval needs bits",
+            "pass a matrix of bits: one row per sample, one column per document",
+            code="parameter",
+        )
     error = math.sqrt(noise / size) if size is not None else 0.0
     return CountInterval(
         count=Quantity(mean, low, high, error),

@@ -34,7 +34,9 @@ FEWEST = 2
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
-POOLED = "a period has under 2 labels: right only if all documents were equally likely to be labeled"
+POOLED = (
+    "a period has fewer than 2 labels: estimates assume that all documents were equally likely to be labeled"
+)
 ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
 FEW = (
     f"fewer than {ENOUGH} labels are positive, or negative: the scores help little, and the interval is wide"
@@ -46,7 +48,9 @@ FEW_UNEQUAL = (
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
 UNTUNED = f"fewer than {ENOUGH} labeled documents are positive, or negative: the scores have weight 0"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
-ONE_SIDED = "labeled documents of one kind are in one cluster, so the variation between clusters is unknown"
+ONE_SIDED = (
+    "all positive (or all negative) labels are in one cluster, so their variation between clusters is unknown"
+)
 
 
 @dataclass(frozen=True)
@@ -313,7 +317,7 @@ def _cautions(sample: Sample, effective: float) -> dict[str, str]:
     limit = FEW_CLUSTERS if sample.equal else FEW_UNEQUAL_CLUSTERS
     if sample.cluster is not None and effective < limit:
         found["clusters_warning"] = (
-            f"the labels are of {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
+            f"the labels are from {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
             "and may still be too narrow"
         )
     if sample.cluster is not None:

@@ -65,7 +65,9 @@ class Stages:
 
     def __init__(self, first: Sampled, *following: Callable[[Structure], Sampled]) -> None:
         if not following:
-            raise InputError("there is one stage", "give a function for each further one", code="parameter")
+            raise InputError(
+                "there is only one stage", "pass a function for each stage after the first", code="parameter"
+            )
         self.first = first
         self.following = following
 

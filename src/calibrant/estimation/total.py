@@ -269,7 +269,7 @@ def total_interval(probabilities: Iterable[ArrayLike], *, level: float = 0.95) -
     proportion(level, "level")
     parts = [probabilities_of(one, "probabilities") for one in probabilities]
     if not parts:
-        raise InputError("there are no refits", "give the probabilities under at least one", code="empty")
+        raise InputError("there are no refits", "pass the probabilities of at least one refit", code="empty")
     low, high = mixed_count(parts).interval(level)
     return float(low), float(high)
 

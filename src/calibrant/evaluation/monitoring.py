@@ -158,7 +158,9 @@ class CalibrationMonitor:
         self.epsilon = _checks.non_negative(epsilon, "epsilon")
         if self.epsilon >= 1:
             hint = "give a number below 1, such as 0.02"
-            raise InputError(f"epsilon is {epsilon!r}, and no mean error is larger", hint, code="parameter")
+            raise InputError(
+                f"epsilon is {epsilon!r}, but a mean error is never above 1", hint, code="parameter"
+            )
         if self.epsilon and unit == "dependent-day":
             message = "epsilon has to be 0 where days depend on each other"
             raise InputError(message, "compare with a reference period instead", code="parameter")

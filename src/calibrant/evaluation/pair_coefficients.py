@@ -103,8 +103,10 @@ def pair_agreement(
     first = _checks.positive_integer(first, "first", least=0)
     second = _checks.positive_integer(second, "second", least=0)
     if max(first, second) >= len(ratings.annotators):
-        message = f"annotators {first} and {second} are asked for, and there are {len(ratings.annotators)}"
-        raise InputError(message, "count from 0", code="parameter")
+        message = (
+            f"annotators {first} and {second} are asked for, but there are only {len(ratings.annotators)}"
+        )
+        raise InputError(message, "number the annotators from 0", code="parameter")
     return pair_of(ratings, first, second, weights, cluster_codes(clusters, len(ratings.items)), level)
 
 

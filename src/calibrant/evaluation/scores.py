@@ -67,7 +67,9 @@ def classification_scores(
     wanted = list(names) if averaged is None else [text(name) for name in averaged]
     unknown = [name for name in wanted if name not in names]
     if unknown or not wanted:
-        message = f"averaged names {unknown[0]!r}" if unknown else "averaged names no class"
+        message = (
+            f"averaged contains {unknown[0]!r}, which is not a class" if unknown else "averaged is empty"
+        )
         raise InputError(message, f"the classes are {', '.join(names)}", code="class-unknown")
     k = len(names)
     confusion = np.bincount(pred * k + true, minlength=k * k).reshape(k, k)

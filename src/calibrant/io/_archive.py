@@ -90,7 +90,7 @@ def _array(origin: Origin, name: str, content: bytes) -> NDArray[Any]:
     try:
         array = array_of(content)
         if array.ndim > 1 and len(array) and not array.size:
-            raise ValueError("rows without columns, of which there may be any number")
+            raise ValueError("its rows have no columns")
         return array
     except (ValueError, MemoryError) as error:
         if "pickle" in str(error).lower():

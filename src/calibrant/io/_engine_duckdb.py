@@ -110,7 +110,7 @@ def _told() -> Iterator[None]:
     except duckdb.Error as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(
-            f"DuckDB cannot run the query ({reason})", "repair its source", code="engine"
+            f"DuckDB cannot run the query ({reason})", "repair the relation that you passed", code="engine"
         ) from error
 
 

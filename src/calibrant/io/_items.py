@@ -78,7 +78,7 @@ class ItemReader:
         order = np.argsort(code, axis=1)
         wrong = np.flatnonzero((np.take_along_axis(code, order, 1) != np.arange(width)).any(axis=1))
         if len(wrong):
-            message = "its classes are not those of earlier items, each once"
+            message = "its classes differ from those of earlier items, or one of them is repeated"
             raise self._error(item[wrong[0]], message, COMPLETE)
         score = np.take_along_axis(rows.score.reshape(-1, width), order, 1)
         sums = score.sum(axis=1, dtype=np.float64)

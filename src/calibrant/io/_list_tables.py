@@ -112,7 +112,7 @@ class ListReader:
             given = self._lengths(labels)
             wrong = np.flatnonzero(each != given)
             if len(wrong):
-                message = f"{each[wrong[0]]} lists of scores for {given[wrong[0]]} labels"
+                message = f"{each[wrong[0]]} lists of scores, but {given[wrong[0]]} labels"
                 where = first + int(wrong[0])
                 raise self._error(message, "write one per token", "length", where, columns.score)
             scores, labels, row = scores.flatten(), labels.flatten(), np.repeat(row, each)

@@ -72,8 +72,8 @@ class LogTable:
             If there are no logs of the model.
         """
         if model not in self.models:
-            hint = f"there are {', '.join(self.models)}"
-            raise InputError(f"no log of a model {model!r}", hint, code="parameter", file=self.name)
+            hint = f"the models are {', '.join(self.models)}"
+            raise InputError(f"there is no log of a model {model!r}", hint, code="parameter", file=self.name)
         new = self.seen_as(self.view)
         new._logs = [log for log in self._logs if log.model == model]
         new._blocks = [None] * len(new._logs)

@@ -106,7 +106,7 @@ def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[st
         found = loaded(line)
     except UnicodeDecodeError as error:
         raise FormatError(
-            "no UTF-8 text", "save it as UTF-8", code="file-broken", file=name, line=number
+            "this is not UTF-8 text", "save it as UTF-8", code="file-broken", file=name, line=number
         ) from error
     except (ValueError, RecursionError) as error:
         if cut:
@@ -115,7 +115,7 @@ def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[st
     if not isinstance(found, dict):
         shown = line.strip()[:60].decode("utf-8", "replace")
         hint = "write one object per line"
-        raise FormatError(f"no JSON object: {shown!r}", hint, code="file-row", file=name, line=number)
+        raise FormatError(f"not a JSON object: {shown!r}", hint, code="file-row", file=name, line=number)
     return found
 
 
@@ -129,10 +129,14 @@ def whole(path: Path, kind: type[Any]) -> Any:
     try:
         found = loaded(data.removeprefix(b"\xef\xbb\xbf"))
     except UnicodeDecodeError as error:
-        raise FormatError("no UTF-8 text", "save it as UTF-8", code="file-broken", file=str(path)) from error
+        raise FormatError(
+            "this is not UTF-8 text", "save it as UTF-8", code="file-broken", file=str(path)
+        ) from error
     except (ValueError, RecursionError) as error:
         hint = "write it again"
-        raise FormatError(f"no JSON ({error})", hint, code="file-broken", file=str(path)) from error
+        raise FormatError(
+            f"the file is not valid JSON ({error})", hint, code="file-broken", file=str(path)
+        ) from error
     if not isinstance(found, kind):
         expected = "a list" if kind is list else "an object"
         hint = "is this a log?"
@@ -165,7 +169,7 @@ class Members:
                 if file.read(2) == b"PK":
                     raise truncated(self.name) from error
             hint = "is this a log of inspect_ai?"
-            raise FormatError("no zip file", hint, code="log", file=self.name) from error
+            raise FormatError("this is not a zip file", hint, code="log", file=self.name) from error
         except (NotImplementedError, ValueError) as error:  # of another version, or names that are no text
             message, hint = "the zip file cannot be read", "write the log again"
             raise FormatError(message, hint, code="file-broken", file=self.name) from error
@@ -199,7 +203,9 @@ class Members:
         try:
             return loaded(data)
         except (ValueError, RecursionError) as error:
-            raise FormatError("no JSON", "write the log again", code="file-broken", file=where) from error
+            raise FormatError(
+                "this is not valid JSON", "write the log again", code="file-broken", file=where
+            ) from error
 
     def _read(self, member: zipfile.ZipInfo) -> bytes:
         if member.compress_type == ZSTANDARD:

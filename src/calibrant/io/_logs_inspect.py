@@ -184,11 +184,17 @@ class InspectLog:
             seen["with log-probabilities"] += _logprobs(sample) is not None
             seen["with choices"] += bool(sample.get("choices"))
         if not seen:
-            raise InputError("no sample ended well", "run it again", code="empty", file=str(self.path))
+            raise InputError(
+                "no sample was completed without an error",
+                "run the evaluation again",
+                code="empty",
+                file=str(self.path),
+            )
         there = ", ".join(f"{count} {what}" for what, count in seen.items()) + f", {epochs or 1} epoch(s)"
         hint = (
-            "needed are choices with log-probabilities (GenerateConfig(logprobs=True, top_logprobs=20)), a "
-            "confidence in the metadata of a score, or choices over several epochs"
+            "calibration needs choices with log-probabilities "
+            "(GenerateConfig(logprobs=True, top_logprobs=20)), a confidence in the metadata of a score, "
+            "or choices over several epochs"
         )
         message = f"task {self.task} has nothing to calibrate ({there})"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))

@@ -90,7 +90,7 @@ class AnswerLog:
     def _right(self, line: Mapping[str, Any], response: Mapping[str, Any], name: str, number: int) -> str:
         if self._gold is not None:
             if name not in self._gold:
-                message = f"there is no right answer of {shown(name)}"
+                message = f"there is no right answer for {shown(name)}"
                 raise self._error(message, "add it to the table of answers", "missing-value", number)
             return self._gold[name].strip()
         for place in (line, line.get("metadata"), response.get("metadata")):
@@ -140,7 +140,7 @@ class AnswerLog:
                 raise self._error(f"no response, only {there}", hint, "log", number)
             if "" in options or len(set(options)) < max(2, len(options)):
                 message = f"the options are {', '.join(options[:8])}"
-                hint = "list two or more, each once, none empty"
+                hint = "list at least two different options, and no empty one"
                 raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
             found = None if response is None else self._answered(response, options, number)
             if found is None or response is None:

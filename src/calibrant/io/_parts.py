@@ -97,8 +97,8 @@ def _partitions(files: Sequence[Path], name: str) -> dict[str, pa.Array]:
     found = [_named(file, name) for file in files]
     for file, values in zip(files, found, strict=True):
         if list(values) != list(found[0]):
-            one, other = (", ".join(each) or "no partition" for each in (found[0], values))
-            message = f"the folders of the file name {other}, and those of {files[0]} name {one}"
+            one, other = (", ".join(each) or "none" for each in (found[0], values))
+            message = f"partition columns differ: its path has {other}, but that of {files[0]} has {one}"
             hint = "partition all files by the same columns, or measure them separately"
             raise InputError(message, hint, code="column-missing", file=os.fspath(file))
     return {column: _typed([values[column] for values in found]) for column in found[0]}

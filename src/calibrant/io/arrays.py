@@ -132,7 +132,8 @@ def _outcomes(labels: Any, classes: Sequence[str | int] | None) -> Any:
         hint = f"name both outcomes, the event last: classes=[{some}]"
         if len(names) > 2:
             hint = "pass one column of probabilities per class"
-        message = f"y has names ({some}{', ...' if len(names) > 2 else ''}), and p is of one event"
+        message = f"y has names ({some}{', ...' if len(names) > 2 else ''}), "
+        message += "but p has the probabilities of one event"
         raise InputError(message, hint, code="class-unknown")
     return labels
 
@@ -164,7 +165,8 @@ def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None,
     code, known = label_codes(labels, count, classes)
     if classes is None and known.dtype.kind in "iub" and known[0] == 0 and code.size and code.min() > 0:
         counted = ", ".join(map(str, range(1, count + 1)))
-        message = f"y has whole numbers and no 0, so they can be columns from 0 or classes {counted}"
+        message = "y has whole numbers but no 0: they may be column numbers, which start at 0, or the "
+        message += f"classes {counted}"
         hint = f"name the columns: classes={list(range(count))} or classes=[{counted}]"
         raise InputError(message, hint, code="class-unknown")
     names = list(map(str, known.tolist()))

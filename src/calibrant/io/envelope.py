@@ -95,21 +95,21 @@ class Envelope(Generic[Content]):
         """Return the content of a file from its plain values; errors as those of `read`."""
         config = self.content.__struct_config__
         if not isinstance(values, dict):
-            raise self.damaged(name, "no JSON object")
+            raise self.damaged(name, "not a JSON object")
         if config.tag_field is not None and values.get(config.tag_field) != config.tag:
             raise self.foreign(name)
         version = values.get(self.key)
         if type(version) is int and version > self.version:
-            reads = f"this calibrant reads up to {self.version}"
+            reads = f"but this calibrant reads up to {self.version}"
             message = f"the {self.name} has format version {version}, {reads}"
             raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
         if type(version) is int and 1 <= version < self.oldest:
-            message = f"the {self.name} has format version {version}, this calibrant reads {self.oldest}"
+            message = f"the {self.name} has format version {version}, but this calibrant reads {self.oldest}"
             raise FormatError(message, self.again, code="version", file=name)
         try:
             content = decoded(values, self.content)
             if hasattr(content, "checksum") and content.checksum != checksum(values):
-                raise ValueError("$.checksum: not that of the content")
+                raise ValueError("$.checksum: does not match the content")
         except (ValueError, RecursionError) as error:
             raise self.damaged(name, str(error)) from error
         return content

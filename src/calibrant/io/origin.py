@@ -268,10 +268,10 @@ def array_of(data: bytes) -> NDArray[Any]:
 def too_large(name: str, most: int) -> FormatError:
     """Make the error for a file that unpacks to more than so many bytes."""
     message = f"it unpacks to more than {most >> 20} MiB"
-    return FormatError(message, "unpack it yourself if it is sound", code="file-broken", file=name)
+    return FormatError(message, "if you trust the file, unpack it yourself", code="file-broken", file=name)
 
 
 def long_line(name: str, number: int | None = None) -> FormatError:
     """Make the error for a line that no text has."""
     message = f"a line of more than {LONGEST >> 20} MiB"
-    return FormatError(message, "write one record a line", code="file-row", file=name, line=number)
+    return FormatError(message, "write one record per line", code="file-row", file=name, line=number)

@@ -105,5 +105,5 @@ def _slice_column(reader: TableReader, asked: str) -> SliceColumn:
         raise InputError(message, hint, code="column", file=table.name, column=name)
     if bands is not None and not 2 <= bands <= MOST_BANDS:
         hint = f"give a number from 2 to {MOST_BANDS:,}"
-        raise InputError(f"{bands} bands", hint, code="parameter", file=table.name, column=name)
+        raise InputError(f"{bands} bands are asked for", hint, code="parameter", file=table.name, column=name)
     return SliceColumn(name, bands)

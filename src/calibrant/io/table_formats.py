@@ -173,7 +173,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             + "; gz for "
             + ", ".join(f".{each}.gz" for each in TEXT)
         )
-        hint = f"name it by its content: {known}"
+        hint = f"end the file name in its format: {known}"
         if kind == "npy":
             hint = "write scores and labels to one .npz archive: numpy.savez(FILE, logits=..., labels=...)"
         raise InputError("unknown kind of file", hint, code="file-kind", file=name)

@@ -240,7 +240,7 @@ class CsvTable:
             if found:
                 row, expected, got = (int(group) for group in found.groups())
                 raise InputError(
-                    f"{got} fields, and the header has {expected}",
+                    f"{got} fields, but the header has {expected}",
                     "quote fields that contain the delimiter, or write the file again",
                     code="file-row",
                     file=self.name,

@@ -179,8 +179,8 @@ class DeviceTally:
             raise InputError(message, "pass one row per item, or name another view", code="shape")
         of = _namespace(y_true, "y_true")
         if of is not xp:
-            message = f"y_true is of {of.__name__} and y_prob of {xp.__name__}"
-            raise InputError(message, "make both with one library", code="device")
+            message = f"y_true is an array of {of.__name__}, but y_prob of {xp.__name__}"
+            raise InputError(message, "pass two arrays of the same library", code="device")
         if tuple(y_true.shape) != shape[:1]:
             message = f"y_true has shape {tuple(y_true.shape)}, expected {shape[:1]}"
             raise InputError(message, "pass one label per row of y_prob", code="shape")

@@ -146,7 +146,7 @@ class MatrixScaling(LogitScaling):
         self.matrix_ = np.array([numbers_of(row) for row in rows])
         count = self.n_features_in_
         if self.matrix_.shape != (count, count) or self.bias_.shape != (count,) or not self.penalty_ >= 0:
-            raise ValueError("matrix and biases do not go with the classes")
+            raise ValueError("matrix and biases do not match the classes")
 
 
 def _fitted(

@@ -177,7 +177,7 @@ def array_scores(model: SavedRecalibrator, source: Any) -> Any:
     """
     scores = as_array(source, "p")
     if scores.ndim not in (1, 2) or scores.dtype.kind not in "iuf":
-        message = f"p is {shown(source)}, and no table or array of probabilities"
+        message = f"p is {shown(source)}, not a table or array of probabilities"
         hint = "pass a table, (n,) scores of one event, or (n, K) of K classes"
         raise InputError(message, hint, code="source")
     matrix = scores.astype(np.float64)

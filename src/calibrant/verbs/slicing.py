@@ -121,7 +121,7 @@ def slice_tables(
         raise InputError(f"by {', '.join(twice)} is given twice", hint, code="parameter")
     if output is not None and len(ways) > 1:
         hint = "give one"
-        raise InputError("a figure can show the slices of only one by", hint, code="parameter")
+        raise InputError("a figure can show the slices of only one `by`", hint, code="parameter")
     if output is not None:
         figure_kind(output)
     predictions = open_predictions(source, columns)

@@ -188,7 +188,7 @@ def _check(view: object, predictions: Predictions) -> None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is unknown"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
     if view == "top" and not (predictions.form == "wide" or predictions.has_items):
-        message = "the top label requires to know which rows are the scores of one item"
+        message = "the top label is unknown without the items to which the rows belong"
         wide = "write a wide table (one p_<class> column per class)"
         hint = f"name the column of items (`columns={{'item': ...}}`), or {wide}"
         raise InputError(message, hint, code="view", file=name)

@@ -126,8 +126,8 @@ def test_line_ends_blanks_and_gzip_make_no_difference(
         ({"one": "Ada B-x\n"}, "one has no output for item 1-2"),
         ({"one": "\n"}, "one.conll"),
         ({"gold": "Ada\t\n"}, "gold.conll, row 1: a token has no tag"),
-        ({"labels": '["B-x", "I-x"]'}, "entity_f1 is of entities, and the labels lack O"),
-        ({"labels": '["O", "B-x", "X"]'}, "entity_f1 is of entities, and the labels have 'X'"),
+        ({"labels": '["B-x", "I-x"]'}, "entity_f1 evaluates entities, but the labels lack O"),
+        ({"labels": '["O", "B-x", "X"]'}, "entity_f1 evaluates entities, but the labels have 'X'"),
     ],
 )
 def test_a_bad_file_is_named_in_a_line(evaluation: Write, change: dict[str, str], message: str) -> None:

@@ -203,7 +203,7 @@ def test_a_store_killed_again_and_again_is_equal_to_one_that_was_not(tmp_path: P
 def test_runs_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
     write(tmp_path / "s", made(5))
     other = {**SETTINGS, "samples": 20, "rules": "paper"}
-    wanted = "other settings: another rules, samples is 10 there and 20 here"
+    wanted = "other settings: another rules, samples is 10 in the store and 20 in this run"
     with pytest.raises(InputError, match=wanted), StoreWriter(tmp_path / "s", other):
         pass
     assert EventStore(tmp_path / "s").document_count == 5

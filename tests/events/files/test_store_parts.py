@@ -278,7 +278,7 @@ def test_a_store_of_version_1_is_refused_in_one_line(store: Path) -> None:
     values = json.loads(manifest.read_text())
     del values["parts"]
     manifest.write_text(json.dumps({**values, "version": 1}))
-    with pytest.raises(FormatError, match=r"version 1, this calibrant reads 2.*new folder"):
+    with pytest.raises(FormatError, match=r"version 1, but this calibrant reads 2.*new folder"):
         EventStore(store)
 
 

@@ -243,11 +243,11 @@ def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, small_
 @pytest.mark.parametrize(
     ("changed", "wanted"),
     [
-        ({"samples": 7}, "samples is 100 there and 7 here"),
-        ({"seed": 3}, "seed is 0 there and 3 here"),
+        ({"samples": 7}, "samples is 100 in the store and 7 in this run"),
+        ({"seed": 3}, "seed is 0 in the store and 3 in this run"),
         ({"rules": "paper"}, "another rules"),
         ({"verbs": ["attack", "raid"]}, "another rules"),
-        ({"with_text": True}, "with_text is False there and True here"),
+        ({"with_text": True}, "with_text is False in the store and True in this run"),
         ({"possessive_endings": False}, "another possessive_endings"),
     ],
     ids=str,

@@ -245,7 +245,7 @@ def test_empty_nodes_are_no_words_of_mentions(tmp_path: Path) -> None:
         pytest.param(
             entities("(1-a") + entities("", "1)", first=""),
             6,
-            "a mention of entity '1', opened in line 2, crosses a sentence",
+            "a mention of entity '1', opened in line 2, crosses the end of its sentence",
             id="crosses-a-sentence",
         ),
         pytest.param(entities("(1-a|x"), 2, "'1' is opened but not closed", id="cut-by-a-bar"),
@@ -373,7 +373,9 @@ def test_documents_without_words_and_without_mentions_are_legal(tmp_path: Path) 
     [
         pytest.param(columns("(1", "-"), 2, "'1' is opened but not closed", id="never-closed"),
         pytest.param(columns("-", "1)"), 3, "'1' is closed but was not opened", id="never-opened"),
-        pytest.param(columns("(1", "", "1)"), 4, "opened in line 2, crosses a sentence", id="crosses"),
+        pytest.param(
+            columns("(1", "", "1)"), 4, "opened in line 2, crosses the end of its sentence", id="crosses"
+        ),
         pytest.param(columns("(1)(2)"), 2, r"the brackets '\(1\)\(2\)' cannot be read", id="no-bar"),
         pytest.param(columns("1"), 2, "cannot be read", id="no-bracket"),
         pytest.param(columns("(1)|"), 2, "cannot be read", id="bar-and-nothing"),

@@ -335,7 +335,7 @@ def test_an_antecedent_outside_the_window_is_refused(tmp_path: Path) -> None:
         pytest.param('{"doc": "d", "mention": []}', "there is no key 'mention': did you mean", id="misspelt"),
         pytest.param('{"Clusters": []}', "there is no key 'Clusters': did you mean 'clusters'", id="capital"),
         pytest.param('{"doc": 1, "doc": 2}', "the key 'doc' is repeated", id="key-twice"),
-        pytest.param("[" * 100_000, "cannot be read|no JSON", id="deep"),
+        pytest.param("[" * 100_000, "cannot be read|not valid JSON", id="deep"),
         pytest.param('{"doc": ' + "1" * 5000 + "}", "cannot be read", id="long-number"),
     ],
 )

@@ -103,7 +103,7 @@ def test_bad_values_are_named_by_file_row_and_column(
 
 def test_tables_without_a_common_document_are_refused(tables: tuple[str, str], tmp_path: Path) -> None:
     other = written(tmp_path, "other.csv", GOLD.replace("d1", "a").replace("d2", "b"))
-    with pytest.raises(InputError, match="'d1' and 'a' are names"):
+    with pytest.raises(InputError, match="for example, 'd1' and 'a'"):
         read_spans(tables[0], other)
 
 

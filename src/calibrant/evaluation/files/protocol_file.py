@@ -507,7 +507,7 @@ def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[st
 def _check_tags(settings: Settings, where: str, name: str, labels: tuple[str, ...]) -> None:
     wrong = [label for label in labels if label != "O" and not re.match("[BI]-.", label)]
     if wrong or "O" not in labels:
-        message = f"{name} is of entities, and the labels " + (
+        message = f"{name} evaluates entities, but the labels " + (
             f"have {shown(wrong[0])}" if wrong else "lack O"
         )
         raise settings.error(where, message, "write the labels as O, B-TYPE and I-TYPE", "class-unknown")

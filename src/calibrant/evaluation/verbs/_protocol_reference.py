@@ -16,7 +16,7 @@ from calibrant.evaluation.results.protocol import Reference
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 
-UNKNOWN_DOCUMENT = "name the column of documents with the key document"
+UNKNOWN_DOCUMENT = "set the key document to the name of the column of documents"
 
 
 @dataclass(frozen=True)

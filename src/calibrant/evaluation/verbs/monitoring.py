@@ -129,9 +129,10 @@ def monitor(
     _checks.one_of(by, BY, "by")
     _checks.one_of(against, ("calibrated", "reference"), "against")
     if (against == "reference") != (reference is not None):
-        hint = "give the last day of the reference period (`reference`)"
-        hint = hint if reference is None else "compare with it (`against='reference'`)"
-        raise InputError(f"the monitor is against {against}", hint, code="parameter")
+        given, hint = "but no reference period is given", "give its last day (`reference`)"
+        if reference is not None:
+            given, hint = "but a reference period is given", "compare with it (`against='reference'`)"
+        raise InputError(f"against is {against!r}, {given}", hint, code="parameter")
     if output is not None:
         figure_kind(output)
     for place in (state, output):

@@ -229,7 +229,7 @@ def _difference(names: list[str], found: Manifest, asked: Manifest) -> str:
     for name in names:
         there, here = found.settings.get(name), asked.settings.get(name)
         plain = all(isinstance(value, (int, float, bool)) for value in (there, here))
-        parts.append(f"{name} is {there} there and {here} here" if plain else f"another {name}")
+        parts.append(f"{name} is {there} in the store and {here} in this run" if plain else f"another {name}")
     return ", ".join(parts)
 
 

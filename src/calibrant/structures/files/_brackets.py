@@ -114,9 +114,8 @@ class Brackets:
             raise self._broken(place.line, f"entity {entity!r} is closed but was not opened", BALANCE)
         opening = waiting.pop(last)
         if opening.sentence != sentence:
-            message = (
-                f"a mention of entity {entity!r}, opened in line {opening.place.line}, crosses a sentence"
-            )
+            message = f"a mention of entity {entity!r}, opened in line {opening.place.line}, "
+            message += "crosses the end of its sentence"
             raise self._broken(place.line, message, "close the mention in the sentence in which it opens")
         if part:
             nodes = place.node + 1 - opening.place.node

@@ -133,9 +133,8 @@ def read_spans(
     given = _spans(scored, documents, types, np.ones(len(scored.rows), np.bool_))
     of_gold = _spans(true, documents, types, is_gold)
     if len(of_gold.document) and not np.isin(given.document, of_gold.document).any():
-        message = (
-            f"no document has both predicted and gold spans: {_first(scored)} and {_first(true)} are names"
-        )
+        message = "no document has both predicted and gold spans; "
+        message += f"names are, for example, {_first(scored)} and {_first(true)}"
         hint = "use the same names of documents in both"
         raise InputError(message, hint, code="class-unknown", file=true.table.name)
     try:

@@ -270,7 +270,7 @@ class Query:
         place = np.asarray(structure)
         if not place.shape == given.shape == true.shape:
             raise InputError(
-                "structure and score have different lengths", "give one per score", code="length"
+                "structure and score have different lengths", "give one structure per score", code="length"
             )
         if len(place) and (place.dtype.kind not in "iu" or place[0] < 0 or place[-1] >= count):
             raise InputError("a structure is not a number below count", f"count is {count}", code="parameter")
