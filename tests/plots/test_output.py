@@ -45,7 +45,7 @@ def test_an_svg_holds_no_date(figure: Figure) -> None:
 
 def test_text_in_an_svg_stays_text(figure: Figure) -> None:
     texts = {element.text for element in ElementTree.fromstring(plots.render(figure, "svg")).iter()}
-    assert {"predicted probability", "label frequency", "overconfident", "naive Bayes"} <= texts
+    assert {"predicted probability", "label frequency", "scores too high", "naive Bayes"} <= texts
 
 
 def test_an_inline_svg_follows_the_theme_of_its_page(figure: Figure) -> None:
