@@ -107,7 +107,9 @@ def test_times_and_memory_are_those_of_the_benchmark() -> None:
 
 def test_percentage_points_are_those_of_the_example() -> None:
     printed = re.findall(r"^  (?:before|after) +binary +6,004  ([\d.]+)", README, re.MULTILINE)
-    [told] = re.findall(r"wrong by ([\d.]+) percentage points before recalibration, and by ([\d.]+) points after", README)
+    [told] = re.findall(
+        r"wrong by ([\d.]+) percentage points before recalibration, and by ([\d.]+) points after", README
+    )
     assert [float(each) for each in told] == pytest.approx([100 * float(each) for each in printed], abs=0.051)
 
 

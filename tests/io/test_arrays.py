@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from calibrant import InputError, measure
+from calibrant import Calibrated, InputError, measure
 from calibrant.io import Columns
 from calibrant.io.arrays import array_predictions
 
@@ -49,6 +49,15 @@ def test_arrays_and_columns_are_measured_like_the_table_of_them(of: Any) -> None
 def test_two_classes_are_one_event(labels: Any, score: Any, classes: list[str] | None) -> None:
     found = measure(labels, score, classes=classes, clusters=GROUP, sample_weight=WEIGHT)["binary"]
     assert found.to_dict() == EXPECTED.to_dict()
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_the_column_of_clusters_that_a_model_names_is_used(library: Any) -> None:
+    items = library({"document": GROUP, "size": P})
+    model = Calibrated(GaussianNB(), clusters="document").fit(items, Y)
+    found = measure(model, items, Y)["binary"]
+    assert found.clusters == 100
+    assert found.to_dict() == measure(Y, model.predict_proba(items), clusters=GROUP)["binary"].to_dict()
 
 
 def test_more_classes_have_a_view_each_under_their_names() -> None:

@@ -42,7 +42,8 @@ def array_predictions(
         Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or
         0 to K - 1, or the columns are in the sorted order of the labels.
     clusters, sample_weight
-        (n,) clusters and weights.
+        (n,) clusters and weights. The items of a `calibrant.Calibrated` have the column of clusters that it
+        names.
 
     Returns
     -------
@@ -61,6 +62,9 @@ def array_predictions(
     """
     if hasattr(source, "predict_proba") or hasattr(source, "fit"):
         labels, score, classes = _scored(source, p, y, classes)
+        named = getattr(source, "clusters", None)  # of a `Calibrated`: a column of its items
+        if clusters is None and isinstance(named, str) and named in getattr(p, "columns", ()):
+            clusters = p[named]
     elif y is not None:
         message = (
             f"three arguments are given, and the first ({type(source).__name__}) is not a fitted classifier"

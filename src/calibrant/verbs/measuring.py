@@ -79,7 +79,8 @@ def measure(
         Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or 0 to
         K - 1, or the columns are in the sorted order of the labels, as in scikit-learn.
     clusters, sample_weight
-        (n,) clusters and weights, for ``p``; a table has columns of clusters and weights.
+        (n,) clusters and weights, for ``p``; a table has columns of clusters and weights, and the items of a
+        `calibrant.Calibrated` the column of clusters that it names.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
