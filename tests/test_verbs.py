@@ -393,7 +393,9 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     columns["item"] = [str(name) for name in columns["item"]]
     found = report([pa.table(columns), pa.table(columns)], names=["one", "other"])
     assert found.differences == ()
-    assert found.notes == ("No difference of one and other (binary): items are in more than one row: t7.",)
+    assert found.notes == (
+        "The difference of one and other (binary) was not computed: items are in more than one row: t7.",
+    )
 
 
 def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, run: Run) -> None:
@@ -405,9 +407,9 @@ def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, 
         "binary was measured only for plain, cw.",
         "top was measured only for wide.",
         "The table of classes leaves out plain, cw, which were not measured for these classes.",
-        "No difference of plain and cw (binary): only one of them has clusters.",
+        "The difference of plain and cw (binary) was not computed: only one of them has clusters.",
     )
-    assert "No difference of plain and cw" in page(found).to_html()
+    assert "The difference of plain and cw" in page(found).to_html()
     same = report([pa.table(columns), pa.table(columns)], names=["plain", "again"])
     assert "do not differ at all" in page(same).sections[0].contrasts[0].p_reason
     for name in ("plain", "again"):

@@ -38,7 +38,7 @@ TWO = Ratings.from_lists({"ann": [1, 2], "bob": [1, 1]})
         (lambda: expected_f_decision([0.2], beta=9), "beta is 9: give a number from 0.125 to 8"),
         (lambda: minimum_detectable_difference(0.5, 99, power=0.05), "power is 0.05: give more than 0.05"),
         (lambda: minimum_detectable_difference(0.5, 1), "n is 1: a test needs two items or more"),
-        (lambda: pair_agreement(TWO, 0, 2), "annotators 0 and 2 are asked for, and there are 2: count"),
+        (lambda: pair_agreement(TWO, 0, 2), "annotators 0 and 2 are asked for, but there are only 2: number"),
         (lambda: Ratings.from_lists({"ann": [None]}), "there are no labels: give at least one"),
         (lambda: label_order(["a"], ["a", "a"]), "a label is given twice: name each label once"),
         (lambda: paired_bootstrap([1, 2], [1]), r"first has shape \(2, 1\) and second \(1, 1\): give both"),

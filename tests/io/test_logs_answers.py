@@ -441,8 +441,8 @@ def test_settings_of_other_logs_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "message"),
     [
-        (b'["\xff"]', list, "no UTF-8 text: save it as UTF-8"),
-        (b"[", list, "no JSON .*: write it again"),
+        (b'["\xff"]', list, "not UTF-8 text: save it as UTF-8"),
+        (b"[", list, "not valid JSON .*: write it again"),
         (b"{}", list, "the JSON is not a list: is this a log?"),
         (b"[]", dict, "the JSON is not an object: is this a log?"),
         (b"[1]", list, "the list has something else than objects: is this a log?"),

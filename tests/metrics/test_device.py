@@ -132,7 +132,7 @@ def test_bad_shapes_and_types_are_refused_at_once(xp: Any) -> None:
 
 def test_arrays_of_two_libraries_or_devices_are_refused() -> None:
     strict = pytest.importorskip("array_api_strict")
-    with pytest.raises(InputError, match="y_true is of numpy") as caught:
+    with pytest.raises(InputError, match="y_true is an array of numpy") as caught:
         DeviceTally().update(np.array([0, 1]), strict.asarray([0.5, 0.5]))
     assert caught.value.code == "device"
     there = strict.asarray([0, 1], device=strict.Device("device1"))

@@ -39,14 +39,17 @@ POOLED = (
 )
 ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
 FEW = (
-    f"fewer than {ENOUGH} labels are positive, or negative: the scores help little, and the interval is wide"
+    f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative: the scores help little, "
+    "and the interval is wide"
 )
 FEW_UNEQUAL = (
-    f"fewer than {ENOUGH_UNEQUAL} labels (effective number) are positive, or negative, and have unequal "
-    "weights: the interval may be too narrow"
+    f"the weights are unequal, and the effective number of positive labels, or that of negative ones, is "
+    f"below {ENOUGH_UNEQUAL}: the interval may be too narrow"
 )
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
-UNTUNED = f"fewer than {ENOUGH} labeled documents are positive, or negative: the scores have weight 0"
+UNTUNED = (
+    f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative: the scores have weight 0"
+)
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
 ONE_SIDED = (
     "all positive (or all negative) labels are in one cluster, so their variation between clusters is unknown"

@@ -28,8 +28,8 @@ from calibrant.seeds import Seed, number
 
 ALLOWED = "folds share training data; the intervals, t and the p-values allow for this"
 IGNORED = (
-    "folds share training data; the intervals, t and the p-values ignore this, are too optimistic, and do "
-    "not show which system is better without the ratio of test to training data"
+    "folds share training data, which the intervals, t and the p-values ignore: they are too optimistic. To "
+    "show which system is better, the ratio of test to training data is needed"
 )
 PLAIN = "the interval ignores that folds share training data"
 UNKNOWN_RATIO = (

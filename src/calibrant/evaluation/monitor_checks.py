@@ -108,8 +108,8 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
         return None
     return (
         f"the errors of days persist (lag-1 autocorrelation {found:.2f} over {len(error)} days): the model "
-        "has changed, or days depend on each other. If they do, an alarm may be false, and the unit "
-        "dependent-day allows for it; if they do not, the unit item finds a change sooner"
+        "has changed, or days depend on each other. If days depend on each other, an alarm may be false, and "
+        "the unit dependent-day allows for it; if not, the unit item finds a change sooner"
     )
 
 

@@ -209,7 +209,9 @@ def adaptive_ranks(n: int, *, size: int | None = None, n_bins: int | None = None
     """
     if (size is None) == (n_bins is None):
         raise InputError(
-            "size and n_bins exclude each other", "give one; the papers use size=5000", code="parameter"
+            "size and n_bins exclude each other",
+            "give one; Nguyen & O'Connor (2015) use size=5000",
+            code="parameter",
         )
     if size is not None:
         return np.arange(1, max(1, n // positive_integer(size, "size")), dtype=np.int64) * size

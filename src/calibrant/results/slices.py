@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 NULL = "(none)"
 DATA, ERRORS, BETWEEN = "Data", "Errors", "Between slices"
 PROMISES = {
-    "simultaneous": "all cover together with probability {} (Bonferroni; p-values after Holm)",
-    "fcr": "of the intervals of the slices found, {} cover on average (Benjamini and Yekutieli; p-values "
-    "after Benjamini and Hochberg)",
-    "none": "each covers with probability {} for its slice alone; of many intervals some miss",
+    "simultaneous": "all contain their true values with probability {} (Bonferroni; p-values after Holm)",
+    "fcr": "of the intervals of the slices found, {} contain their true values on average (Benjamini and "
+    "Yekutieli; p-values after Benjamini and Hochberg)",
+    "none": "each contains its true value with probability {}; of many intervals some miss",
 }
 
 

@@ -372,7 +372,7 @@ def _differences(
                 difference = difference_of(one, others[one.view], level=settings.level, seed=settings.seed)
                 if isinstance(difference, str):
                     both = f"{names[first]} and {names[second]}"
-                    notes.append(f"No difference of {both} ({one.view}): {difference}.")
+                    notes.append(f"The difference of {both} ({one.view}) was not computed: {difference}.")
                 else:
                     difference = _of_map(difference, one, mended)
                     found.append((one.view, names[first], names[second], difference))

@@ -41,7 +41,7 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
             short="share",
         ),
     ]
-    few_warning: Annotated[str | None, warning("Few labels are positive, or negative.")] = None
+    few_warning: Annotated[str | None, warning("Few labels are positive, or few are negative.")] = None
     clusters_warning: Annotated[str | None, warning("The labels come from few effective clusters.")] = None
     dominant_warning: Annotated[str | None, warning("One cluster has most of the labels.")] = None
     weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None

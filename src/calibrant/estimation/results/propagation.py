@@ -202,7 +202,9 @@ class CountInterval(Record, frozen=True, kw_only=True):
         int, setting("Failed refits", "Draws of the labeled documents that gave no recalibrator.")
     ] = 0
     drift: HowDrift = None
-    drift_warning: Annotated[str | None, warning("Without a drift, periods are assumed to be equal.")] = None
+    drift_warning: Annotated[
+        str | None, warning("Without a drift, a score is assumed to have the same meaning in all periods.")
+    ] = None
 
 
 class LevelCoverage(Record, frozen=True, kw_only=True):
