@@ -282,10 +282,11 @@ class Measurement(Record, frozen=True, kw_only=True):
                 if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
             ]
             if off:
-                which = (
-                    f"that of {off[0]} excludes" if len(off) == 1 else f"those of {' and '.join(off)} exclude"
+                verb = "show" if len(off) > 1 else "shows"
+                yield (
+                    "calibration_error",
+                    f"interval contains 0, but {' and '.join(off)} {verb} miscalibration",
                 )
-                yield "calibration_error", f"interval contains 0, but {which} calibration"
         error = self.calibration_error.estimate
         below = error is not None and self.plug_in_calibration_error < error
         bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"
