@@ -177,5 +177,5 @@ def test_progress_tells_the_rows_written(wide: Path, tmp_path: Path) -> None:
 def test_a_recalibrated_table_with_a_threshold_is_not_written_as_text(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("# calibrant threshold=0.1\nscore,label\n0.2,1\n0.9,0\n")
     open_scores(tmp_path / "a.csv").rewrite(tmp_path / "b.parquet", lambda scores, _: scores, note="by hand")
-    with pytest.raises(InputError, match="cannot state that a table with a threshold was recalibrated"):
+    with pytest.raises(InputError, match="cannot record that a table with a threshold was recalibrated"):
         convert(tmp_path / "b.parquet", tmp_path / "b.csv")

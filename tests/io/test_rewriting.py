@@ -123,7 +123,7 @@ def test_a_threshold_is_kept_and_lower_scores_are_read(tmp_path: Path) -> None:
     assert found.threshold == 0.1
     np.testing.assert_allclose(found.read().score, [0.09, 0.04])
     with pytest.raises(
-        InputError, match="cannot state that a table with a threshold was recalibrated"
+        InputError, match="cannot record that a table with a threshold was recalibrated"
     ) as caught:
         open_scores(table).rewrite(tmp_path / "out.csv", squared, note="")
     assert caught.value.code == "threshold"

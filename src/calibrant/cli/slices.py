@@ -85,7 +85,8 @@ def command(
     calibrant measure --help lists the formats of PRED.
 
     The worst of many slices looks worse than it is. Therefore intervals are adjusted for the number of
-    slices, and slices are ranked by errors shrunken toward their mean, which predict errors in new data.
+    slices, and slices are ranked by shrunken errors: each error is moved toward the mean of all slices, as an
+    estimate of the error in new data.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.verbs import slice_tables

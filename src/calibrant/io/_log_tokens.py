@@ -110,6 +110,6 @@ def _probability(value: Any, token: str) -> float:
     except OverflowError:
         number = float("nan")
     if not number <= ROUNDING:
-        message = f"the log-probability {shown(value)} of the token {shown(token)} is not at most 0"
+        message = f"the log-probability {shown(value)} of the token {shown(token)} is not 0 or less"
         raise InputError(message, "drop the sample or repair it", code="score-range")
     return min(1.0, exp(number))

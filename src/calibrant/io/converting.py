@@ -114,7 +114,7 @@ def write_predictions(
             hint = "choose .parquet, .csv or .tsv"
             raise InputError("JSON lines cannot store a table's threshold", hint, code="threshold", file=name)
         if RECALIBRATED_KEY in made.metadata:
-            message = "a text file cannot state that a table with a threshold was recalibrated"
+            message = "a text file cannot record that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         head = f"{THRESHOLD_LINE}{predictions.threshold!r}\n".encode()
     rows = write_batches(name, kind, made.tables(), head=head, progress=progress)

@@ -112,7 +112,7 @@ class ScoreTable:
         name = os.fspath(output)
         form = output_format(name, self.name, getattr(self._table, "files", ()))
         if form.text and self.threshold is not None:
-            message = "a text file cannot state that a table with a threshold was recalibrated"
+            message = "a text file cannot record that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         return write_batches(name, form, self._changed(change, note), progress=progress)
 
@@ -140,7 +140,7 @@ class ScoreTable:
             return self._with_columns(eager, change)
         library = library if eager is None else "pyarrow"
         if library != "pyarrow" and self.threshold is not None:
-            message = f"a dataframe of {library} cannot state that a table with a threshold was recalibrated"
+            message = f"a dataframe of {library} cannot record that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow (`output`)", code="threshold", file=self.name)
         table = pa.Table.from_batches(self._changed(change, note))
         return table if library == "pyarrow" else nw.from_arrow(table, backend=library).to_native()

@@ -420,7 +420,7 @@ def one_column(
         numbers = [each for each in columns if NUMBER.fullmatch(each.strip())]
         if numbers and len(numbers) == len(columns):
             message = f"there is no line of column names: the first line is {listed(columns)}"
-            hint = f"write a line of column names above the first line, and name the column to use {name!r}"
+            hint = f"write a line of column names above the first line, with {name!r} for the column to use"
             raise InputError(message, hint, code="column-missing", file=file)
         near = closest(name, [each for each in columns if each not in others])
         hint = "; ".join(filter(None, [how, f"the columns are {listed(columns)}" if columns else ""]))

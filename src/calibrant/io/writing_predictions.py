@@ -156,7 +156,7 @@ class PredictionWriter(RowWriter):
             raise self._error("a sentence has no token", "leave it out", "length")
         wrong = np.flatnonzero((codes < -1) | (codes >= width))
         if len(wrong):
-            message = f"the gold tag {codes[wrong[0]]} of token {wrong[0]} is not the position of a class"
+            message = f"the gold tag {codes[wrong[0]]} of token {wrong[0]} is not an index of a class"
             raise self._error(message, f"pass 0 to {width - 1}, or -1", "class-unknown")
         good = (matrix >= 0) & (matrix <= 1 + ROUNDING)
         if not good.all():

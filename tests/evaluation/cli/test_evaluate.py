@@ -159,8 +159,8 @@ def test_compare_refuses_the_corrected_test_without_the_ratio(run: Run, folds: P
     found = json.loads(run("compare", folds, "--json").out)
     assert found["pairs"][0]["plain"] is None
     assert "too optimistic" in found["folds_warning"]
-    assert "the ratio of test to training data: give it" in found["folds_warning"]
-    assert "the ratio of test to training data: give it, 1 / (k - 1)" in run("compare", folds).out
+    assert "the ratio of test to training data is needed: give it" in found["folds_warning"]
+    assert "the ratio of test to training data is needed: give it, 1 / (k - 1)" in run("compare", folds).out
 
 
 def test_a_column_of_repeats_tells_the_ratio(run: Run, tmp_path: Path) -> None:

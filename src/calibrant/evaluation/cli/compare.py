@@ -26,7 +26,8 @@ from calibrant.exceptions import InputError
 @click.option(
     "--repeat",
     metavar="NAME",
-    help="Column of the repeat of cross-validation; the folds per repeat give the ratio.  [default: repeat]",
+    help="Column with the number of the cross-validation repeat; the folds per repeat give the ratio of test "
+    "to training data.  [default: repeat]",
 )
 @click.option(
     "--cluster",
