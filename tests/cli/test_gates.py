@@ -142,17 +142,6 @@ def test_a_view_that_is_not_there_is_an_error_that_names_the_views(run: Run, fol
     assert "there is no row for 'class:q.brier'; some rows: class:" in ran.err
 
 
-def test_monitor_fails_on_an_alarm(run: Run, folder: Path) -> None:
-    watched = ("monitor", folder / "long.csv", "--time", "day", "--unit", "item")
-    ran = run(*watched, "--fail-if", "alarm")
-    assert ran.code == 3
-    assert "ALARM on" in ran.out
-    assert ran.err.startswith("calibrant: failed: alarm (")
-    assert "true" in ran.err
-    assert run(*watched, "--epsilon", "0.5", "--fail-if", "alarm").code == 0
-    assert "alarm is true or false" in run(*watched, "--fail-if", "alarm > 0").err
-
-
 def test_nested_tables_are_reached_without_their_names(run: Run, folder: Path) -> None:
     sliced = ("slices", folder / "long.csv", "--by", "part", "--by", "day")
     named = run(*sliced, "--fail-if", "a.error.low > 0")
@@ -161,12 +150,6 @@ def test_nested_tables_are_reached_without_their_names(run: Run, folder: Path) -
     assert "(2 of 2: part, " in run(*sliced, "--fail-if", "part.slices.n > 1").err
     assert run(*sliced, "--fail-if", "tables.1.slices.b.signed.shrunken > -1").code == 3
     assert run(*sliced, "--fail-if", "error.p_value > 1 if defined").code == 0
-
-
-def test_commands_that_print_no_record_of_numbers_refuse_conditions(run: Run) -> None:
-    ran = run("demo", "--fail-if", "n > 0")
-    assert ran.code == 2
-    assert "--fail-if requires a command that measures something" in ran.err
 
 
 @pytest.mark.parametrize("shape", SHAPES)

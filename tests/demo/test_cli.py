@@ -74,3 +74,9 @@ def test_a_story_is_not_called_what_it_is_not(run: Run, tmp_path: Path) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "story.pdf: a report is an HTML file: give a name that ends in .html" in ran.err
     assert not (tmp_path / "story.pdf").exists()
+
+
+def test_commands_that_print_no_record_of_numbers_refuse_conditions(run: Run) -> None:
+    ran = run("demo", "--fail-if", "n > 0")
+    assert ran.code == 2
+    assert "--fail-if requires a command that measures something" in ran.err

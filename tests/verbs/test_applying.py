@@ -137,6 +137,6 @@ def test_a_note_that_a_library_cannot_keep_is_not_lost(tmp_path: Path) -> None:
     noted = BINARY.filter(pa.array(P >= 0.1)).replace_schema_metadata({"calibrant.threshold": "0.1"})
     parquet.write_table(noted, tmp_path / "noted.parquet")
     model = fit(noted, method="beta")
-    with pytest.raises(InputError, match="a dataframe of pandas cannot state"):
+    with pytest.raises(InputError, match="a dataframe of pandas cannot record"):
         apply(model, tmp_path / "noted.parquet")
     assert b"calibrant.recalibrated" in apply(model, noted).schema.metadata

@@ -43,6 +43,17 @@ def test_a_line_a_window_and_what_an_alarm_means(run: Run, stream: Path, tmp_pat
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_condition_on_the_alarm_makes_it_fail(run: Run, stream: Path) -> None:
+    watched = ("monitor", stream, "--time", "date", "--unit", "item")
+    ran = run(*watched, "--fail-if", "alarm")
+    assert ran.code == 3
+    assert "ALARM on" in ran.out
+    assert ran.err.startswith("calibrant: failed: alarm (")
+    assert "true" in ran.err
+    assert run(*watched, "--epsilon", "0.5", "--fail-if", "alarm").code == 0
+    assert "alarm is true or false" in run(*watched, "--fail-if", "alarm > 0").err
+
+
 def test_without_an_alarm_it_says_so(run: Run, stream: Path) -> None:
     text = run("monitor", stream, "--time", "date", "--restart").out
     assert "No alarm" in text
