@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _FUNCTIONS = "scipy.special._ufuncs"
-_TRANSFORMS = "scipy.fft._pocketfft.pypocketfft"
+_TRANSFORMS = (("_pocketfft", "pypocketfft"), ("_duccfft", "pyduccfft"))  # SciPy to 1.17; from 1.18 on
 
 
 def load_compiled() -> None:
@@ -30,8 +30,10 @@ def load_compiled() -> None:
 
     root = Path(scipy.__file__).parent
     _load_alone(_FUNCTIONS, {"scipy.special": root / "special"})
-    fft = root / "fft"
-    _load_alone(_TRANSFORMS, {"scipy.fft": fft, "scipy.fft._pocketfft": fft / "_pocketfft"})
+    for package, module in _TRANSFORMS:
+        if (folder := root / "fft" / package).is_dir():
+            parents = {"scipy.fft": folder.parent, f"scipy.fft.{package}": folder}
+            _load_alone(f"scipy.fft.{package}.{module}", parents)
 
 
 def _load_alone(module: str, packages: dict[str, Path]) -> None:
@@ -46,7 +48,8 @@ def _load_alone(module: str, packages: dict[str, Path]) -> None:
         import_module(module)
     except ImportError:  # the package is imported when a function is asked for
         for name in set(sys.modules) - before - packages.keys():
-            del sys.modules[name]
+            if name.startswith(tuple(f"{package}." for package in packages)):
+                del sys.modules[name]
     finally:
         for name in packages:
             del sys.modules[name]
@@ -60,7 +63,8 @@ def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> cosine_transform(np.array([[1.0, 2.0, 3.0]]))
     array([[ 8., -2.,  0.]])
     """
-    compiled = sys.modules.get(_TRANSFORMS)
+    names = (f"scipy.fft.{package}.{module}" for package, module in _TRANSFORMS)
+    compiled: Any = next((sys.modules[name] for name in names if name in sys.modules), None)
     if compiled is None:
         from scipy.fft import dct
 
