@@ -6,7 +6,7 @@ on simulated scores.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,7 +125,7 @@ def _one_map(
     if technique == "histogram binning":
         return _histogram(dev, test.score, top, again="repeated bins" in departures)
     if technique == "isotonic regression":
-        return np.asarray(_isotonic(dev, 1.0, departures).predict(test.score), np.float64)
+        return _isotonic(dev, 1.0, departures)(test.score).astype(np.float64)
     half = len(dev.score) // 2
     order = np.arange(len(dev.score)) if "ordered halves" in departures else rng.permutation(len(dev.score))
     first = np.sort(order[:half])
@@ -133,8 +133,8 @@ def _one_map(
     parts = [
         Part(dev.score[rows], dev.label[rows], dev.home[rows], dev.row[rows]) for rows in (first, second)
     ]
-    model = _isotonic(parts[0], BELOW_ONE if "open end" in departures else 1.0, departures)
-    binned, scaled = model.predict(parts[1].score), model.predict(test.score)
+    map_of = _isotonic(parts[0], BELOW_ONE if "open end" in departures else 1.0, departures)
+    binned, scaled = map_of(parts[1].score), map_of(test.score)
     lower = lowest(binned)
     place = in_bins(scaled, lower, top)
     source = scaled if "test means" in departures else binned
@@ -142,10 +142,26 @@ def _one_map(
     return np.where(place >= 0, value[place], scaled).astype(np.float64)
 
 
-def _isotonic(part: Part, highest: float, departures: Collection[str]) -> IsotonicRegression:
-    outside = "nan" if "open range" in departures else "clip"
-    model = IsotonicRegression(y_min=0, y_max=highest, out_of_bounds=outside)
-    return model.fit(part.score, part.label)
+def _isotonic(
+    part: Part, highest: float, departures: Collection[str]
+) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
+    """The map that scikit-learn fits; it interpolates as SciPy did for the authors, until 1.17.
+
+    Later versions of SciPy round 32-bit scores in another way, and scores on the edge of a bin change it.
+    """
+    model = IsotonicRegression(y_min=0, y_max=highest).fit(part.score, part.label)
+    x, y = model.X_thresholds_, model.y_thresholds_
+    slope = np.append(np.diff(y) / np.diff(x), y.dtype.type(0))
+
+    def mapped(score: NDArray[np.floating]) -> NDArray[np.floating]:
+        inside = np.clip(score, x[0], x[-1])
+        low = np.maximum(np.searchsorted(x, inside) - 1, 0)
+        value: NDArray[np.floating] = slope[low] * (inside - x[low]) + y[low]
+        if "open range" in departures:
+            value[inside != score] = np.nan
+        return value
+
+    return mapped
 
 
 def _histogram(dev: Part, score: NDArray[np.floating], top: float, *, again: bool) -> Floats:
