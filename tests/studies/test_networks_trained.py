@@ -363,7 +363,8 @@ def test_the_shipped_predictions_give_the_record_of_stopped_networks(
     for now, before in zip(stopping_rows(shipped.name, last, stopped), then, strict=True):
         assert now.keys() == before.keys()
         for key, value in now.items():
-            near = pytest.approx(value, rel=1e-6, abs=1e-9) if isinstance(value, float) else value
+            # Fits of other versions of SciPy end a little elsewhere.
+            near = pytest.approx(value, rel=1e-3, abs=1e-9) if isinstance(value, float) else value
             assert before[key] == near, key
 
 

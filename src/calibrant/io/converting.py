@@ -284,7 +284,7 @@ def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
         if progress is not None:
             progress(rows)
     whole = joined(held)
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: dict[str, Any] = {
         "probs": whole.score,
         "labels": whole.label.astype(np.int64),
         "classes": np.array(predictions.classes),
@@ -299,8 +299,9 @@ def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
         arrays["weights"] = whole.weight
     if predictions.threshold is not None:
         arrays["threshold"] = np.array(predictions.threshold)
+    assert all(array.dtype.kind != "O" for array in arrays.values()), "nothing is pickled"
     with writing(name) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **arrays)
     return Written("wide", rows, tuple(arrays), made._lost(()))
 
 

@@ -100,13 +100,17 @@ class FrameTable:
 
         if not isinstance(self._frame, nw.LazyFrame):
             return None
-        chosen = self._frame.select(columns).to_native()
         if self._frame.implementation.is_duckdb():
+            from calibrant.io._engine_duckdb import quoted
+
+            whole: Any = self._frame.to_native()
+            chosen = whole.project(", ".join(map(quoted, columns)))  # DuckDB 1.5 parses names in `select`
             batches = _of_duckdb(chosen, size)
-        elif self._frame.implementation.is_polars() and hasattr(chosen, "collect_batches"):
-            batches = _of_polars(chosen, size)
         else:
-            return None
+            chosen = self._frame.select(columns).to_native()
+            if not (self._frame.implementation.is_polars() and hasattr(chosen, "collect_batches")):
+                return None
+            batches = _of_polars(chosen, size)
         return _explained(batches, self._frame, self.name)
 
     def _collect(self, columns: list[str]) -> pa.Table:
