@@ -426,6 +426,43 @@ def test_models_of_several_classes_are_compared_by_top_label_and_pooled() -> Non
     assert found.differences[0].difference.mse_difference.estimate == 0
 
 
+def two_long_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Two models' scores of 3 classes of 200 items, with the item and the class of each pair."""
+    rng = np.random.default_rng(5)
+    truth = np.repeat(rng.integers(0, 3, 200), 3)
+    kind = np.tile(np.arange(3), 200)
+    first = pd.DataFrame({"item": np.repeat([f"i{n}" for n in range(200)], 3), "class": kind.astype(str)})
+    first["label"] = (truth == kind).astype(int)
+    first["score"] = rng.dirichlet(np.ones(3), 200).ravel()
+    return first, first.assign(score=rng.dirichlet(np.ones(3), 200).ravel())
+
+
+def test_pooled_pairs_of_two_models_are_paired_by_item_and_class() -> None:
+    first, second = two_long_tables()
+    expected = report([first, second], names=["x", "y"], view="pooled").differences
+    mixed = second.sample(frac=1, random_state=1)
+    assert report([first, mixed], names=["x", "y"], view="pooled").differences == expected
+    by_label = [each.sort_values(["label", "score"]) for each in (first, second)]  # labels agree row by row
+    assert report(by_label, names=["x", "y"], view="pooled").differences == expected
+    other = second.assign(item="j" + second["item"])
+    found = report([first, other], names=["x", "y"], view="pooled")
+    assert "their items or classes differ" in found.notes[0]
+
+
+@pytest.mark.parametrize("items", [True, False])
+def test_wide_tables_are_paired_in_any_order_of_their_columns(items: bool) -> None:
+    columns, _, _ = wide_columns(400)
+    if items:
+        columns = {"item": [f"i{n}" for n in range(400)], **columns}
+    table = pa.table(columns)
+    turned = table.select(table.column_names[::-1])
+    found = report([table, turned], names=["x", "y"], view=["pooled", "top"])
+    assert found.differences[-1].difference.mse_difference.estimate == 0
+    assert len(found.differences) == 1 + items
+    if not items:
+        assert "in the order of rows their labels or classes differ" in found.notes[0]
+
+
 def test_planning_by_a_pilot_uses_its_scores(tmp_path: Path) -> None:
     path = write(tmp_path, {"prob": [0.01, 0.02] * 50, "label": [0, 1] * 50})
     easy = plan(error=0.05, pilot=path, columns=Columns(score="prob"))

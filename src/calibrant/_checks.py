@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -141,6 +142,25 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
             "pass one of each per pair",
             code="length",
         )
+
+
+def same_rows(**named: Any) -> None:
+    """Raise if two pandas objects have the same index in different orders: rows are paired by position.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> same_rows(y=pd.Series([0, 1]), p=pd.Series([0.2, 0.9]), clusters=["a", "b"])
+    >>> same_rows(y=pd.Series([0, 1]), p=pd.Series([0.2, 0.9], index=[1, 0]))
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: y and p have the same index in different orders: pair them by index...
+    """
+    known = {name: values.index for name, values in named.items() if hasattr(values, "iloc")}
+    for (first, one), (second, other) in pairwise(known.items()):
+        if len(one) == len(other) and not one.equals(other) and one.isin(other).all():
+            message = f"{first} and {second} have the same index in different orders"
+            hint = f"pair them by index with {second}.loc[{first}.index], or by position with .to_numpy()"
+            raise InputError(message, hint, code="row-order")
 
 
 def scores(values: ArrayLike, name: str = "y_prob", *, in_range: bool = True) -> NDArray[np.floating[Any]]:
@@ -437,6 +457,9 @@ def pairs(
     >>> len(pairs([0, 1], [0.2, 0.9]))
     2
     """
+    same_rows(
+        **{label_name: y_true, score_name: y_prob, "sample_weight": sample_weight, "clusters": clusters}
+    )
     score = scores(y_prob, score_name, in_range=not values_are_checked_later)
     outcome = labels(y_true, label_name, in_range=not values_are_checked_later)
     same_length(label_name, len(outcome), score_name, len(score))

@@ -119,7 +119,7 @@ def test_a_truncated_file_is_refused(run: Run, long_table: Path) -> None:
 def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
     refused(run("measure", tmp_path / "none.csv"), "no such file")
     refused(run("measure"), "Missing argument 'PRED'")
-    refused(run("measur"), "No such command 'measur'")
+    refused(run("measur"), "No such command 'measur'; did you mean measure?")
 
 
 def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None:

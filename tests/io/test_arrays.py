@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from calibrant import Calibrated, InputError, measure
 from calibrant.io import Columns
 from calibrant.io.arrays import array_predictions
+from calibrant.metrics import calibration_error
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300)
@@ -58,6 +59,23 @@ def test_the_column_of_clusters_that_a_model_names_is_used(library: Any) -> None
     found = measure(model, items, Y)["binary"]
     assert found.clusters == 100
     assert found.to_dict() == measure(Y, model.predict_proba(items), clusters=GROUP)["binary"].to_dict()
+
+
+def test_the_event_of_two_named_classes_is_named() -> None:
+    stays = np.where(Y, "stay", "churn")
+    for found in (measure(stays, ROWS), measure(stays, P, classes=["churn", "stay"])):
+        assert "The event is 'stay': scores are its probabilities." in found.to_text()
+    assert "The event is" not in measure(Y, ROWS).to_text()
+
+
+@pytest.mark.parametrize("of", [measure, calibration_error])
+def test_series_of_the_same_index_in_another_order_are_refused(of: Any) -> None:
+    truth, score, words = pd.Series(Y), pd.Series(P), "the same index in different orders: pair them by index"
+    for given, more in (((truth[::-1], score), {}), ((truth, P), {"clusters": pd.Series(GROUP)[::-1]})):
+        with pytest.raises(InputError, match=words):
+            of(*given, **more)
+    of(truth[::-1], score[::-1])  # the same order
+    of(truth[:150], score[150:])  # other indices: by position
 
 
 def test_more_classes_have_a_view_each_under_their_names() -> None:

@@ -93,7 +93,7 @@ def test_small_errors_have_their_power_of_ten_in_the_label() -> None:
 
 def test_curves_against_different_sizes_are_refused() -> None:
     other = ErrorCurve("calibrated", "sample_size", np.array([10]), np.array([0.1]))
-    with pytest.raises(InputError, match="different kinds of sizes"):
+    with pytest.raises(InputError, match="different x-axes: bin_size, sample_size: draw each kind"):
         plots.error_against_size([curve(), other])
     with pytest.raises(InputError, match="curves is empty"):
         plots.error_against_size([])

@@ -319,9 +319,10 @@ MEASURING = (
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
         show_default=True,
-        help="Method of the confidence interval. inverted: invert a test; the interval is for the "
-        "calibration error. sampling: Algorithm 2 of Nguyen & O'Connor (2015), for the binned error. "
-        "bootstrap: for the debiased error, as a comparison.",
+        help="Method of the confidence interval of the calibration error. inverted: by inversion of a test, "
+        "with tested coverage. The others are for comparison with other work. sampling: Algorithm 2 of "
+        "Nguyen & O'Connor (2015), for the plug-in error of the bins. bootstrap: percentiles of resampled "
+        "estimates.",
     ),
     click.option(
         "--samples",

@@ -60,7 +60,10 @@ def array_predictions(
     >>> array_predictions(["no", "yes"], [0.2, 0.9], classes=["no", "yes"]).read().label.tolist()
     [0, 1]
     """
-    if hasattr(source, "predict_proba") or hasattr(source, "fit"):
+    scored = hasattr(source, "predict_proba") or hasattr(source, "fit")
+    rows = {"X": p, "y": y} if scored else {"y": source, "p": p}
+    _checks.same_rows(**rows, sample_weight=sample_weight, clusters=clusters)
+    if scored:
         labels, score, classes = _scored(source, p, y, classes)
         named = getattr(source, "clusters", None)  # of a `Calibrated`: a column of its items
         if clusters is None and isinstance(named, str) and named in getattr(p, "columns", ()):
@@ -78,16 +81,20 @@ def array_predictions(
     columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
     if score.ndim == 2 and score.shape[1] > 2:
         return _wide(labels, score, classes, columns)
+    if score.ndim == 2 or classes is not None:
+        code, known = label_codes(labels, 2, classes)
+    else:
+        code, known = _outcomes(labels), np.arange(2)
     if score.ndim == 2:
-        code, _ = label_codes(labels, 2, classes)
         score = class_predictions(code, score, label_name="y", score_name="p").prob[
             :, 1
         ]  # checks that rows sum to 1
-    else:
-        code = _outcomes(labels, classes)
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
     found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
-    return _table(found, pairs.weight, pairs.cluster)
+    predictions = _table(found, pairs.weight, pairs.cluster)
+    if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
+        predictions.event = str(known[1])
+    return predictions
 
 
 def _scored(
@@ -123,10 +130,8 @@ def _scored(
     return np.array(names)[np.array([place[label] for label in met.tolist()])[codes]], score, names
 
 
-def _outcomes(labels: Any, classes: Sequence[str | int] | None) -> Any:
+def _outcomes(labels: Any) -> Any:
     """Labels of one event as 0 and 1."""
-    if classes is not None:
-        return label_codes(labels, 2, classes)[0]
     array = _checks.one_dimensional(labels, "y")
     if array.dtype.kind in "UO" and all(isinstance(each, str) for each in array.tolist()):
         names = sorted(set(array.tolist()))

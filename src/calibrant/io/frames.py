@@ -42,6 +42,10 @@ class FrameTable:
             self._frame: Any = nw.from_native(frame)
         except TypeError:
             hint = "pass a path, or a frame of pandas, Polars, PyArrow, DuckDB or the like"
+            if isinstance(frame, dict):
+                hint = (
+                    "pass pandas.DataFrame(...) of columns; for several models, `report([a, b], names=[...])`"
+                )
             raise InputError(f"a {type(frame).__name__} is not a table", hint, code="source") from None
         except nw.exceptions.DuplicateError as error:
             hint = "rename one of them"

@@ -66,7 +66,9 @@ def error_against_size(
     against = {curve.against for curve in curves}
     if len(against) > 1:
         raise InputError(
-            "the curves have different kinds of sizes", "draw them on separate axes", code="parameter"
+            f"the curves have different x-axes: {', '.join(sorted(against))}",
+            "draw each kind on other axes",
+            code="parameter",
         )
     ax = style.axes_or_new(ax, style.PANEL_SIZE)
     style.grid(ax)

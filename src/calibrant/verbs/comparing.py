@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.metrics.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import CLASS, Rows, ViewSource
+from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource
 
-NOT_PAIRED = "their rows are not paired by a column of items, and in the order of rows their labels differ"
+NOT_PAIRED = (
+    "their rows are not paired by a column of items, and in the order of rows their labels or classes differ"
+)
 
 
 def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: Seed) -> ErrorDifference | str:
@@ -62,37 +63,51 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     if one.rows.item is None or other.rows.item is None:
         mine, theirs = one.rows.truth, other.rows.truth
         same = mine is not None and theirs is not None and np.array_equal(mine, theirs)
+        if one.rows.part is not None and other.rows.part is not None:
+            same = same and np.array_equal(*_shared(one.rows.part, other.rows.part)[:2])
         return (one.source, other.source) if same else NOT_PAIRED
-    order = _orders(one.rows.item, other.rows.item)
-    if order is None:
-        return "their items differ"
+    order = _orders(one.rows, other.rows)
+    if isinstance(order, str):
+        return order
     _check_truth(one.rows, other.rows, order, one.view)
     return one.source.part(order[0]), other.source.part(order[1])
 
 
-def _orders(
-    first: NDArray[np.generic], second: NDArray[np.generic]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return orders that align both lists of items; None if the lists contain different items."""
+def _orders(one: Rows, other: Rows) -> tuple[Integers, Integers] | str:
+    """Return orders that align the items, and the classes of pooled pairs; else the reason why none do."""
+    assert one.item is not None
+    assert other.item is not None
+    first, second, _ = _shared(one.item, other.item)
+    if one.part is not None and other.part is not None:
+        mine, theirs, count = _shared(one.part, other.part)
+        first, second = first * count + mine, second * count + theirs
+    if np.array_equal(first, second):
+        mine = theirs = np.arange(len(first))
+    else:
+        mine, theirs = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
+        first, second = first[mine], second[theirs]
+        if not np.array_equal(first, second):
+            return "their items differ" if one.part is None else "their items or classes differ"
+    return mine, theirs
+
+
+def _shared(one: Names, other: Names) -> tuple[Integers, Integers, int]:
+    """Return the names of both as codes of one list, and its length."""
+    first, second = one.known, other.known
     if first.dtype.kind != second.dtype.kind and "U" in (first.dtype.kind, second.dtype.kind):
         first, second = first.astype(str), second.astype(str)
-    if np.array_equal(first, second):
-        same = np.arange(len(first))
-        return same, same
-    one, other = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
-    return (one, other) if np.array_equal(first[one], second[other]) else None
+    known, code = np.unique(np.concatenate([first, second]), return_inverse=True)
+    return code[: len(first)][one.code], code[len(first) :][other.code], len(known)
 
 
-def _check_truth(
-    one: Rows, other: Rows, order: tuple[NDArray[np.int64], NDArray[np.int64]], view: str
-) -> None:
+def _check_truth(one: Rows, other: Rows, order: tuple[Integers, Integers], view: str) -> None:
     assert one.item is not None
     if one.truth is None or other.truth is None:
         return
     differ = np.flatnonzero(one.truth[order[0]] != other.truth[order[1]])
     if len(differ):
         place = int(order[0][differ[0]])
-        item = one.item[place].item()
+        item = one.item.known[one.item.code[place]].item()
         message = f"the tables have different labels of item {item!r} ({len(differ)} such items; view {view})"
         hint = "compare predictions with the same gold labels"
         if view == "binary":

@@ -181,6 +181,9 @@ def read(
         return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n)
     predictions = open_predictions(source, columns)
     check_model(predictions)
+    notes = [] if predictions.log is None else predictions.log.notes
+    if predictions.event is not None:
+        notes = [f"The event is {predictions.event!r}: scores are its probabilities."]
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
@@ -191,7 +194,7 @@ def read(
         rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
-        notes=() if predictions.log is None else tuple(predictions.log.notes),
+        notes=tuple(notes),
         library=_library(source),
     )
 

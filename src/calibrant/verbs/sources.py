@@ -365,6 +365,14 @@ LEADING_CLASSES = 3  # number of scores by which rows of a wide table are sorted
 
 
 @dataclass(frozen=True)
+class Names:
+    """The name of each row's item or class: ``known[code]``."""
+
+    code: Integers
+    known: NDArray[Any]
+
+
+@dataclass(frozen=True)
 class Rows:
     """Identification of the pairs of a view.
 
@@ -377,11 +385,14 @@ class Rows:
         Names of items; None if the table has no items, so that only the order of rows identifies pairs.
     repeated
         Items in more than one row, whose rows cannot be distinguished.
+    part
+        Names of the classes of pooled pairs, of which an item has several.
     """
 
     truth: NDArray[Any] | None
-    item: NDArray[Any] | None
+    item: Names | None
     repeated: tuple[str, ...] = ()
+    part: Names | None = None
 
 
 @dataclass(frozen=True)
@@ -569,21 +580,25 @@ def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
     """Return the identification of the pairs of views that contain all rows."""
     if view.startswith(CLASS) or (view == "pooled" and predictions.threshold is not None):
         return None
-    item: NDArray[Any] | None = None
+    item = None if table.item is None else Names(table.item, np.array(predictions.items))
+    classes, wide = np.array(predictions.classes), predictions.form == "wide"
+    if view == "pooled" and not wide:  # an item has one row per class, as the reader checked
+        part = None if table.class_code is None else Names(table.class_code, classes)
+        return Rows(table.label, item, part=part)
     repeated: tuple[str, ...] = ()
-    if table.item is not None:
-        names = predictions.items
-        item = np.array(names)[table.item]
-        repeated = tuple(str(names[code]) for code in np.flatnonzero(np.bincount(table.item) > 1))
-    if view == "top" and predictions.form == "long":
-        known = table.class_code is not None
-        return Rows(np.array(predictions.classes)[table.class_code] if known else None, item, repeated)
-    if view != "pooled":
-        return Rows(table.label, item, repeated)
-    if predictions.form == "wide":
-        width = len(predictions.classes)
-        return Rows(np.repeat(table.label, width), None if item is None else np.repeat(item, width), repeated)
-    return Rows(table.label, None)
+    if item is not None:
+        repeated = tuple(str(item.known[code]) for code in np.flatnonzero(np.bincount(item.code) > 1))
+    if view == "pooled":
+        width = len(classes)
+        part = Names(np.tile(np.arange(width), len(table)), classes)
+        item = None if item is None else Names(np.repeat(item.code, width), item.known)
+        return Rows(np.repeat(table.label, width) == part.code, item, repeated, part)
+    truth: NDArray[Any] | None = table.label
+    if view == "top" and wide:
+        truth = np.append(classes, "")[table.label]  # -1: a label that is no column
+    elif view == "top":
+        truth = None if table.class_code is None else classes[table.class_code]
+    return Rows(truth, item, repeated)
 
 
 def _no_pairs(view: str, predictions: Predictions) -> InputError:

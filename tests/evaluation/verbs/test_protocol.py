@@ -331,7 +331,11 @@ BAD = [
     pytest.param(
         {"one": "item,label\n0,keep\n1,kept"}, "one.csv, row 2, column label: label 'kept'", id="label"
     ),
-    pytest.param({"one": "item,label\n0,keep\n1,keep"}, "one has no output for item 2", id="items"),
+    pytest.param(
+        {"one": "item,label\n0,keep\n1,keep"},
+        "one has no output for 6 of the reference's 8 items, such as 2",
+        id="items",
+    ),
     pytest.param(
         {"one": "item,label\n0,keep\n0,keep"},
         "one.csv, row 2, column item: item '0' is also in row 1",

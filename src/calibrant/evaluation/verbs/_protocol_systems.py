@@ -82,7 +82,7 @@ def _order(name: str, output: SystemOutput, items: Sequence[str]) -> Integers:
     lost = [item for item in items if item not in place]
     if lost:
         message = (
-            f"{name} has no output for item {lost[0]} ({len(lost)} of {len(items)} items of the reference)"
+            f"{name} has no output for {len(lost)} of the reference's {len(items)} items, such as {lost[0]}"
         )
         hint = "systems are compared on the same items: add the item, or remove it from the reference"
         raise InputError(message, hint, code="missing-value", file=output.file)

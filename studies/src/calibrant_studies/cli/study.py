@@ -48,8 +48,8 @@ from calibrant.cli.progress import Bar
     "--ontonotes",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="PATH",
-    help="Folder of CoNLL-2011 or CoNLL-2012, which the papers use. The study runs on it alone "
-    "(studies coreference and tagging).",
+    help="For the studies coreference and tagging: folder of CoNLL-2011 or CoNLL-2012, the data of the "
+    "papers. The study then uses these data only.",
 )
 @click.option(
     "--ptb",
