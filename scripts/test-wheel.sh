@@ -17,7 +17,7 @@ wheel=$(echo "$away"/dist/calibrant/*.whl)
 install() { # install LOCK [OPTIONS]: what pyproject.toml asks for, in the versions of the lock
     "$uv" pip compile --quiet --generate-hashes --no-annotate --no-header --constraints "$root/requirements/dev.lock" \
         --python "$wanted" --output-file "$away/$1" "$root/pyproject.toml" "${@:2}" 2>/dev/null ||
-        cp "$root/requirements/dev.lock" "$away/$1"
+        { echo "The dependencies were not resolved alone: the whole lock is installed." >&2; cp "$root/requirements/dev.lock" "$away/$1"; }
     "$root/scripts/make-venv.sh" "$wanted" "$away/venv" "$away/$1"
 }
 install core.lock # nothing from the extras comes in

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from calibrant.verbs.slicing import slices
     from calibrant.verbs.tallying import tally
 
-__version__ = "0.1.0"
+__version__ = "0.1.0rc1"
 
 __all__ = [
     "CalibrantError",
