@@ -68,7 +68,6 @@ def _fits_again(source: str, columns: Columns) -> bool:
     "--method",
     type=click.Choice(list(METHODS)),
     default="isotonic",
-    show_default=True,
     help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} recalibrate all classes of a row of "
     f"a wide table together; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} "
     "a wide table.",
@@ -76,7 +75,6 @@ def _fits_again(source: str, columns: Columns) -> bool:
 @click.option(
     "--group",
     default="shared",
-    show_default=True,
     metavar="shared|class|frequency|FILE",
     help="Classes that share a calibration map: all classes, each class alone, groups of similar frequency, "
     "or the groups of a FILE (one line per class: the class, a tab, the group).",

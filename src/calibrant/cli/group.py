@@ -43,8 +43,10 @@ class CommandGroup(click.Group):
         epilog: str | None = None,
     ) -> None:
         version = click.version_option(__version__, prog_name="calibrant", message="%(prog)s %(version)s")
-        names = {"help_option_names": ["-h", "--help"]}
-        super().__init__(name=name, help=help, short_help=short_help, epilog=epilog, context_settings=names)
+        settings = {"help_option_names": ["-h", "--help"], "show_default": True}
+        super().__init__(
+            name=name, help=help, short_help=short_help, epilog=epilog, context_settings=settings
+        )
         version(self)
         self._headings: dict[str, dict[str, str]] = {}
         for key, value in commands.items():

@@ -21,21 +21,18 @@ LEVEL = click.option(
     "--level",
     type=float,
     default=0.95,
-    show_default=True,
     help="Confidence level of all intervals, between 0 and 1.",
 )
 SEED = click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Seed of all random draws.",
 )
 EXECUTOR = click.option(
     "--executor",
     metavar="ADDRESS",
     default="processes",
-    show_default=True,
     callback=lambda context, parameter, value: None if value == "processes" else value,
     help="Where the work runs: processes on this machine, or the address of a Dask scheduler "
     "(tcp://HOST:PORT) whose workers find models under the same paths.",
@@ -44,7 +41,6 @@ WORKERS = click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     help="Number of processes. Each process loads its own copy of the model, so several processes pay off "
     "only for long texts and slow models, such as spaCy's.",
 )
@@ -55,7 +51,6 @@ THRESHOLD = click.option(
     "--threshold",
     type=float,
     default=0.0,
-    show_default=True,
     help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
 )
 NAMES = click.option(
@@ -274,7 +269,6 @@ LOGS = (
         "--normalise",
         type=click.Choice(["none", "characters", "bytes"]),
         default="none",
-        show_default=True,
         help="For logs: divide the log-likelihood of each answer option by its length (as acc_norm does).",
     ),
     click.option(
@@ -310,7 +304,6 @@ MEASURING = (
         "--n-ece-bins",
         type=int,
         default=15,
-        show_default=True,
         help="Number of equal-width bins of the expected calibration error (ECE).",
     ),
     LEVEL,
@@ -318,7 +311,6 @@ MEASURING = (
         "--interval",
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
-        show_default=True,
         help="Method of the confidence interval of the calibration error. inverted: by inversion of a test, "
         "with tested coverage. The others are for comparison with other work. sampling: Algorithm 2 of "
         "Nguyen & O'Connor (2015), for the plug-in error of the bins. bootstrap: percentiles of resampled "
@@ -341,7 +333,6 @@ ENGINE = click.option(
     "--engine",
     type=click.Choice(["kernel", "duckdb"]),
     default="kernel",
-    show_default=True,
     help="Engine that sums .parquet files: calibrant's compiled loops, or DuckDB.",
 )
 SMOOTH = click.option(

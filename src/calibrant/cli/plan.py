@@ -24,7 +24,6 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
     "--power",
     type=float,
     default=0.8,
-    show_default=True,
     help="Probability that the error is detected.",
 )
 @LEVEL
@@ -39,21 +38,18 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
     type=float,
     nargs=2,
     default=(1.0, 1.0),
-    show_default=True,
     help="Without a pilot: parameters of the Beta distribution of the scores.",
 )
 @click.option(
     "--cluster-size",
     type=int,
     default=1,
-    show_default=True,
     help="Number of pairs per cluster (sentence, document).",
 )
 @click.option(
     "--label-correlation",
     type=float,
     default=0.0,
-    show_default=True,
     help="Correlation of two labels of one cluster, given their scores.",
 )
 @columns

@@ -23,7 +23,6 @@ from calibrant.cli.progress import ProgressLine
     "--what",
     type=click.Choice(["curve", "log-odds", "smooth", "confidence", "labels", "classes"]),
     default="curve",
-    show_default=True,
     help="Kind of figure. curve: calibration curves of all models. log-odds: the same on log-odds axes, for "
     "scores near 0 and 1. smooth: smoothed curves without bins. confidence: confidence histogram and "
     "reliability bars of one model. labels: scores of one model by label. classes: error of each class.",

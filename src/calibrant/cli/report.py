@@ -17,9 +17,7 @@ from calibrant.recalibrate.methods import METHODS
     epilog="Example: calibrant report nb.parquet logreg.parquet -o report.html",
 )
 @click.argument("predictions", metavar="PRED...", nargs=-1, required=True)
-@click.option(
-    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="File of the report."
-)
+@click.option("-o", "--output", metavar="FILE", default="report.html", help="File of the report.")
 @NAMES
 @click.option(
     "--model",

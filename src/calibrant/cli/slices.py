@@ -46,7 +46,6 @@ from calibrant.cli.progress import ProgressLine
     "--adjust",
     type=click.Choice(["simultaneous", "fcr", "none"]),
     default="simultaneous",
-    show_default=True,
     help="Adjustment of the intervals for the number of slices. simultaneous: with probability LEVEL, all "
     "intervals contain the true values. fcr: of the intervals of slices reported as miscalibrated, an "
     "expected fraction LEVEL contains the true value (false coverage rate). none: no adjustment.",
@@ -55,7 +54,6 @@ from calibrant.cli.progress import ProgressLine
     "--rank",
     type=click.Choice(["error", "signed"]),
     default="error",
-    show_default=True,
     help="Number by which slices are sorted, the worst first, after shrinkage. error: RMS calibration error. "
     "signed: mean score - frequency, positive if scores are too high.",
 )
@@ -64,14 +62,12 @@ from calibrant.cli.progress import ProgressLine
     "--least",
     type=click.IntRange(min=1),
     default=30,
-    show_default=True,
     help="Smallest number of pairs of a slice; smaller slices are not measured.",
 )
 @click.option(
     "--most",
     type=click.IntRange(min=1),
     default=20,
-    show_default=True,
     help="Largest number of slices to show for each --by.",
 )
 @drawn_as

@@ -27,7 +27,6 @@ INDENT = 3
     "--output",
     metavar="FILE",
     default="calibrant-demo.html",
-    show_default=True,
     help="File of the report.",
 )
 @printing

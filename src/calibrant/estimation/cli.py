@@ -40,7 +40,6 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     "--population",
     type=click.Choice(["corpus", "superpopulation"]),
     default="corpus",
-    show_default=True,
     help="Target of the estimate: the count in these documents, or in the population that they were drawn "
     "from.",
 )
@@ -48,7 +47,6 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     "--sampling",
     type=click.Choice(["detect", "fixed", "independent"]),
     default="detect",
-    show_default=True,
     help="Design of a sample with unequal selection probabilities. fixed: a fixed number of documents per "
     "group of equal probability. independent: each document independently. detect: inferred from the "
     "probabilities.",
@@ -58,11 +56,10 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     "--score",
     metavar="NAME",
     default="score",
-    show_default=True,
     help="Column of predicted probabilities.",
 )
-@click.option("--label", metavar="NAME", default="label", show_default=True, help="Column of labels.")
-@click.option("--item", metavar="NAME", default="item", show_default=True, help="Column of document names.")
+@click.option("--label", metavar="NAME", default="label", help="Column of labels.")
+@click.option("--item", metavar="NAME", default="item", help="Column of document names.")
 @printing
 def command(
     predictions: str, labelled: str | None, methods: tuple[str, ...], printing: Printing, **options: Any

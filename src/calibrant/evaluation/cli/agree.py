@@ -15,9 +15,9 @@ from calibrant.cli.options import LEVEL, Printing, printing
     epilog="Example: calibrant agree labels.csv --distance ordinal --labels low,middle,high",
 )
 @click.argument("file", metavar="FILE")
-@click.option("--item", default="item", show_default=True, help="Column that names the item.")
-@click.option("--annotator", default="annotator", show_default=True, help="Column that names the annotator.")
-@click.option("--label", default="label", show_default=True, help="Column of labels.")
+@click.option("--item", default="item", help="Column that names the item.")
+@click.option("--annotator", default="annotator", help="Column that names the annotator.")
+@click.option("--label", default="label", help="Column of labels.")
 @click.option(
     "--cluster",
     metavar="NAME",
@@ -33,7 +33,6 @@ from calibrant.cli.options import LEVEL, Printing, printing
     "--distance",
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     default="nominal",
-    show_default=True,
     help="Distance between labels in Krippendorff's alpha.",
 )
 @click.option(
@@ -45,7 +44,6 @@ from calibrant.cli.options import LEVEL, Printing, printing
     "--disputed",
     type=click.IntRange(min=0),
     default=10,
-    show_default=True,
     help="Number of items to list, those with the least agreement first.",
 )
 @LEVEL

@@ -17,12 +17,12 @@ from calibrant.exceptions import InputError
     epilog="Example: calibrant compare folds.csv --alternative greater --test-train-ratio 0.25",
 )
 @click.argument("files", metavar="FILE", nargs=-1, required=True)
-@click.option("--system", default="system", show_default=True, help="Column that names the system.")
+@click.option("--system", default="system", help="Column that names the system.")
 @click.option("--fold", metavar="NAME", help="Column of the fold of cross-validation.  [default: fold]")
 @click.option(
     "--item", metavar="NAME", help="Column of the item, if each score belongs to one item.  [default: item]"
 )
-@click.option("--score", default="score", show_default=True, help="Column of scores.")
+@click.option("--score", default="score", help="Column of scores.")
 @click.option(
     "--repeat",
     metavar="NAME",
@@ -38,7 +38,6 @@ from calibrant.exceptions import InputError
     "--alternative",
     type=click.Choice(["two-sided", "greater", "less"]),
     default="two-sided",
-    show_default=True,
     help="Alternative hypothesis of each test. two-sided: the two systems have different scores. greater, "
     "less: the first system of a pair (in the order of FILE) has the greater or the lower score.",
 )
@@ -57,13 +56,10 @@ from calibrant.exceptions import InputError
     "--power",
     type=float,
     default=0.8,
-    show_default=True,
     help="Power at which the smallest detectable difference is computed, in (0, 1).",
 )
 @LEVEL
-@click.option(
-    "--samples", type=click.IntRange(min=100), default=2000, show_default=True, help="Resamples of each test."
-)
+@click.option("--samples", type=click.IntRange(min=100), default=2000, help="Resamples of each test.")
 @SEED
 @printing
 def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:

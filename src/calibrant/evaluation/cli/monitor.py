@@ -25,14 +25,12 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     "--by",
     type=click.Choice(["day", "week", "month", "value"]),
     default="day",
-    show_default=True,
     help="Windows of time. value: each value of the column, in the order of numbers or text.",
 )
 @click.option(
     "--against",
     type=click.Choice(["calibrated", "reference"]),
     default="calibrated",
-    show_default=True,
     help="Null hypothesis: scores are calibrated, or errors are as in the reference period.",
 )
 @click.option("--reference", metavar="DAY", help="Last day of the reference period.")
@@ -40,18 +38,14 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     "--alpha",
     type=float,
     default=0.01,
-    show_default=True,
     help="Bound on the probability of any false alarm. With --restart: false alarms are on average at "
     "least 1 / ALPHA windows apart.",
 )
-@click.option(
-    "--epsilon", type=float, default=0.0, show_default=True, help="Largest mean error that is tolerated."
-)
+@click.option("--epsilon", type=float, default=0.0, help="Largest mean error that is tolerated.")
 @click.option(
     "--unit",
     type=click.Choice(["day", "cluster", "item", "dependent-day"]),
     default="day",
-    show_default=True,
     help="Units that are independent given the past. day: the labels of one "
     "window may depend on each other. cluster, item: detect a change much sooner, if the assumption is true. "
     "dependent-day: no unit is independent; errors may persist for days.",

@@ -14,9 +14,7 @@ from calibrant.cli.progress import ProgressLine
     epilog="Example: calibrant protocol --example summaries && calibrant protocol summaries/eval.toml",
 )
 @click.argument("file", metavar="[EVAL.toml]", required=False)
-@click.option(
-    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report to write."
-)
+@click.option("-o", "--output", metavar="FILE", default="report.html", help="The report to write.")
 @click.option("--title", help="Title of the report.  [default: the task's name]")
 @click.option(
     "--example",

@@ -34,7 +34,6 @@ COREF = click.option(
     "--coref",
     metavar="MODEL",
     default="litbank",
-    show_default=True,
     help="Coreference model: a file written by `calibrant coref train`, or litbank, which is included and "
     "was trained on fiction.",
 )
@@ -42,14 +41,12 @@ SAMPLES = click.option(
     "--samples",
     type=click.IntRange(min=1),
     default=100,
-    show_default=True,
     help="Sampled clusterings per document.",
 )
 RULES_OPTION = click.option(
     "--rules",
     type=click.Choice(["default", "paper"]),
     default="default",
-    show_default=True,
     help="Rules that find agents. paper: agents of the verb attack, as in Nguyen & O'Connor (2015). default: "
     "agents of verbs of force, with compounds and coordination, without places.",
 )
@@ -64,7 +61,6 @@ _TABLE = (
         "--by",
         type=click.Choice(["week", "month", "quarter", "year"]),
         default="month",
-        show_default=True,
         help="Length of a period. Weeks are ISO 8601 weeks.",
     ),
     COUNTRY,
@@ -72,14 +68,12 @@ _TABLE = (
         "--count",
         type=click.Choice(["documents", "entities"]),
         default="documents",
-        show_default=True,
         help="Unit to count: documents with at least one entity that counts, or all entities that count.",
     ),
     click.option(
         "--interval",
         type=click.Choice(["poisson-binomial", "normal", "samples"]),
         default="poisson-binomial",
-        show_default=True,
         help="Interval of a count: exact quantiles of the sum (poisson-binomial), the normal "
         "approximation of Nguyen & O'Connor (2015) (normal), or quantiles of sampled sums (samples).",
     ),

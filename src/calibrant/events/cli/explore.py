@@ -31,7 +31,6 @@ from calibrant.cli.progress import ProgressLine
     "--host",
     metavar="ADDRESS",
     default="127.0.0.1",
-    show_default=True,
     help="Address to serve at. Any address that other machines can reach needs a token. The connection is "
     "not encrypted.",
 )

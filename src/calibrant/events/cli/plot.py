@@ -24,10 +24,8 @@ from calibrant.events.cli._events import store_of, table_settings, tabulating
     help="Figure to write; its name ends in .pdf, .svg or .png.",
 )
 @tabulating
-@click.option(
-    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Number of countries to draw."
-)
-@click.option("--columns", type=click.IntRange(min=1), default=3, show_default=True, help="Panels per row.")
+@click.option("--most", type=click.IntRange(min=1), default=20, help="Number of countries to draw.")
+@click.option("--columns", type=click.IntRange(min=1), default=3, help="Panels per row.")
 @click.option("--rates", is_flag=True, help="Draw counts divided by the period's documents.")
 @WIDTH
 @printing

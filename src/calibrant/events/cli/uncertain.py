@@ -15,9 +15,7 @@ from calibrant.events.cli._events import COUNTRY, store_of
 )
 @click.argument("store", metavar="STORE")
 @COUNTRY
-@click.option(
-    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Number of documents to list."
-)
+@click.option("--most", type=click.IntRange(min=1), default=20, help="Number of documents to list.")
 @click.option(
     "--documents",
     metavar="DOCS",

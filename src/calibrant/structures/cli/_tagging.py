@@ -42,7 +42,6 @@ _TAGGING = (
         "--cluster",
         type=click.Choice(["sentence", "document"]),
         default="sentence",
-        show_default=True,
         help="Unit whose tokens may be dependent; intervals treat units as independent.",
     ),
 )

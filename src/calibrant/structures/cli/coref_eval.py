@@ -31,14 +31,12 @@ from calibrant.structures.cli.coreference_options import coreference
 @click.option(
     "--singletons/--no-singletons",
     default=True,
-    help="Include entities of one mention in the scores, or leave them out of prediction and gold.  "
-    "[default: include]",
+    help="Include entities of one mention in the scores, or leave them out of prediction and gold.",
 )
 @click.option(
     "--threshold",
     type=float,
     default=0.01,
-    show_default=True,
     help="Also measure the pairs with at least this score separately, since most others are trivial.",
 )
 @click.option(

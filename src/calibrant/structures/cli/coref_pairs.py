@@ -27,7 +27,6 @@ from calibrant.cli.progress import ProgressLine
     "--seed",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Seed of the samples.",
 )
 @click.option(
@@ -40,7 +39,7 @@ from calibrant.cli.progress import ProgressLine
     "--labels/--no-labels",
     default=True,
     help="Write only pairs of mentions that are in gold entities, with labels; or write all pairs, without "
-    "labels.  [default: labels]",
+    "labels.",
 )
 @printing
 def command(posteriors: str, output: str, printing: Printing, **options: Any) -> None:

@@ -28,14 +28,12 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
     "--features",
     type=click.Choice(["surface", "syntax"]),
     default="surface",
-    show_default=True,
     help="surface: features of words. syntax: also features of dependency trees.",
 )
 @click.option(
     "--mentions",
     type=click.Choice(["gold", "detected"]),
     default="gold",
-    show_default=True,
     help="Mentions to learn from: those annotated in the files (gold), or those detected in their trees.",
 )
 @POSSESSIVE_ENDINGS
@@ -64,8 +62,7 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 @click.option(
     "--temperature/--no-temperature",
     default=True,
-    help="Divide log-scores by a temperature that maximizes the likelihood of --dev.  [default: fitted if "
-    "--dev is given]",
+    help="Divide log-scores by a temperature that maximizes the likelihood of --dev, if it is given.",
 )
 @click.option(
     "--about",
@@ -77,7 +74,6 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
     "--seed",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Seed of the random order of documents.",
 )
 @printing

@@ -20,7 +20,7 @@ STDOUT = "-"
 POSSESSIVE_ENDINGS = click.option(
     "--possessive-endings/--no-possessive-endings",
     default=True,
-    help="Include 's in detected mentions, as in GUM, or leave it out, as in LitBank.  [default: include]",
+    help="Include 's in detected mentions, as in GUM, or leave it out, as in LitBank.",
 )
 _COREFERENCE = (
     click.option(
@@ -38,7 +38,6 @@ _COREFERENCE = (
         "--clustering",
         type=click.Choice(["probable", "expected", "antecedents"]),
         default="probable",
-        show_default=True,
         help="How entities are chosen. probable: entities with high probability. expected: entities with "
         "high expected pairwise F. antecedents: each mention is linked to its most probable antecedent.",
     ),

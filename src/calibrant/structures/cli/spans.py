@@ -36,7 +36,6 @@ COLUMNS = tuple(
     "--match",
     type=click.Choice(["exact", "boundary", "type"]),
     default="exact",
-    show_default=True,
     help="Parts of a span that must match. exact: boundary and type. boundary: boundary only. type: type "
     "only; spans whose boundary is not gold are left out.",
 )
@@ -44,7 +43,6 @@ COLUMNS = tuple(
     "--type-scores",
     type=click.Choice(["exclusive", "independent"]),
     default="exclusive",
-    show_default=True,
     help="How to combine the scores of several types at one boundary, with --match boundary or type. "
     "exclusive: p + q, for softmax scores. independent: 1 - (1 - p)(1 - q), for sigmoid scores.",
 )
@@ -52,7 +50,6 @@ COLUMNS = tuple(
     "--repeats",
     type=click.Choice(["refuse", "largest", "mean"]),
     default="refuse",
-    show_default=True,
     help="How to treat a span with different scores, for example from overlapping windows. refuse: report "
     "an error. largest: use the largest score. mean: use the mean of the scores.",
 )
@@ -60,7 +57,6 @@ COLUMNS = tuple(
     "--threshold",
     type=float,
     default=0.0,
-    show_default=True,
     help="Leave out spans with scores below this threshold in [0, 1); the table records the threshold.",
 )
 @(lambda function: added(function, COLUMNS))

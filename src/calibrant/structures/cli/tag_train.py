@@ -31,7 +31,6 @@ from calibrant.structures.cli._tagging import column
     "--model",
     type=click.Choice(["crf", "hmm"]),
     default="crf",
-    show_default=True,
     help="crf: conditional random field. hmm: hidden Markov model.",
 )
 @click.option(
@@ -83,7 +82,6 @@ from calibrant.structures.cli._tagging import column
     "--processes",
     type=click.IntRange(min=1, max=64),
     default=1,
-    show_default=True,
     help="Number of processes that try hyperparameters; each keeps the texts and a model in memory.",
 )
 @printing

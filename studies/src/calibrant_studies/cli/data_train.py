@@ -27,11 +27,10 @@ from calibrant.cli.progress import ProgressLine
     "--steps",
     type=click.IntRange(min=1),
     default=12_000,
-    show_default=True,
     help="Number of updates of the parser. A small number tests the command, but makes a useless parser.",
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes of the coreference model through GUM.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of both models.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of both models.")
 @printing
 def command(names: tuple[Any, ...], printing: Printing, **options: Any) -> None:
     """Train the models NAME, or both models without NAME, from fetched data, on the CPU.
