@@ -118,3 +118,59 @@ def test_one_in_ten_of_the_scores_near_zero_is_positive() -> None:
     score, label = (table[name].to_numpy() for name in ("score", "label"))
     assert "happen one time in ten" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert label[score < 0.03].mean() == pytest.approx(0.1, abs=0.02)
+
+
+def told(page: str, sentence: str) -> list[str]:
+    """The numbers in a sentence of a guide; the sentence is a regular expression with a group for each."""
+    text = " ".join((ROOT / "docs" / "guide" / f"{page}.md").read_text(encoding="utf-8").split())
+    [numbers] = re.findall(sentence, text)
+    return list(numbers)
+
+
+def test_the_coverage_of_changes_in_the_guide_is_that_of_the_record() -> None:
+    cells = record("studies/coverage.json")["tables"]["maps"]
+    resampled = [float(each["coverage"].split()[0]) for each in cells]
+    fixed = [float(each["map fixed"]) for each in cells]
+    found = told(
+        "recalibrate", r"In (\d+) \[sim.*?in (\d+) to (\d+) % of (\d+) draws; .*? in (\d+) to (\d+) %\."
+    )
+    assert [int(each) for each in found] == [
+        len(cells), min(resampled), max(resampled), cells[0]["draws"], min(fixed), max(fixed)
+    ]  # fmt: skip
+
+
+def test_the_error_rates_of_tests_on_folds_in_the_guide_are_those_of_the_record() -> None:
+    rows = {each["cross-validation"]: each for each in record("studies/significance.json")["tables"]["folds"]}
+    sentence = r"in (\d+) of 100 cross-validations with 2 x 5 folds, and in (\d+) of 100 with 10 x 10\."
+    found = told("evaluate", sentence + r" The corrected test finds one in (\d+) and in (\d+) of 100")
+    recorded = [rows[folds][test] for test in ("plain t", "corrected t") for folds in ("2 x 5", "10 x 10")]
+    assert found == [f"{each:.0f}" for each in recorded]
+
+
+def test_the_coverage_of_kappa_in_the_guide_is_that_of_the_front_page() -> None:
+    text = row("kappa of 20 items")
+    ours, normal = told("evaluate", r"true kappa in ([\d.]+) % .*? normal interval in (\d+) %")
+    assert f"in {normal} % of samples" in text
+    assert text.endswith(f"| {ours} %")
+
+
+def test_the_false_alarms_of_dependent_days_in_the_guide_are_those_of_the_record() -> None:
+    rows = {
+        each["days"]: f"{each['unit day, %']:.0f}"
+        for each in record("studies/monitoring.json")["tables"]["dependent_days"]
+    }
+    effects = [rows[f"AR(0.9) day effects, {size}"] for size in ("0.5 logits", "1 logit")]
+    assert told("monitoring", r"false alarm in (\d+) % \(effects of 0.5 logits\) to (\d+) %") == effects
+
+
+def test_the_f1_of_coreference_in_the_guide_is_that_of_the_record() -> None:
+    [gum] = [each for each in record("studies/coreference.json")["findings"] if each["name"] == "GUM/f1/all"]
+    model, rules = told("event_store", r"CoNLL F1 of \[([\d.]+)\].*?baseline ([\d.]+)")
+    assert model == f"{gum['value']:.1f}"
+    assert f"rules {rules}," in gum["note"]
+
+
+def test_the_commands_for_all_studies_name_each_study() -> None:
+    text = (ROOT / "docs" / "guide" / "data_sets.md").read_text(encoding="utf-8")
+    [loop] = re.findall(r"^for study in (.+); do$", text, re.MULTILINE)
+    assert sorted([*loop.split(), "events"]) == sorted(NAMES)
