@@ -306,10 +306,11 @@ def page(corpora: int) -> str:
         f"({corpora:,} corpora of {DOCUMENTS:,} documents; standard error of coverage "
         f"{100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points near 95 %). *none* is the percentage of corpora "
         "without an interval. With equal probabilities of being labeled, `dsl` equals `ppi`.\n\n"
-        "The last columns are other methods, for comparison. `labels, normal` is the mean label with a "
-        "normal interval, and Hajek the weighted mean label with a normal interval. `ppi_py` is "
-        "`ppi_mean_ci` of that package. DSL's formula is the variance of pseudo-outcomes of "
-        "Egami et al. (2023).\n\n"
+        "The last columns are other methods, for comparison:\n\n"
+        "- *labels, normal*: the mean label with a normal interval.\n"
+        "- *Hajek*: the weighted mean label with a normal interval.\n"
+        "- *ppi_py*: the function `ppi_mean_ci` of the package `ppi_py`.\n"
+        "- *DSL's formula*: the standard error from the variance of pseudo-outcomes (Egami et al., 2023).\n\n"
         "`python scripts/estimate_coverage.py` writes this page."
     )
     parts = [
