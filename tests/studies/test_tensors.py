@@ -119,6 +119,8 @@ def test_nothing_of_a_pickle_is_run(tmp_path: Path) -> None:
         refused(tmp_path, saved(VALUES, pickle.dumps(Harmful(), protocol)), "which no tensor needs")
     calling = described((6,)).replace(REBUILD, b"cos\nsystem\n")
     refused(tmp_path, saved(VALUES, calling), "'GLOBAL os system', which no tensor needs")
+    escaped = described((6,)).replace(REBUILD, b"cos\nsys\\ctem\n")
+    refused(tmp_path, saved(VALUES, escaped), "which no tensor needs")
     assert not (tmp_path / "harmed").exists()
 
 

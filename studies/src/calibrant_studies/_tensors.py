@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import pickletools
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,10 @@ def _followed(pickled: bytes, name: str) -> Any:
     """Follow the opcodes of a single tensor on a stack of plain values; nothing is imported or called."""
     stack: list[Any] = []
     marks: list[int] = []
-    for opcode, value, place in pickletools.genops(pickled):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a name with a backslash: no tensor has one
+        opcodes = list(pickletools.genops(pickled))
+    for opcode, value, place in opcodes:
         kind = opcode.name
         if kind in SKIPPED:
             continue
