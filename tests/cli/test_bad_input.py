@@ -120,6 +120,7 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
     refused(run("measure", tmp_path / "none.csv"), "no such file")
     refused(run("measure"), "Missing argument 'PRED'")
     refused(run("measur"), "No such command 'measur'; did you mean measure?")
+    refused(run("measure", "a.parquet", "b.parquet"), "put a pattern of .parquet files in quotes")
 
 
 def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None:

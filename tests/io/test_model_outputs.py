@@ -15,6 +15,7 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, open_predictions
+from calibrant.io.converting import write_predictions
 
 SAVED = Path(__file__).resolve().parents[1] / "archives" / "logs" / "datasets-5.2.0"
 
@@ -241,3 +242,44 @@ def test_tokens_without_rows_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({**empty, "logprob": pa.array([], pa.float64())}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="there are no rows: write at least one"):
         open_predictions(tmp_path / "a.parquet").read()
+
+
+def test_texts_of_two_converted_archives_stay_different_clusters(tmp_path: Path) -> None:
+    logits, labels = np.linspace(-1, 1, 24).reshape(2, 4, 3), np.tile([0, 1, 2, -100], (2, 1))
+    (tmp_path / "parts").mkdir()
+    for name in ("one", "two"):
+        np.savez(tmp_path / f"{name}.npz", predictions=logits, label_ids=labels)
+        write_predictions(open_predictions(tmp_path / f"{name}.npz"), tmp_path / "parts" / f"{name}.parquet")
+    found = open_predictions(tmp_path / "parts")
+    assert np.unique(found.read().cluster).size == 4
+    assert found.clusters == ["one:0", "one:1", "two:0", "two:1"]
+
+
+def test_labels_that_are_names_of_classes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    scores = np.array([[0.25, 0.75], [0.5, 0.5]])
+    np.savez(path, probs=scores, labels=np.array(["no", "yes"]), classes=np.array(["no", "yes"]))
+    assert open_predictions(path).read().label.tolist() == [0, 1]
+    np.savez(path, probs=scores, labels=np.array(["no", "maybe"]), classes=np.array(["no", "yes"]))
+    with pytest.raises(InputError, match=r"row 2, column labels: label 'maybe' is not one of the 2 classes"):
+        open_predictions(path)
+
+
+def test_an_archive_of_predicted_classes_or_without_labels_says_what_to_save(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, predictions=np.zeros((4, 3), int), label_ids=np.zeros((4, 3), int))
+    with pytest.raises(InputError, match=r"predicted classes \(argmax\): save the scores of all classes"):
+        open_predictions(path)
+    np.savez(path, predictions=np.zeros((4, 3, 2)))
+    with pytest.raises(InputError, match="the archive has predictions without label_ids"):
+        open_predictions(path)
+    several = np.empty(2, object)
+    np.savez(path, predictions=several, label_ids=np.zeros((4, 3), int))
+    with pytest.raises(InputError, match=r"often predictions\[0\]"):
+        open_predictions(path)
+
+
+def test_a_folder_of_archives_says_how_to_read_them_together(tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", probs=np.full((2, 2), 0.5), labels=[0, 1])
+    with pytest.raises(InputError, match=r"write each as \.parquet into a new folder"):
+        open_predictions(tmp_path)

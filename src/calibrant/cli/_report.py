@@ -18,6 +18,8 @@ def lines_of(report: Report) -> list[str]:
     first = report.models[0].measured.views[0]
     level = text.percent(first.level)
     header = ["model", "view", "n", "error", f"{level} interval", "CalibErr", "ECE", "Brier"]
+    # Classes are left out beside views of all of them.
+    whole = any(not each.view.startswith("class:") for each in report.models[0].measured.views)
     rows = [
         [
             model.name,
@@ -31,7 +33,7 @@ def lines_of(report: Report) -> list[str]:
         ]
         for model in report.models
         for each in model.measured.views
-        if not (each.view.startswith("class:") and len(model.measured.views) > 1)
+        if not whole or not each.view.startswith("class:")
     ]
     lines = text.table([header, *rows], left=2)
     for tasks in report.tasks:

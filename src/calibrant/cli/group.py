@@ -207,7 +207,10 @@ def _fail(error: Exception) -> NoReturn:
         traceback.print_exc()
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx is not None else "calibrant"
-        _say(f"{error.format_message()} (see `{command} --help`)")
+        message = error.format_message()
+        if message.startswith("Got unexpected extra argument") and ".parquet" in message:
+            message += ": put a pattern of .parquet files in quotes"
+        _say(f"{message} (see `{command} --help`)")
         sys.exit(2)
     if isinstance(error, click.ClickException):
         _say(error.format_message())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
+from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, class_name
 from calibrant.io.origin import Origin, array_of, members, reading
@@ -22,7 +24,8 @@ IGNORED = -100  # labels of tokens that do not count
 
 def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | None]:
     """Read the arrays; return the reader, the classes, and the threshold if one was applied."""
-    arrays = _counted(origin, _load(origin))
+    loaded = _load(origin)
+    arrays = _counted(origin, loaded)
     given = [name for name in ("probs", "logits") if name in arrays]
     if len(given) != 1:
         what = "both probs and logits" if given else "neither probs nor logits"
@@ -54,8 +57,8 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         origin.name,
         np.asarray(matrix, dtype=np.float64),
         given[0] == "logits",
-        _labels(origin, arrays, rows, width),
-        None if clusters is None else _coded(clusters, codes),
+        _labels(origin, arrays, rows, classes),
+        None if clusters is None else _clusters(origin, clusters, codes, named="clusters" in loaded),
         None if weights is None else _weights(origin, weights),
         "threshold" in arrays,
         item=None if items is None else _coded(items, item_codes),
@@ -70,6 +73,9 @@ def _load(origin: Origin) -> dict[str, NDArray[Any]]:
         there = {name.removesuffix(".npy"): name for name in archive.namelist()}
         names = list(there)
         trainer = "predictions" in names and "logits" not in names
+        if names == ["predictions"]:
+            hint = "save the labels too: numpy.savez(FILE, predictions=..., label_ids=...)"
+            raise _error(origin, "the archive has predictions without label_ids", hint, "column-missing")
         if "predictions" in names and "label_ids" in names:
             names = [name for name in names if name != "metrics"]
         unknown = [name for name in names if name not in (*KNOWN, *TRAINER)]
@@ -95,6 +101,8 @@ def _array(origin: Origin, name: str, content: bytes) -> NDArray[Any]:
     except (ValueError, MemoryError) as error:
         if "pickle" in str(error).lower():
             hint = "store text as a NumPy string array, not as objects"
+            if name in ("predictions", "logits", "probs"):
+                hint = f"store one array; of a tuple the one with a score per class, often {name}[0]"
             raise _error(origin, f"{name} holds Python objects", hint, "column-type") from error
         raise _error(origin, f"{name} is no array, or damaged", "write the archive again") from error
 
@@ -107,6 +115,10 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
         return arrays
     if not labels.ndim or not matrix.ndim:  # refused by whoever needs them, with their shape
         return arrays
+    if matrix.shape == labels.shape and matrix.dtype.kind in "iu":
+        message = f"{name} has the shape of labels, {matrix.shape}, and whole numbers"
+        hint = "these look like predicted classes (argmax): save the scores of all classes"
+        raise _error(origin, message, hint, "shape")
     texts = np.arange(len(labels))
     if matrix.ndim == 3:
         if labels.shape != matrix.shape[:2]:
@@ -129,13 +141,18 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
     }
 
 
-def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: int) -> NDArray[np.int64]:
+def _labels(
+    origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, classes: tuple[str, ...]
+) -> NDArray[np.int64]:
+    width = len(classes)
     labels = _column(origin, arrays, "labels", rows)
     if labels is None:
         hint = f"add it as (n,) class positions; the archive contains {_list(arrays)}"
         raise _error(origin, "the archive has no labels", hint, "column-missing")
+    if labels.dtype.kind == "U" and "classes" in arrays:
+        return _positions(origin, labels, classes)
     if labels.dtype.kind not in "iub":
-        hint = "store each label as a whole number, the position of its class from 0"
+        hint = "store each label as a whole number, the position of its class from 0, or add classes"
         raise _error(origin, f"labels has dtype {labels.dtype}", hint, "column-type")
     bad = np.flatnonzero((labels < 0) | (labels >= width))
     if len(bad):
@@ -145,6 +162,20 @@ def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: i
             message, "repair it", code="class-unknown", file=origin.name, row=row + 1, column="labels"
         )
     return labels.astype(np.int64, copy=False)
+
+
+def _positions(origin: Origin, labels: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the positions of labels that are names of classes."""
+    names, where = np.unique(labels, return_inverse=True)
+    place = {name: position for position, name in enumerate(classes)}
+    found = np.array([place.get(str(name), -1) for name in names], dtype=np.int64)[where]
+    bad = np.flatnonzero(found < 0)
+    if len(bad):
+        row = int(bad[0])
+        message = f"label {shown(str(labels[row]))} is not one of the {len(classes)} classes"
+        hint = "repair it, or add it to classes with a column of scores"
+        raise InputError(message, hint, code="class-unknown", file=origin.name, row=row + 1, column="labels")
+    return found
 
 
 def _threshold(origin: Origin, value: NDArray[Any] | None) -> float | None:
@@ -175,6 +206,15 @@ def _coded(values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
     import pyarrow as pa
 
     return codes.of(pa.array(values.tolist()))
+
+
+def _clusters(origin: Origin, values: NDArray[Any], codes: Codes, *, named: bool) -> NDArray[np.int64]:
+    """Codes of clusters; texts without names get the file's, since other files number theirs alike."""
+    if named:
+        return _coded(values, codes)
+    texts, where = np.unique(values, return_inverse=True)
+    stem = Path(origin.name).stem
+    return _coded(np.array([f"{stem}:{text}" for text in texts.tolist()]), codes)[where]
 
 
 def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:

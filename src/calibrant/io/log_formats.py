@@ -181,6 +181,8 @@ def _in_folder(folder: Path) -> LogKind:
         seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
         message = f"the folder has no .parquet files and no logs; it contains {seen}"
         hint = f"name a file, or a folder of the .parquet parts of one table or of logs: {KNOWN}"
+        if files and all(each.suffix == ".npz" for each in files):
+            hint = "write each as .parquet into a new folder with `calibrant convert`, and name the folder"
         raise InputError(message, hint, code="file-missing", file=str(folder))
     [(kind, logs)] = found.items()
     return LogKind(kind, tuple(logs))

@@ -174,8 +174,10 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             + ", ".join(f".{each}.gz" for each in TEXT)
         )
         hint = f"end the file name in its format: {known}"
-        if kind == "npy":
+        if kind in ("npy", "pt", "pth"):
             hint = "write scores and labels to one .npz archive: numpy.savez(FILE, logits=..., labels=...)"
+            if kind != "npy":
+                hint += ", with `.float().numpy()` of each tensor"
         raise InputError("unknown kind of file", hint, code="file-kind", file=name)
     try:
         with file.open("rb") as stream:
@@ -264,6 +266,6 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
     others = [each.name for each in found if each.suffix != ".parquet"]
     if others:
-        hint = "name Parquet files only"
+        hint = "name Parquet files only; `calibrant convert` writes one from each file"
         raise InputError(f"the pattern also fits {others[0]}", hint, code="file-kind", file=name)
     return tuple(found)

@@ -141,3 +141,10 @@ def test_a_folder_goes_before_a_store_that_ships(tmp_path: Path, monkeypatch: py
     result = run("table", "reuters-21578")
     assert result.exit_code != 0
     assert "this is not a store of events" in result.output
+
+
+def test_the_counts_of_a_run_add_up(tmp_path: Path, model: Path) -> None:
+    result = run("run", dated_documents(), "-o", tmp_path / "new", "--coref", model, "--workers", 1)
+    assert "  Cannot count      1\n" in result.stdout
+    assert "  May count        11\n" in result.stdout
+    assert "The other 2 parsed documents count for no country." in result.stdout

@@ -85,7 +85,11 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     ] = ()
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return the notes."""
+        """Return the number of the other documents, and the notes."""
+        others = self.documents - self.kept - self.skipped - self.matched
+        if others:
+            which = "1 parsed document counts" if others == 1 else f"{others:,} parsed documents count"
+            yield "", f"The other {which} for no country."
         yield from (("", note) for note in self.notes)
 
 
