@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -145,7 +145,9 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
 
 
 def same_rows(**named: Any) -> None:
-    """Raise if two pandas objects have the same index in different orders: rows are paired by position.
+    """Raise if the indexes of two pandas objects tell that their positions are of different rows.
+
+    Either both have the same index in different orders, or their indexes overlap, and neither counts from 0.
 
     Examples
     --------
@@ -156,11 +158,19 @@ def same_rows(**named: Any) -> None:
     calibrant.exceptions.InputError: y and p have the same index in different orders: pair them by index...
     """
     known = {name: values.index for name, values in named.items() if hasattr(values, "iloc")}
-    for (first, one), (second, other) in pairwise(known.items()):
-        if len(one) == len(other) and not one.equals(other) and one.isin(other).all():
-            message = f"{first} and {second} have the same index in different orders"
-            hint = f"pair them by index with {second}.loc[{first}.index], or by position with .to_numpy()"
-            raise InputError(message, hint, code="row-order")
+    for (first, one), (second, other) in combinations(known.items(), 2):
+        if len(one) != len(other) or one.equals(other):
+            continue
+        shared = one.isin(other)
+        message = f"{first} and {second} have the same index in different orders"
+        hint = f"pair them by index with {second}.loc[{first}.index], or by position with .to_numpy()"
+        if not shared.all():
+            counted = np.arange(len(one))
+            if not shared.any() or any(np.array_equal(each, counted) for each in (one, other)):
+                continue
+            message = f"the indexes of {first} and {second} share only {shared.sum()} of {len(one)} rows"
+            hint = "pass the same rows, or pair them by position with .to_numpy()"
+        raise InputError(message, hint, code="row-order")
 
 
 def scores(values: ArrayLike, name: str = "y_prob", *, in_range: bool = True) -> NDArray[np.floating[Any]]:
@@ -235,6 +245,8 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     """Return labels 0 / 1 (bool, integer or float) as they are, contiguous."""
     array = np.ascontiguousarray(one_dimensional(values, name))
     if array.dtype.kind not in "fiub":
+        if array.dtype.kind == "O":
+            cluster_codes(array, name, hint="drop rows without a label", code="missing-value")
         raise InputError(
             f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the view", code="dtype"
         )

@@ -76,6 +76,47 @@ def test_series_of_the_same_index_in_another_order_are_refused(of: Any) -> None:
             of(*given, **more)
     of(truth[::-1], score[::-1])  # the same order
     of(truth[:150], score[150:])  # other indices: by position
+    with pytest.raises(InputError, match="the same index in different orders"):
+        of(truth[::-1], score.set_axis(range(500, 500 + len(score))), clusters=pd.Series(GROUP))
+
+
+@pytest.mark.parametrize("of", [measure, calibration_error])
+def test_series_whose_indexes_overlap_are_refused(of: Any) -> None:
+    truth, score = pd.Series(Y), pd.Series(P)
+    with pytest.raises(InputError, match="share only 50 of 100 rows: pass the same rows"):
+        of(truth[10:110], score[60:160])
+    of(truth[10:110], score[60:160].reset_index(drop=True))  # counted from 0: by position
+
+
+def test_columns_of_a_dataframe_name_their_classes() -> None:
+    score = pd.DataFrame(BAYES.predict_proba(WINE[1::2]), columns=BAYES.classes_)
+    turned, given = score[score.columns[::-1]], NAMES[1::2]
+    expected = {each.view: each.calibration_error for each in measure(given, score.to_numpy()).views}
+    for frame in (score, turned, pl.from_pandas(turned)):
+        assert {each.view: each.calibration_error for each in measure(given, frame).views} == expected
+    with pytest.raises(
+        InputError, match="classes and the columns of p have the same names in different orders"
+    ):
+        measure(given, turned, classes=list(score.columns))
+    some = np.asarray(given) != "red"  # a class without items is named too
+    assert "class:red" in [each.view for each in measure(np.asarray(given)[some], turned[some]).views]
+
+
+@pytest.mark.parametrize("names", [["no", "yes"], [False, True], [0, 1]])
+def test_the_event_of_two_named_columns_is_the_last_in_sorted_order(names: list[Any]) -> None:
+    truth = np.array(names)[np.asarray(Y, int)]
+    score = pd.DataFrame({names[0]: 1 - np.asarray(P), names[1]: P})
+    expected = measure(Y, P)["binary"].calibration_error
+    assert measure(truth, score)["binary"].calibration_error == expected
+    assert measure(truth, score.iloc[:, ::-1])["binary"].calibration_error == expected
+
+
+def test_a_missing_label_among_objects_is_named() -> None:
+    for kind in (object, "boolean"):
+        truth = pd.Series(np.asarray(Y, bool)).astype(kind)
+        truth[7] = None
+        with pytest.raises(InputError, match=r"row 7: y\[7\] is missing: drop rows without a label"):
+            measure(truth, P)
 
 
 def test_more_classes_have_a_view_each_under_their_names() -> None:

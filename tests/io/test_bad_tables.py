@@ -333,7 +333,7 @@ def test_text_where_numbers_are_meant_is_refused() -> None:
 
 
 def test_frames_whose_columns_cannot_be_told_apart_by_text_are_refused() -> None:
-    with pytest.raises(InputError, match="two columns have the same name: rename one of them"):
+    with pytest.raises(InputError, match="two columns have the same name 'score': rename one of them"):
         open_predictions(pd.DataFrame([[0.1, 0.2, 1]], columns=["score", "score", "label"]))
     with pytest.raises(InputError, match="the name of column 0 is not text: rename it"):
         open_predictions(pd.DataFrame({0: [0.1], "label": [1]}))

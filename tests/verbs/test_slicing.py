@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -407,3 +408,19 @@ def test_too_many_slices_in_an_engine_are_refused(monkeypatch: pytest.MonkeyPatc
     lazy = pl.LazyFrame(columns(topic=chosen(["law", "art"])))
     with pytest.raises(InputError, match="there are 2 slices: choose columns that make at most 1"):
         tally_by(lazy, "topic")
+
+
+def test_intervals_and_periods_of_pandas_make_slices() -> None:
+    number = np.arange(200.0)
+    bands, when = (
+        pd.cut(number, [0, 100, 200], right=False),
+        pd.period_range("2026-01-01", periods=200, freq="D"),
+    )
+    more = {"band": bands, "of": pd.Series(bands).astype(bands.categories.dtype), "month": when.asfreq("M")}
+    table = pd.DataFrame({"score": np.tile([0.2, 0.7], 100), "label": np.tile([0, 1, 1, 0], 50)} | more)
+    for name in ("band", "of"):
+        found = slices(table, name).slices
+        assert {row.slice for row in found} == {"[0, 100)", "[100, 200)"}
+    assert {row.slice for row in slices(table, "month", least=10).slices} >= {"2026-01", "2026-02"}
+    table.loc[:9, "band"] = None
+    assert "(none)" in {row.slice for row in slices(table, "band", least=10).slices}

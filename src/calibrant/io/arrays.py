@@ -39,8 +39,9 @@ def array_predictions(
     y
         (n,) labels of the items, if ``source`` is a classifier.
     classes
-        Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or
-        0 to K - 1, or the columns are in the sorted order of the labels.
+        Names of the columns of ``p``, or of both outcomes, the event last. None: ``p`` is a dataframe whose
+        columns have the names of the labels; otherwise labels are 0 and 1, or 0 to K - 1, or the columns are
+        in the sorted order of the labels.
     clusters, sample_weight
         (n,) clusters and weights. The items of a `calibrant.Calibrated` have the column of clusters that it
         names.
@@ -76,6 +77,8 @@ def array_predictions(
     else:
         labels, score = source, _checks.as_array(p, "p")
         _check_order(labels, score)
+        if score.ndim == 2 and score.shape[1] > 1:
+            score, classes = _by_name(p, score, labels, classes)
     if score.ndim == 2 and score.shape[1] == 1:
         score = score[:, 0]
     columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
@@ -156,6 +159,26 @@ def _check_order(labels: Any, score: NDArray[Any]) -> None:
     if named or array.ndim == 2 or np.isin(score, (0, 1)).all():
         message = f"y has probabilities, and p has {'names' if named else 'labels'}"
         raise InputError(message, "pass the labels first: (y, p)", code="parameter")
+
+
+def _by_name(
+    p: Any, score: NDArray[Any], labels: Any, classes: Sequence[str | int] | None
+) -> tuple[NDArray[Any], Sequence[str | int] | None]:
+    """The columns of a dataframe under their names, if these contain every label; of two, sorted by name."""
+    names = list(getattr(p, "columns", ()))
+    texts = list(map(str, names))
+    met = set(map(str, _checks.one_dimensional(labels, "y").tolist()))
+    if len(set(texts)) != score.shape[1] or names == list(range(len(names))) or not met <= set(texts):
+        return score, classes
+    if classes is not None:
+        given = list(map(str, classes))
+        if given != texts and set(given) == set(texts):
+            message = "classes and the columns of p have the same names in different orders"
+            raise InputError(message, "leave classes out, or pass p.to_numpy()", code="row-order")
+        return score, classes
+    if len(names) == 2 and texts != sorted(texts):
+        return score[:, ::-1], texts[::-1]
+    return score, texts
 
 
 def _check_items(X: Any, y: Any, known: Collection[Any]) -> None:

@@ -48,8 +48,12 @@ class FrameTable:
                 )
             raise InputError(f"a {type(frame).__name__} is not a table", hint, code="source") from None
         except nw.exceptions.DuplicateError as error:
+            names = [str(each) for each in frame.columns]
+            twice = next((each for each in names if names.count(each) > 1), "")
             hint = "rename one of them"
-            raise InputError("two columns have the same name", hint, code="column", file=name) from error
+            raise InputError(
+                f"two columns have the same name {twice!r}", hint, code="column", file=name
+            ) from error
         self.columns = tuple(self._frame.collect_schema().names())
         for column in self.columns:
             if not isinstance(column, str):
@@ -125,7 +129,7 @@ class FrameTable:
             chosen = self._frame.select(columns)
             try:
                 eager = chosen.collect(backend="pyarrow") if isinstance(chosen, nw.LazyFrame) else chosen
-                self._collected = eager.to_arrow()
+                self._collected = _spelled_out(eager).to_arrow()
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 reason = " ".join(str(error).split())[:160]
                 raise InputError(
@@ -135,6 +139,24 @@ class FrameTable:
                     file=self.name,
                 ) from error
         return self._collected
+
+
+def _spelled_out(frame: Any) -> Any:
+    """A dataframe with its pandas intervals (of `pandas.cut`) and periods as texts, as pandas shows them."""
+    if not frame.implementation.is_pandas():
+        return frame
+    import narwhals as nw
+    import pandas as pd
+
+    texts = {}
+    native = frame.to_native()
+    for name, values in native.items():
+        coded = isinstance(values.dtype, pd.CategoricalDtype)
+        if isinstance(
+            values.dtype.categories.dtype if coded else values.dtype, pd.IntervalDtype | pd.PeriodDtype
+        ):
+            texts[name] = values.cat.rename_categories(str) if coded else values.map(str, na_action="ignore")
+    return nw.from_native(native.assign(**texts)) if texts else frame
 
 
 def is_frame(source: Any) -> bool:

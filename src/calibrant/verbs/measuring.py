@@ -76,8 +76,9 @@ def measure(
     y
         (n,) labels of a classifier's items.
     classes
-        Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or 0 to
-        K - 1, or the columns are in the sorted order of the labels, as in scikit-learn.
+        Names of the columns of ``p``, or of both outcomes, the event last. None: ``p`` is a dataframe whose
+        columns have the names of the labels; otherwise labels are 0 and 1, or 0 to K - 1, or the columns are
+        in the sorted order of the labels, as in scikit-learn.
     clusters, sample_weight
         (n,) clusters and weights, for ``p``; a table has columns of clusters and weights, and the items of a
         `calibrant.Calibrated` the column of clusters that it names.
