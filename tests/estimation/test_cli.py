@@ -133,6 +133,16 @@ def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path
     assert ran.code == 2
 
 
+def test_groups_spelled_in_two_ways_are_refused(run: Run, tmp_path: Path) -> None:
+    scores = tmp_path / "own.csv"
+    scores.write_text(
+        "item;score;label;period\n0;0,5;1;Left\n1;0,5;0;Right\n2;0,5;;left \n", encoding="utf-8"
+    )
+    ran = run("estimate", scores)
+    assert (ran.code, ran.out) == (2, "")
+    assert "row 3, column period: 'left ' and 'Left' differ in spaces or capitals only" in ran.err
+
+
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     scores = tmp_path / "own.csv"
     scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")

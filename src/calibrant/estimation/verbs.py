@@ -118,10 +118,13 @@ def periods_of(table: FoundColumns, by: By | None) -> Any:
     Raises
     ------
     InputError
-        If a date cannot be read.
+        If a date cannot be read, or two periods differ in spaces or capitals only.
     """
     if by is None:
-        return table.texts("period") if "period" in table else None
+        if "period" not in table:
+            return None
+        table.check_spelling("period", "write each period in one way")
+        return table.texts("period")
     periods = []
     for code, text in enumerate(table.names["date"]):
         try:

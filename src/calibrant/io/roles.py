@@ -260,6 +260,22 @@ class FoundColumns:
         """Make an error about a value, by its place among the rows."""
         return self.placed(InputError(message, hint, code=code, row=row), part)
 
+    def check_spelling(self, part: str, hint: str) -> None:
+        """Raise if two names of a part differ in spaces at their ends or in capitals only.
+
+        Raises
+        ------
+        InputError
+            Naming both, and the row of the second.
+        """
+        seen: dict[str, str] = {}
+        for code, name in enumerate(self.names[part]):
+            other = seen.setdefault(name.strip().casefold(), name)
+            if other != name:
+                row = int(np.flatnonzero(self[part] == code)[0])
+                message = f"{shown(name)} and {shown(other)} differ in spaces or capitals only"
+                raise self.error(row, message, hint, "name-spelling", part=part)
+
     def placed(self, error: InputError, part: str | None = None) -> InputError:
         """Add the place in the file to an error of code that only knew the values."""
         column = error.column if part is None else self.roles[part].name

@@ -111,6 +111,15 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["item,annotator,label", "1,a,x", "1,b,z"], ["--labels", "x,y"], "row 2: label 'z' is not one of"),
         (["item,annotator,label", "1,a,x", "1,b,x", "1,a,y"], [], "row 3: a labels item 1 twice"),
         (["item,annotator", "1,a"], [], "there is no column 'label'"),
+        (
+            ["item,annotator,label", "1,a,Yes", "1,b,yes"],
+            [],
+            "row 2, column label: 'yes' and 'Yes' differ in spaces or capitals only: write each label in one "
+            "way, or list all labels in --labels",
+        ),
+        (["item,annotator,label", "1,a,x", "1,b,x "], [], "row 2, column label: 'x ' and 'x' differ in"),
+        (["item,annotator,label", "1,Ann,x", "1,ann,x"], [], "column annotator: 'ann' and 'Ann' differ in"),
+        (["item,annotator,label", "1,a,x", "1,b,NA"], [], "row 2, column label: 'NA' may be a missing"),
         (["item,annotator,label", "1,,x"], [], "row 1, column annotator: the value is missing"),
         (["item,annotator,label"], [], "there are no rows"),
         (["item,annotator,label", "1,a,"], [], "column label: there is no value in any row"),
@@ -134,6 +143,12 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         assert (ran.code, ran.out) == (2, "")
         assert message in ran.err
         assert ran.err.count("\n") == 1
+
+
+def test_listed_labels_may_differ_in_capitals(run: Run, tmp_path: Path) -> None:
+    lines = ["item,annotator,label", "1,a,Y", "1,b,y", "2,a,y", "2,b,y"]
+    ran = run("agree", text(tmp_path, *lines), "--labels", "Y,y", "--json")
+    assert json.loads(ran.out)["raw_agreement"]["estimate"] == 0.5
 
 
 def test_compare_shows_the_lectures_test(run: Run, folds: Path) -> None:
