@@ -91,6 +91,12 @@ def test_a_bad_option_is_refused(run: Run, long_table: Path, options: str) -> No
     refused(run("measure", long_table, *options.split()), OPTIONS[options])
 
 
+def test_one_column_that_begins_with_p_may_be_the_score_of_a_long_table(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "clicks.csv"
+    path.write_text("p_click,clicked\n0.1,0\n0.9,1\n", encoding="utf-8")
+    refused(run("measure", path), "two or more, or name the score by --score p_click; the columns are")
+
+
 @pytest.mark.parametrize(
     ("view", "message"),
     [

@@ -33,6 +33,18 @@ def tags(tmp_path: Path) -> Path:
     return path
 
 
+def test_apply_suggests_a_label_column_if_the_table_has_none_of_the_usual_name(
+    run: Run, long_table: Path, tmp_path: Path
+) -> None:
+    model, output = tmp_path / "model.json", tmp_path / "out.parquet"
+    run("fit", long_table, "-o", model, "--method", "platt")
+    assert f"calibrant measure {output}    if the" in run("apply", model, long_table, "-o", output).out
+    clicks = tmp_path / "clicks.parquet"
+    pq.write_table(pa.table({"p_click": [0.1, 0.9], "clicked": [0, 1]}), clicks)
+    ran = run("apply", model, clicks, "--score", "p_click", "-o", output)
+    assert f"calibrant measure {output} --score p_click --label LABEL    if the" in ran.out
+
+
 def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
     ran = run("fit", long_table, "-o", model, "--method", "platt")

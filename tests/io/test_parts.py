@@ -54,6 +54,21 @@ def test_a_folder_and_a_pattern_are_one_table(folder: Path, pairs: pa.Table) -> 
     assert measure(folder).recipe.file == str(folder)
 
 
+def test_what_an_interrupted_job_left_is_no_part_of_the_table(folder: Path, pairs: pa.Table) -> None:
+    for name in ("_temporary/0/4.parquet", ".tmp/4.parquet", "later/.4.parquet", "later/_4.parquet"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.table({"other": [1]}), folder / name)
+    assert open_predictions(folder).rows == len(pairs)
+
+
+def test_a_partition_key_may_begin_with_an_underscore(tmp_path: Path) -> None:
+    parts = tmp_path / "_tables"  # the folder itself may have any name
+    for day in (1, 2):
+        (parts / f"_day={day}").mkdir(parents=True)
+        parquet.write_table(pa.table({"score": [0.5], "label": [1]}), parts / f"_day={day}" / "1.parquet")
+    assert open_predictions(parts).rows == 2
+
+
 def test_an_error_names_the_file_of_a_folder_and_its_row(folder: Path) -> None:
     file = folder / "later" / "0.parquet"
     parquet.write_table(pa.table({"score": [0.5, 1.5], "label": pa.array([0, 1], pa.int8())}), file)

@@ -15,6 +15,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_tally, save_tally
 from calibrant.io.saved import ENVELOPE, KEY, tally_view
 from calibrant.metrics.tally import Tally
+from calibrant.verbs import measure
 
 ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
 
@@ -135,3 +136,27 @@ def test_a_tally_is_saved_under_a_name_that_can_be_read_back(tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"x\.txt: a tally is a Parquet file: name it NAME\.tally\.parquet"):
         save_tally(example("exact"), tmp_path / "x.txt")
     assert not list(tmp_path.iterdir())
+
+
+def test_tallies_of_a_folder_or_a_pattern_are_merged(tmp_path: Path) -> None:
+    whole = Tally.from_arrays(y_true=[0, 1, 1, 0], y_prob=[0.2, 0.7, 0.9, 0.4])
+    save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7]), tmp_path / "1.parquet")
+    save_tally(Tally.from_arrays(y_true=[1, 0], y_prob=[0.9, 0.4]), tmp_path / "2.parquet")
+    for source in (tmp_path, f"{tmp_path}/*.parquet"):
+        assert tally_view(source) == "binary"
+        np.testing.assert_array_equal(load_tally(source).n, whole.n)
+        assert measure(source)["binary"].brier == measure(whole)["binary"].brier
+
+
+def test_tallies_that_cannot_be_merged_name_the_file(tmp_path: Path) -> None:
+    pairs = {"y_true": [0, 1], "y_prob": [0.2, 0.7]}
+    save_tally(Tally.from_arrays(**pairs), tmp_path / "1.parquet")
+    save_tally(Tally.from_arrays(**pairs, clusters=[1, 2]), tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet: one tally has clusters and the other has none"):
+        load_tally(tmp_path)
+    save_tally(Tally.from_arrays(**pairs), tmp_path / "2.parquet", view="top")
+    with pytest.raises(InputError, match=r"2\.parquet: .* this is one of view top: measure them separately"):
+        measure(tmp_path)
+    pq.write_table(pa.table({"score": [0.5], "label": [1]}), tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet: .* this is no tally: measure them separately"):
+        measure(tmp_path)

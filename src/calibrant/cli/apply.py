@@ -35,14 +35,16 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
     All other columns stay as they are. PRED needs no labels, and may be larger than memory.
     """
     from calibrant.io import Columns
+    from calibrant.io.roles import open_table
     from calibrant.verbs import apply
 
     given = Columns(**columns)
     with ProgressLine() as progress:
         found = apply(model, predictions, output, columns=given, progress=progress)
+    label = "" if "label" in open_table(output).columns else " --label LABEL"
     lines = (
         "",
         "Next",
-        f"  calibrant measure {shlex.quote(output)}{spelled(given)}    if the table has labels",
+        f"  calibrant measure {shlex.quote(output)}{spelled(given)}{label}    if the table has labels",
     )
     printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

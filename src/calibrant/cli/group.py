@@ -220,7 +220,7 @@ def _fail(error: Exception) -> NoReturn:
         _say(str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
     if isinstance(error, MemoryError):
-        _say("not enough memory; use a smaller file, or fewer --workers or --threads")
+        _say("not enough memory; use a smaller file, fewer --workers or --threads, or no --cluster")
     elif isinstance(error, OSError):
         _say(str(error))
     else:

@@ -472,7 +472,10 @@ def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
             "the table has p_ and logit_ columns", hint, code="column-ambiguous", file=table.name
         )
     if len(names) < 2:
-        hint = f"write one p_<class> column per class, two or more; the columns are {listed(table.columns)}"
+        own = "".join(f", or name the score by `columns={{'score': '{name}'}}`" for name in names)
+        hint = (
+            f"write one p_<class> column per class, two or more{own}; the columns are {listed(table.columns)}"
+        )
         raise InputError("this is not a wide table", hint, code="column-missing", file=table.name)
     if (unnamed := next((name for name in names if name in PREFIXES), None)) is not None:
         hint = "name the class after the underscore"

@@ -95,6 +95,8 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
 def load_tally(path: str | os.PathLike[str]) -> Tally:
     """Read a tally that `save_tally` wrote, in this version of calibrant or an older one.
 
+    The tallies of a folder, or of a pattern, are merged.
+
     Raises
     ------
     FormatError
@@ -109,9 +111,23 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     ...     load_tally(f"{folder}/tally.parquet").total_n
     2
     """
+    parts = parquet_parts(path)
+    if parts is None:
+        return _loaded(os.fspath(path))
+    total = _loaded(os.fspath(parts[0]))
+    for part in parts[1:]:
+        tally = _loaded(os.fspath(part))
+        try:
+            total = total.merge(tally)
+        except InputError as error:
+            raise error.at(file=os.fspath(part)) from None
+    return total
+
+
+def _loaded(name: str) -> Tally:
+    """Return the tally of one file."""
     from calibrant.metrics.tally import Tally
 
-    name = os.fspath(path)
     header, table = _read(name)
     columns: dict[str, Any] = {}
     for field in fields(Tally):
@@ -154,10 +170,28 @@ def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def tally_view(path: str | os.PathLike[str]) -> str | None:
-    """Return the view of a saved tally, or None if the file is no tally."""
+    """Return the view of a saved tally, or of those of a folder or pattern; None if the first is no tally.
+
+    Raises
+    ------
+    InputError
+        If the first file is a tally and another is not, or has another view.
+    """
     name = os.fspath(path)
-    if not name.endswith(".parquet") or parquet_parts(name) is not None:
-        return None
+    parts = parquet_parts(name) or ((name,) if name.endswith(".parquet") else ())
+    views = (_view(os.fspath(part)) for part in parts)
+    first = next(views, None)
+    if first is not None:
+        for part, view in zip(parts[1:], views, strict=True):
+            if view != first:
+                message = f"{parts[0]} is a tally of view {first}, and this is " + (
+                    "no tally" if view is None else f"one of view {view}"
+                )
+                raise InputError(message, "measure them separately", code="view", file=os.fspath(part))
+    return first
+
+
+def _view(name: str) -> str | None:
     header = _header(name)
     return None if header is None else header.view
 

@@ -250,6 +250,9 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
 def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     """Return the Parquet files of a folder, with its subfolders, or of a pattern; None for other paths.
 
+    As in Spark, files and subfolders of a folder are no part of the table if their name begins with ``.`` or
+    ``_`` (``_temporary`` of a job that was stopped), except for partition keys (``_day=1``).
+
     Raises
     ------
     InputError
@@ -258,7 +261,8 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     name = os.fspath(source)
     path = Path(name)
     if path.is_dir():
-        return tuple(sorted(path.rglob("*.parquet"))) or None
+        files = sorted(path.rglob("*.parquet"))
+        return tuple(each for each in files if not any(map(_hidden, each.relative_to(path).parts))) or None
     if path.exists() or not any(sign in name for sign in WILD):
         return None
     found = sorted(Path(each) for each in glob.glob(name, recursive=True))
@@ -269,3 +273,7 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         hint = "name Parquet files only; `calibrant convert` writes one from each file"
         raise InputError(f"the pattern also fits {others[0]}", hint, code="file-kind", file=name)
     return tuple(found)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
