@@ -51,6 +51,14 @@ def test_slices_of_a_log_are_of_its_top_labels() -> None:
     assert [each["n"] for each in found["tables"][0]["slices"]] == [18, 26]
 
 
+def test_slices_of_several_models_are_refused_unless_they_are_crossed_with_the_model() -> None:
+    found = CliRunner().invoke(main, ["slices", str(HARNESS), "--by", "task"])
+    assert found.exit_code == 2
+    assert "logs of 2 models" in found.output
+    assert "--by model,task" in found.output
+    assert "toy/large" in printed("slices", HARNESS, "--by", "model,task", "--least", "5")
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("free.eval", "has nothing to calibrate"), ("none.eval", "no such file")],

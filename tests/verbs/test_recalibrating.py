@@ -451,6 +451,18 @@ def test_a_report_can_count_the_chance_of_the_fit(kind: str) -> None:
     )
 
 
+def test_the_sampling_error_of_the_map_is_included_for_judged_answers() -> None:
+    dev, test = (
+        table.append_column("item", pa.array(range(len(table))))
+        for table in (binary(500, 30), binary(500, 31))
+    )
+    model = fit(dev, method="platt")
+    top, alone = (report(test, model=model, dev=dev, view=view) for view in ("top", "binary"))
+    assert top.differences[0].difference == alone.differences[0].difference
+    assert top.differences[0].difference.calibration_map == "resampled"
+    assert not any("treat the calibration map as fixed" in note for note in top.notes)
+
+
 def test_a_report_fits_a_method_to_dev_itself() -> None:
     dev, test = binary(500, 33), binary(500, 34)
     found = report(test, dev=dev, method="platt")

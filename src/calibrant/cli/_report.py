@@ -48,7 +48,7 @@ def lines_of(report: Report) -> list[str]:
         difference, roots = found.difference, found.difference.rms_difference
         lines += [
             "",
-            f"Difference of the errors, {found.first} - {found.second}, view {found.view}",
+            f"Difference of the errors in common bins, {found.first} - {found.second}, view {found.view}",
             f"  {text.decimal(roots.estimate)}, {level} interval "
             f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (

@@ -81,11 +81,11 @@ class LogTable:
         new.models = [model]
         return new
 
-    def check_one_model(self) -> None:
+    def check_one_model(self, otherwise: str = "write a report, which shows models side by side") -> None:
         """Raise `InputError` where there are several models: together they are no model."""
         if len(self.models) > 1:
             message = f"the folder contains logs of {len(self.models)} models: {listed(self.models, most=5)}"
-            hint = "name the folder of one model, or write a report, which shows models side by side"
+            hint = f"name the folder of one model, or {otherwise}"
             raise InputError(message, hint, code="parameter", file=self.name)
 
     @property

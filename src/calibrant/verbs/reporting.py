@@ -324,7 +324,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     fixed = [each.view for each in differences if each.difference.calibration_map == "fixed"]
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
-        of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
+        of = f" ({', '.join(fixed)})" if mended.resampled or len(fixed) < len(differences) else ""
         hint = "" if mended.resampled else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
@@ -385,7 +385,8 @@ def _of_map(difference: ErrorDifference, before: ViewSource, mended: _Mended) ->
     if mended.recalibrator is None:
         return difference
     difference = msgspec.structs.replace(difference, calibration_map="fixed")
-    if before.view not in ("binary", "pooled") or not isinstance(before.source, Pairs):
+    answers = before.view == "top" and not mended.sources[0].has_classes  # one row per item, as in binary
+    if not (before.view in ("binary", "pooled") or answers) or not isinstance(before.source, Pairs):
         return difference
     from calibrant.verbs._refitting import widened
 

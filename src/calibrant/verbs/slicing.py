@@ -54,7 +54,8 @@ def slices(
     Raises
     ------
     InputError
-        As `calibrant.verbs.tally_by` and `calibrant.metrics.slice_errors`.
+        As `calibrant.verbs.tally_by` and `calibrant.metrics.slice_errors`; or for a log of several models,
+        unless ``by`` has ``model``.
 
     Examples
     --------
@@ -65,6 +66,10 @@ def slices(
     """
     predictions = open_predictions(source, columns)
     names = [by] if isinstance(by, str) else by
+    if predictions.log is not None and "model" not in names:
+        predictions.log.check_one_model(
+            f"cross the columns with the model (`by='{','.join(['model', *names])}'`)"
+        )
     view = _default(predictions, names, columns) if view is None else view
     tallies = tally_by(predictions, names, view=view, columns=columns, threads=threads, progress=progress)
     if progress is not None:

@@ -183,6 +183,9 @@ def _check(view: object, predictions: Predictions) -> None:
     answers = view == "top" and predictions.has_items  # a row per item: its score is of the model's answer
     if not predictions.has_classes and view != "binary" and not answers:
         hint = f"give {possible}, or a table with a class column or one p_<class> column per class"
+        if view == "top":
+            told = "if each label tells whether the model's own answer is right"
+            hint = f"{told}, name the column of items (`columns={{'item': ...}}`); otherwise give binary"
         raise InputError(f"a table without classes has no view {view!r}", hint, code="view", file=name)
     if view == "top" and predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is unknown"
