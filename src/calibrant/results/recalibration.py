@@ -104,7 +104,7 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
         tuple[str, ...],
         setting(
             "Notes",
-            "Choices by cross-validation, and unusual maps: a map is constant, or decreases.",
+            "Choices by cross-validation, a temperature, and unusual maps: a map is constant, or decreases.",
         ),
     ] = ()
 

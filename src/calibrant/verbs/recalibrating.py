@@ -24,6 +24,7 @@ from calibrant.recalibrate import (
     BinaryRecalibrator,
     LabelledScores,
     MatrixScaling,
+    Temperature,
     VectorScaling,
     VennAbers,
 )
@@ -57,11 +58,13 @@ FALLING = "the map decreases: higher scores have fewer positives"
 
 
 def map_notes(recalibrator: Any) -> tuple[str, ...]:
-    """Return sentences on unusual maps of a fitted recalibrator.
+    """Return sentences on unusual maps of a fitted recalibrator, and on the temperature of a single map.
 
     Examples
     --------
-    >>> from calibrant.recalibrate import Isotonic, Platt
+    >>> from calibrant.recalibrate import Isotonic, Platt, Temperature
+    >>> map_notes(Temperature().fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 1, 1, 1, 0]))
+    ('the temperature is 2',)
     >>> map_notes(Isotonic().fit([0.1, 0.2, 0.8, 0.9], [1, 1, 0, 0])) == (CONSTANT,)
     True
     >>> map_notes(Platt().fit([0.1, 0.2, 0.8, 0.9], [0, 1, 0, 1]))
@@ -75,18 +78,24 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         turned = listed([names[place] for place in negative.tolist()], most=5)
         return (f"the scale is negative for {turned}: higher scores have fewer positives",) if turned else ()
     parts = getattr(recalibrator, "parts_", None)
+    only = recalibrator if parts is None else parts[0] if len(parts) == 1 else None
+    told: tuple[str, ...] = ()
+    if isinstance(only, Temperature):
+        told = (f"the temperature is {only.temperature_:.4g}",)
     if parts is None:
         single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
         what = _behaviour(recalibrator) if single else None
-        return _rounding([recalibrator]) + (() if what is None else (what,))
+        return told + _rounding([recalibrator]) + (() if what is None else (what,))
     found: dict[str, list[str]] = {}
     for name, part in zip(recalibrator.part_names_, parts, strict=True):
         what = _behaviour(part)
         if what is not None:
             found.setdefault(what, []).append(name)
     alone = len(parts) == 1
-    return _rounding(parts) + tuple(
-        what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items()
+    return (
+        told
+        + _rounding(parts)
+        + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items())
     )
 
 
