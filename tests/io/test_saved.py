@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -149,7 +150,7 @@ def test_tallies_of_a_folder_or_a_pattern_are_merged(tmp_path: Path) -> None:
 
 
 def test_tallies_that_cannot_be_merged_name_the_file(tmp_path: Path) -> None:
-    pairs = {"y_true": [0, 1], "y_prob": [0.2, 0.7]}
+    pairs: dict[str, Any] = {"y_true": [0, 1], "y_prob": [0.2, 0.7]}
     save_tally(Tally.from_arrays(**pairs), tmp_path / "1.parquet")
     save_tally(Tally.from_arrays(**pairs, clusters=[1, 2]), tmp_path / "2.parquet")
     with pytest.raises(InputError, match=r"2\.parquet: one tally has clusters and the other has none"):

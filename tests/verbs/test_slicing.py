@@ -324,7 +324,7 @@ def test_logs_are_sliced_by_their_columns(root: Path) -> None:
     found = slices(logs, ["model", "task"], least=2)
     assert found.view == "top"
     assert ("toy/large", "quiz") in {row.keys for row in found.slices}
-    pooled = slices(logs, "subject", view="pooled", least=2)
+    pooled = slices(logs, ["model", "subject"], view="pooled", least=2)
     assert sum(row.n for row in pooled.slices) > found.n
     assert all(row.signed.estimate is None for row in pooled.slices)
 

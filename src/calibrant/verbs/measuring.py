@@ -183,13 +183,13 @@ def read(
         return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n)
     predictions = open_predictions(source, columns)
     check_model(predictions)
-    notes = [] if predictions.log is None else predictions.log.notes
-    if predictions.event is not None:
-        notes = [f"The event is {predictions.event!r}: scores are its probabilities."]
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
+    notes = [] if predictions.log is None else predictions.log.notes
+    if predictions.event is not None:
+        notes = [f"The event is {predictions.event!r}: scores are its probabilities."]
     return sources, run.recipe(
         predictions.name,
         predictions.form,
