@@ -146,8 +146,8 @@ def _others_close(tagset: Tagset, rivals: Sequence[Row]) -> Finding:
         f"{tagset.kind}/other-groups",
         f"{tagset.title}: cases of the other groups, of {len(rows)}, in which SCW and TFG differ",
         decided,
-        decided,
-        len(rows),
+        float(decided),
+        float(len(rows)),
         "close in most cases",
         note=f"at least those after Holm's correction (TFG better in {better['TFG']}, SCW in "
         f"{better['SCW']}), at most all: undecided is not the same as close; by sign TFG better in {signs}",
