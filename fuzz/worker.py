@@ -21,7 +21,11 @@ import atheris
 
 ROOT = Path(__file__).resolve().parent.parent
 # Compiled from their bytecode, which therefore stays as it is.
-KERNELS = [f"calibrant._kernels.{path.stem}" for path in (ROOT / "src/calibrant/_kernels").glob("*.py")]
+KERNELS = [
+    ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    for path in (ROOT / "src" / "calibrant").rglob("*.py")
+    if "_kernels" in (path.parent.name, path.stem)
+]
 
 with atheris.instrument_imports(include=["calibrant"], exclude=KERNELS):
     import mutations
