@@ -144,38 +144,33 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
 def _labels(
     origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, classes: tuple[str, ...]
 ) -> NDArray[np.int64]:
-    width = len(classes)
     labels = _column(origin, arrays, "labels", rows)
     if labels is None:
         hint = f"add it as (n,) class positions; the archive contains {_list(arrays)}"
         raise _error(origin, "the archive has no labels", hint, "column-missing")
-    if labels.dtype.kind == "U" and "classes" in arrays:
-        return _positions(origin, labels, classes)
-    if labels.dtype.kind not in "iub":
+    named = labels.dtype.kind == "U" and "classes" in arrays
+    if not named and labels.dtype.kind not in "iub":
         hint = "store each label as a whole number, the position of its class from 0, or add classes"
         raise _error(origin, f"labels has dtype {labels.dtype}", hint, "column-type")
-    bad = np.flatnonzero((labels < 0) | (labels >= width))
+    if named:
+        place = {name: position for position, name in enumerate(classes)}
+        met, where = np.unique(labels, return_inverse=True)
+        code = np.array([place.get(name, -1) for name in met.tolist()])[where]
+    else:
+        code = labels
+    bad = np.flatnonzero((code < 0) | (code >= len(classes)))
     if len(bad):
         row = int(bad[0])
-        message = f"label {labels[row].item()} is not a class position from 0 to {width - 1}"
+        known = (
+            f"one of the {len(classes)} classes"
+            if named
+            else f"a class position from 0 to {len(classes) - 1}"
+        )
+        message = f"label {shown(labels[row].item())} is not {known}"
         raise InputError(
             message, "repair it", code="class-unknown", file=origin.name, row=row + 1, column="labels"
         )
-    return labels.astype(np.int64, copy=False)
-
-
-def _positions(origin: Origin, labels: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the positions of labels that are names of classes."""
-    names, where = np.unique(labels, return_inverse=True)
-    place = {name: position for position, name in enumerate(classes)}
-    found = np.array([place.get(str(name), -1) for name in names], dtype=np.int64)[where]
-    bad = np.flatnonzero(found < 0)
-    if len(bad):
-        row = int(bad[0])
-        message = f"label {shown(str(labels[row]))} is not one of the {len(classes)} classes"
-        hint = "repair it, or add it to classes with a column of scores"
-        raise InputError(message, hint, code="class-unknown", file=origin.name, row=row + 1, column="labels")
-    return found
+    return code.astype(np.int64, copy=False)
 
 
 def _threshold(origin: Origin, value: NDArray[Any] | None) -> float | None:

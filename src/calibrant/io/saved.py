@@ -169,15 +169,17 @@ def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
 
-def tally_view(path: str | os.PathLike[str]) -> str | None:
-    """Return the view of a saved tally, or of those of a folder or pattern; None if the first is no tally.
+def tally_view(source: Any) -> str | None:
+    """Return the view of a saved tally, or of those of a folder or pattern; None for anything else.
 
     Raises
     ------
     InputError
         If the first file is a tally and another is not, or has another view.
     """
-    name = os.fspath(path)
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    name = os.fspath(source)
     parts = parquet_parts(name) or ((name,) if name.endswith(".parquet") else ())
     views = (_view(os.fspath(part)) for part in parts)
     first = next(views, None)

@@ -274,7 +274,7 @@ def before_and_after(
     if len(sources) != 1:
         message = f"{len(sources)} tables are given with a recalibrator"
         raise InputError(message, "give one table with the recalibrator (`model`)", code="parameter")
-    if not isinstance(sources[0], Predictions) and _is_tally(sources[0]):
+    if isinstance(sources[0], Tally) or tally_view(sources[0]) is not None:
         message, hint = "a tally does not contain single scores to recalibrate", "give the table itself"
         raise InputError(message, hint, code="parameter")
     called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
@@ -294,9 +294,3 @@ def by_row(source: ViewSource) -> ViewSource:
     if not isinstance(source.source, Pairs):
         return source
     return replace(source, rows=Rows(source.source.outcome, None))
-
-
-def _is_tally(source: Any) -> bool:
-    return isinstance(source, Tally) or (
-        isinstance(source, (str, os.PathLike)) and tally_view(source) is not None
-    )

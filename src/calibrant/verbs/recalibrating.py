@@ -266,9 +266,11 @@ def fit(
     alone = estimator_of(method, n_bins, **settings)
     homes, called = named_groups_of(group)
     check_grouping(called, {"groups": groups, "counts": counts, "min_scores": min_scores})
-    kept = _kept_tally(source)
-    if kept is not None:
-        return _of_tally(alone, kept, method, n_bins, called, os.fspath(source), command)
+    view = tally_view(source)
+    if view is not None:
+        return _of_tally(
+            alone, (view, load_tally(source)), method, n_bins, called, os.fspath(source), command
+        )
     predictions = open_predictions(source, columns)
     check_model(predictions)
     kind = kind_of(predictions)
@@ -443,14 +445,6 @@ def apply(
         again=table.recalibrated is not None,
         threshold=table.threshold,
     )
-
-
-def _kept_tally(source: Any) -> tuple[str, Tally] | None:
-    """Return view and content of a tally, saved or in memory; None for a table."""
-    if not isinstance(source, (str, os.PathLike)):
-        return None
-    view = tally_view(source)
-    return None if view is None else (view, load_tally(source))
 
 
 def _of_tally(
