@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -71,16 +69,6 @@ class AntecedentPosterior(AntecedentRows):
     >>> posterior.entity_count_distribution().round(2).tolist()
     [0.0, 0.4, 0.5, 0.1]
     """
-
-    def __init__(
-        self,
-        log_scores: ArrayLike,
-        mention_counts: ArrayLike,
-        *,
-        window: int | None = None,
-        names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(log_scores, mention_counts, window=window, names=names)
 
     def new_probabilities(self) -> Floats:
         """Return the exact probability that each mention starts an entity.
