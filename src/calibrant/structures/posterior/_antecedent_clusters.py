@@ -56,12 +56,6 @@ def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Callable[[int, Labe
     return draw
 
 
-def expected_f(posterior: AntecedentRows, labels: Labels, samples: int, seed: seeds.Seed) -> float:
-    """Return the mean pairwise F of labels over samples from a posterior of one document."""
-    drawn = sampled(posterior, samples, seed, 1, as_entities=True)
-    return float(entity_search.mean_f(labels[None], drawn)[0])
-
-
 def best_clustering(posterior: AntecedentRows, samples: int, seed: seeds.Seed, threads: int | None) -> Labels:
     """Return the best of samples and best antecedents of each document, improved by moves."""
     sample_count(samples)

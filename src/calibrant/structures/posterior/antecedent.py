@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import antecedent as kernels
+from calibrant.structures._kernels.entity_search import mean_f
 from calibrant.structures.posterior import _antecedent_checks as checks
 from calibrant.structures.posterior import _antecedent_clusters as clusters
 from calibrant.structures.posterior._antecedent_rows import AntecedentRows
@@ -316,7 +317,8 @@ class AntecedentPosterior(AntecedentRows):
         """
         number = self.document_number(document)
         given = checks.labels_of(labels, int(self.mention_counts[number]))
-        return clusters.expected_f(self.document(number), given, samples, seed)
+        drawn = self.document(number).sample(samples, seed, threads=1)
+        return float(mean_f(given[None], drawn)[0])
 
     def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
         """Return entities with high expected pairwise F: the best sample, improved by a greedy search.

@@ -285,7 +285,9 @@ def _training_documents(
             if document.name in found:
                 message, hint = f"there are two documents named {document.name!r}", "give each document once"
                 raise InputError(message, hint, code="duplicate", file=file_of(source))
-            found[document.name] = _with_gold(document, how, features, file_of(source))
+            gold_of(document, file_of(source))
+            check_trees(document, features, file_of(source))
+            found[document.name] = asked_mentions(document, how, file_of(source))
     return list(found.values())
 
 
@@ -309,12 +311,6 @@ def _values(given: float | Sequence[float] | None, default: Sequence[float] | No
         return [None] if default is None else list(default)
     values: list[float | None] = [given] if isinstance(given, (int, float)) else list(dict.fromkeys(given))
     return values or [None]
-
-
-def _with_gold(document: Document, how: Mentions, features: FeatureSet, file: str | None) -> Document:
-    gold_of(document, file)
-    check_trees(document, features, file)
-    return asked_mentions(document, how, file)
 
 
 def _described(sources: Sequence[Any], documents: int) -> str:
