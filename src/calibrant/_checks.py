@@ -374,6 +374,15 @@ def cluster_codes(
     return codes, names
 
 
+def clusters_of(values: ArrayLike | None, other: str, length: int) -> tuple[Integers | None, int]:
+    """Return the codes and the number of the clusters of another argument's values; None and 0 without."""
+    if values is None:
+        return None, 0
+    codes, names = cluster_codes(values)
+    same_length("clusters", len(codes), other, length)
+    return codes, len(names)
+
+
 def _check_unicode(names: NDArray[Any], codes: Integers, name: str) -> None:
     """Raise where a name has half of a character, which no file and no page can hold."""
     if names.dtype.kind != "U" or is_unicode("".join(names.tolist())):
@@ -476,15 +485,10 @@ def pairs(
     outcome = labels(y_true, label_name, in_range=not values_are_checked_later)
     same_length(label_name, len(outcome), score_name, len(score))
     weight = None
-    codes: Integers | None = None
-    count = 0
     if sample_weight is not None:
         weight = weights(sample_weight)
         same_length("sample_weight", len(weight), score_name, len(score))
-    if clusters is not None:
-        codes, names = cluster_codes(clusters)
-        same_length("clusters", len(codes), score_name, len(score))
-        count = len(names)
+    codes, count = clusters_of(clusters, score_name, len(score))
     if weight is not None and not weight.all():
         keep = weight > 0
         score, outcome, weight = score[keep], outcome[keep], weight[keep]

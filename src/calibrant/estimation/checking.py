@@ -236,11 +236,7 @@ def _numbers(
     if len(bad):
         message = f"number {bad[0]} or one of its samples is not finite"
         raise InputError(message, "leave it out", code="missing-value", row=int(bad[0]))
-    if clusters is None:
-        return drawn, true, None, 0
-    codes, names = _checks.cluster_codes(clusters)
-    _checks.same_length("clusters", len(codes), "truth", len(true))
-    return drawn, true, codes, len(names)
+    return drawn, true, *_checks.clusters_of(clusters, "truth", len(true))
 
 
 def _floats(values: ArrayLike, name: str) -> Floats:

@@ -245,10 +245,7 @@ def _sample(
     if periods is not None:
         code, names = _checks.cluster_codes(periods, "periods")
         _checks.same_length("periods", len(code), "scores", len(score))
-    cluster = None
-    if clusters is not None:
-        cluster, _ = _checks.cluster_codes(clusters, "clusters")
-        _checks.same_length("clusters", len(cluster), "labels", len(label))
+    cluster, _ = _checks.clusters_of(clusters, "labels", len(label))
     chance = np.ones(len(rows))
     if chances is not None:
         chance = np.asarray(_checks.scores(chances, "chances"), np.float64)

@@ -98,7 +98,9 @@ class RefittedRecalibrator:
         check_recalibrator(recalibrator, rows, "the recalibrator")
         if rows.has_classes or not isinstance(recalibrator, BinaryRecalibrator):
             raise InputError("dev has classes", "use data of one event", code="parameter")
-        self.fitted = _fitted(recalibrator, rows)
+        model = rows.fit(recalibrator)
+        assert isinstance(model, BinaryRecalibrator)
+        self.fitted = model
         rng = generator(seed)
         made = rows.refits(recalibrator, refits, rng)
         self.maps = [one for one in made if isinstance(one, BinaryRecalibrator)]
@@ -197,12 +199,6 @@ class RefittedRecalibrator:
                 )
             )
         return found
-
-
-def _fitted(recalibrator: BinaryRecalibrator, rows: Rows) -> BinaryRecalibrator:
-    found = rows.fit(recalibrator)
-    assert isinstance(found, BinaryRecalibrator)
-    return found
 
 
 def _drift(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Integers
 from calibrant.evaluation import coefficient_sums as sums
-from calibrant.evaluation.pair_coefficients import Weights, cluster_codes, confusion, pair_agreement, pair_of
+from calibrant.evaluation.pair_coefficients import Weights, confusion, pair_agreement, pair_of
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.agreement import (
     Agreement,
@@ -104,7 +104,7 @@ def agreement(
     if len(ratings.labels) > MOST_LABELS:
         message = f"there are {len(ratings.labels):,} labels, more than {MOST_LABELS:,}"
         raise InputError(message, "name the column of labels, or merge rare ones", code="input")
-    cluster = cluster_codes(clusters, len(ratings.items))
+    cluster, _ = _checks.clusters_of(clusters, "the items", len(ratings.items))
     patterns = sums.patterns_of(ratings)
     of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
     pairs = _pairs(ratings, weights, cluster, level)

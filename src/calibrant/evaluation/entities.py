@@ -65,10 +65,8 @@ def entity_scores(
     possible = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [0, 0, 1]], np.float64)
     cells = cells_of(np.concatenate([possible, sums]), None)
     assert cells.item is not None
-    item, code = cells.item[len(possible) :], None
-    if clusters is not None:
-        code, _ = _checks.cluster_codes(clusters)
-        _checks.same_length("clusters", len(code), "sums", len(sums))
+    item = cells.item[len(possible) :]
+    code, _ = _checks.clusters_of(clusters, "sums", len(sums))
     cells = Cells(cells.rows, np.bincount(item, minlength=len(cells.rows)), item, code)
     return estimates(cells, {name: quotient(*of, NO_ENTITY) for name, of in SCORES.items()}, level)
 

@@ -107,16 +107,8 @@ def pair_agreement(
             f"annotators {first} and {second} are asked for, but there are only {len(ratings.annotators)}"
         )
         raise InputError(message, "number the annotators from 0", code="parameter")
-    return pair_of(ratings, first, second, weights, cluster_codes(clusters, len(ratings.items)), level)
-
-
-def cluster_codes(clusters: ArrayLike | None, items: int) -> Integers | None:
-    """Return the code of each item's cluster."""
-    if clusters is None:
-        return None
-    codes, _ = _checks.cluster_codes(clusters)
-    _checks.same_length("clusters", len(codes), "the items", items)
-    return codes
+    cluster, _ = _checks.clusters_of(clusters, "the items", len(ratings.items))
+    return pair_of(ratings, first, second, weights, cluster, level)
 
 
 def pair_of(

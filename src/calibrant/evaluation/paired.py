@@ -268,11 +268,7 @@ def _both(
         hint = "give both systems' values on the same items"
         raise InputError(f"first has shape {one.shape} and second {other.shape}", hint, code="length")
     n = len(one)
-    codes, count = None, 0
-    if clusters is not None:
-        codes, names = _checks.cluster_codes(clusters)
-        _checks.same_length("clusters", len(codes), "first", n)
-        count = len(names)
+    codes, count = _checks.clusters_of(clusters, "first", n)
     sums = np.column_stack([one, other])
     given: object = statistic
     if given is not None and not callable(given):

@@ -193,10 +193,9 @@ def score_cells(
     row, column = np.nonzero(used)
     sums = [np.ones(len(row)), unit[row] * (row == column)[:, None], unit[row], unit[column]]
     rows, count = np.column_stack(sums), confusion[row, column]
-    if clusters is None:
+    code, _ = _checks.clusters_of(clusters, "y_true", len(true))
+    if code is None:
         return Cells(rows, count)
-    code, _ = _checks.cluster_codes(clusters)
-    _checks.same_length("clusters", len(code), "y_true", len(true))
     place = np.full((k, k), -1)
     place[row, column] = np.arange(len(row))
     return Cells(rows, count, place[pred, true], code)

@@ -79,11 +79,7 @@ def risk_coverage(
     right, sure = _checks.labels(correct, "correct") != 0, finite(confidence, "confidence")
     _checks.same_length("confidence", len(sure), "correct", len(right))
     n = len(right)
-    code, count = None, 0
-    if clusters is not None:
-        code, names = _checks.cluster_codes(clusters)
-        _checks.same_length("clusters", len(code), "correct", n)
-        count = len(names)
+    code, count = _checks.clusters_of(clusters, "correct", n)
     order = np.argsort(-sure, kind="stable")
     ranked = _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
     area = float(ranked.risk.mean())

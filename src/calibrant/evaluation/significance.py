@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._checks import Floats, Integers
+from calibrant._checks import Floats
 from calibrant.evaluation.detectable import minimum_detectable_difference
 from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluation.results.significance import MeanInterval, PairedTest, PlainTest
@@ -84,7 +84,7 @@ def mean_interval(
     """
     level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
     array = finite(values, "values")
-    spread = _Spread(array, _codes(clusters, len(array)))
+    spread = _Spread(array, clusters)
     return MeanInterval(
         mean=spread.around(spread.corrected(ratio), level),
         plain=None if ratio is None else spread.around(spread.error, level),
@@ -149,7 +149,7 @@ def paired_t_test(
     gap = one - other
     # Rounding errors remain if differences such as 0.3 - 0.2 and 0.2 - 0.1 are meant to be equal.
     dust = 1e-12 * max(1.0, float(np.abs(one).max()), float(np.abs(other).max()))
-    spread = _Spread(gap, _codes(clusters, len(gap)), dust)
+    spread = _Spread(gap, clusters, dust)
     return PairedTest(
         **_test(spread, spread.corrected(ratio), alternative, level),
         plain=None if ratio is None else PlainTest(**_test(spread, spread.error, alternative, level)),
@@ -182,13 +182,14 @@ def _test(spread: _Spread, error: float | None, alternative: str, level: float) 
 class _Spread:
     """Mean of values with its standard error and degrees of freedom."""
 
-    def __init__(self, values: Floats, cluster: tuple[Integers, int] | None, dust: float = 0.0) -> None:
+    def __init__(self, values: Floats, clusters: ArrayLike | None, dust: float = 0.0) -> None:
         self.n = len(values)
+        cluster, count = _checks.clusters_of(clusters, "the scores", self.n)
         self.mean = float(values.mean())
         residual = values - self.mean
         self.deviation = math.sqrt(float(residual @ residual) / (self.n - 1)) if self.n > 1 else None
-        self.clusters = None if cluster is None else cluster[1]
-        units = self.n if cluster is None else cluster[1]
+        self.clusters = count or None
+        units = count or self.n
         self.freedom: float = units - 1
         self.warning: str | None = None
         self.reason = ALIKE if units > 1 else ONE if cluster is None else ONE_CLUSTER
@@ -197,8 +198,8 @@ class _Spread:
             return
         variance = float(residual @ residual) * units / self.freedom
         if cluster is not None:
-            size = np.bincount(cluster[0], minlength=units).astype(np.float64)
-            residual = np.bincount(cluster[0], residual, minlength=units).astype(np.float64)
+            size = np.bincount(cluster, minlength=units).astype(np.float64)
+            residual = np.bincount(cluster, residual, minlength=units).astype(np.float64)
             variance, self.freedom = cr2(size, residual)
             self.warning = few_clusters(size)
         flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
@@ -233,14 +234,6 @@ def finite(values: ArrayLike, name: str) -> Floats:
         message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}: its square overflows"
         raise InputError(message, f"give numbers of at most {LARGEST:g}", code="score-range", row=int(bad[0]))
     return array
-
-
-def _codes(clusters: ArrayLike | None, n: int) -> tuple[Integers, int] | None:
-    if clusters is None:
-        return None
-    codes, names = _checks.cluster_codes(clusters)
-    _checks.same_length("clusters", len(codes), "the scores", n)
-    return codes, len(names)
 
 
 def _ratio(value: float | None, clusters: ArrayLike | None) -> float | None:

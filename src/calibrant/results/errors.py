@@ -252,6 +252,11 @@ class SmoothCurve:
         return _rows({name: getattr(self, name) for name in names})
 
 
+IntervalLevel = Annotated[
+    float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+]
+
+
 class Estimate(Quantity, frozen=True, kw_only=True):
     """A number with its interval and the level of the interval."""
 

@@ -73,24 +73,26 @@ def test_the_joint_probability_is_the_product_of_counted_shares(words: list[str]
 def test_maximum_likelihood_is_the_share_of_each_event() -> None:
     model = HMMTagger(pseudocount=0).fit(SENTENCES, TAGS)
     assert model.tags == ("D", "N", "V")
-    np.testing.assert_allclose(np.exp(model.log_start), [3 / 5, 1 / 5, 1 / 5])
+    np.testing.assert_allclose(np.exp(model.tables.start), [3 / 5, 1 / 5, 1 / 5])
     after = np.array([[0, 1, 0], [0, 1 / 5, 2 / 5], [0, 0, 0]])
-    np.testing.assert_allclose(np.exp(model.log_transition), after, atol=1e-40)
-    np.testing.assert_allclose(np.exp(model.log_end), [0, 2 / 5, 1], atol=1e-40)
+    np.testing.assert_allclose(np.exp(model.tables.transition), after, atol=1e-40)
+    np.testing.assert_allclose(np.exp(model.tables.end), [0, 2 / 5, 1], atol=1e-40)
     dog = model.vocabulary.index("dog")
-    np.testing.assert_allclose(np.exp(model.log_emission[dog]), [0, 3 / 5, 0], atol=1e-40)
+    np.testing.assert_allclose(np.exp(model.tables.emission[dog]), [0, 3 / 5, 0], atol=1e-40)
 
 
 def test_a_pseudocount_is_added_to_every_transition_and_every_word() -> None:
     a = 0.25
     model = HMMTagger(pseudocount=a).fit(SENTENCES, TAGS)
-    np.testing.assert_allclose(np.exp(model.log_start), np.array([3 + a, 1 + a, 1 + a]) / (5 + 3 * a))
-    found = np.append(np.exp(model.log_transition[1]), np.exp(model.log_end[1]))
+    np.testing.assert_allclose(np.exp(model.tables.start), np.array([3 + a, 1 + a, 1 + a]) / (5 + 3 * a))
+    found = np.append(np.exp(model.tables.transition[1]), np.exp(model.tables.end[1]))
     np.testing.assert_allclose(found, np.array([0 + a, 1 + a, 2 + a, 2 + a]) / (5 + 4 * a))
     words = len(model.vocabulary)
     dog = model.vocabulary.index("dog")
-    np.testing.assert_allclose(np.exp(model.log_emission[dog, 1]), (3 + a) / (5 + a * (words + 1)))
-    np.testing.assert_allclose(np.exp(model.log_emission[words]), a / (np.array([3, 5, 3]) + a * (words + 1)))
+    np.testing.assert_allclose(np.exp(model.tables.emission[dog, 1]), (3 + a) / (5 + a * (words + 1)))
+    np.testing.assert_allclose(
+        np.exp(model.tables.emission[words]), a / (np.array([3, 5, 3]) + a * (words + 1))
+    )
 
 
 def synthetic(seed: int, sentences: int = 60) -> Corpus:
@@ -116,12 +118,12 @@ def synthetic(seed: int, sentences: int = 60) -> Corpus:
 @pytest.mark.parametrize("unseen", UNSEEN)
 def test_every_distribution_sums_to_one(unseen: Unseen, pseudocount: float) -> None:
     model = HMMTagger(pseudocount=pseudocount, unseen=unseen, rare=2).fit(*synthetic(1))
-    assert np.exp(model.log_start).sum() == pytest.approx(1)
-    np.testing.assert_allclose(np.exp(model.log_transition).sum(axis=1) + np.exp(model.log_end), 1)
-    assert model.log_emission.shape == (len(model.vocabulary) + len(model.classes), 3)
-    silent = (model.log_emission == 0).all(axis=1)  # with pseudocount 0: no such word in the model
+    assert np.exp(model.tables.start).sum() == pytest.approx(1)
+    np.testing.assert_allclose(np.exp(model.tables.transition).sum(axis=1) + np.exp(model.tables.end), 1)
+    assert model.tables.emission.shape == (len(model.vocabulary) + len(model.classes), 3)
+    silent = (model.tables.emission == 0).all(axis=1)  # with pseudocount 0: no such word in the model
     assert silent.sum() == (pseudocount == 0 and unseen == "uniform")
-    np.testing.assert_allclose(np.exp(model.log_emission[~silent]).sum(axis=0), 1)
+    np.testing.assert_allclose(np.exp(model.tables.emission[~silent]).sum(axis=0), 1)
     assert (len(model.classes) > 1) == (unseen == "classes")
 
 
@@ -130,11 +132,11 @@ def test_classes_have_the_share_of_words_seen_once() -> None:
     model = HMMTagger(pseudocount=0, unseen="classes", rare=1).fit(sentences, tags)
     tokens = [pair for s, t in zip(sentences, tags, strict=True) for pair in zip(s, t, strict=True)]
     words = [word for word, _ in tokens]
-    for tag, column in zip(model.tags, np.exp(model.log_emission).T, strict=True):
+    for tag, column in zip(model.tags, np.exp(model.tables.emission).T, strict=True):
         total = sum(other == tag for _, other in tokens)
         once = sum(other == tag and words.count(word) == 1 for word, other in tokens)
         found = column[len(model.vocabulary) :][
-            (model.log_emission[len(model.vocabulary) :] != 0).any(axis=1)
+            (model.tables.emission[len(model.vocabulary) :] != 0).any(axis=1)
         ]
         assert found.sum() == pytest.approx(once / (total + once))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, name, number, rows, setting, warning
+from calibrant.results.errors import IntervalLevel
 
 ALL = "all"
 COUNTS, DATA = "Counts", "Data"
@@ -88,9 +89,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    level: Annotated[
-        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
-    ]
+    level: IntervalLevel
     command: Annotated[
         str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]

@@ -6,15 +6,13 @@ from typing import Annotated
 
 from calibrant._checks import Floats
 from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
+from calibrant.results.errors import IntervalLevel
 
 COUNT, DIFFERENCE, PROBABILITIES = "Count", "Difference", "Probabilities"
 COVERAGE, UNIFORMITY = "Coverage", "Uniformity"
 Samples = Annotated[int, setting("Samples", "Number of samples.", headline=True)]
 Seed = Annotated[
     int | None, setting("Seed", "Seed; null if a generator was given.", unit="seed", headline=True)
-]
-IntervalLevel = Annotated[
-    float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
 ]
 Numbers = Annotated[int, setting("n", "Numbers that were predicted.", headline=True)]
 Clusters = Annotated[
@@ -165,6 +163,14 @@ Deviation = Annotated[
     float,
     number("SD", "Standard deviation of the count under the model.", group=COUNT, headline=True, digits=2),
 ]
+HowInterval = Annotated[
+    str,
+    setting(
+        "Interval",
+        "Method of the interval under the model: poisson-binomial, normal or samples.",
+        headline=True,
+    ),
+]
 HowDrift = Annotated[
     Drift | None,
     setting(
@@ -184,14 +190,7 @@ class CountInterval(Record, frozen=True, kw_only=True):
     total: Shared = None
     documents: Annotated[int, setting("Documents", "Documents that may count.", headline=True)]
     level: IntervalLevel
-    interval: Annotated[
-        str,
-        setting(
-            "Interval",
-            "Method of the interval under the model: poisson-binomial, normal or samples.",
-            headline=True,
-        ),
-    ]
+    interval: HowInterval
     samples: Annotated[
         int | None, setting("Samples", "Samples of each document; null for exact probabilities.")
     ] = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from calibrant.evaluation.results.interval_estimate import IntervalEstimate
-from calibrant.records import Record, Table, name, number, rows, setting, warning
+from calibrant.evaluation.results.interval_estimate import Few, IntervalEstimate
+from calibrant.records import Record, Table, name, number, rows, setting
 from calibrant.records.formats import confusion_table
 from calibrant.records.words import counted
+from calibrant.results.errors import IntervalLevel
 
 AGREEMENT, DATA = "Agreement", "Data"
-Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
 
 
 class PairAgreement(Record, frozen=True, kw_only=True):
@@ -235,9 +235,7 @@ class Agreement(Record, frozen=True, kw_only=True):
     disputed: Annotated[
         tuple[DisputedItem, ...], rows("Disputed items", "Items on which annotators differ most.")
     ]
-    level: Annotated[
-        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
-    ]
+    level: IntervalLevel
     clusters: Annotated[
         int | None,
         setting(

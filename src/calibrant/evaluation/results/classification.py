@@ -6,9 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from calibrant.evaluation.results.interval_estimate import IntervalEstimate
-from calibrant.records import Record, Table, name, number, rows, setting, warning
+from calibrant.evaluation.results.interval_estimate import Few, IntervalEstimate
+from calibrant.records import Record, Table, name, number, rows, setting
 from calibrant.records.formats import confusion_table
+from calibrant.results.errors import IntervalLevel
 
 COUNTS, SCORES, MICRO, MACRO = "Counts", "Scores", "Micro averages", "Macro averages"
 
@@ -94,16 +95,12 @@ class Classification(Record, frozen=True, kw_only=True):
         setting("Averaged", "Classes over which micro and macro scores are computed.", headline=True),
     ]
     by_class: Annotated[tuple[ClassScore, ...], rows("Classes", "Scores of each class.")]
-    level: Annotated[
-        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
-    ]
+    level: IntervalLevel
     clusters: Annotated[
         int | None,
         setting("Clusters", "Clusters of dependent items; null if items are independent.", headline=True),
     ] = None
-    warning: Annotated[
-        str | None, warning("The clusters are too few, or too unequal, for the intervals.")
-    ] = None
+    warning: Few = None
 
     def __getitem__(self, label: str) -> ClassScore:
         """Return the scores of one class."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from calibrant.records import setting
+from calibrant.records import setting, warning
 from calibrant.results.errors import Estimate
+
+Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
 
 
 class IntervalEstimate(Estimate, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, name, number, rows, setting
+from calibrant.results.errors import IntervalLevel
 
 CURVE, POINT = "Risk-coverage curve", "Most confident items"
 
@@ -63,9 +64,7 @@ class RiskCoverage(Record, frozen=True, kw_only=True):
         tuple[float, ...], setting("Curve: threshold", "Smallest confidence of the items kept at each point.")
     ]
     n: Annotated[int, setting("n", "Number of items.", headline=True)]
-    level: Annotated[
-        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
-    ]
+    level: IntervalLevel
     clusters: Annotated[
         int | None,
         setting(

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated
 
+from calibrant.evaluation.results.interval_estimate import Few
 from calibrant.records import Quantity, Record, Table, name, number, part, rows, setting, warning
 from calibrant.records.words import counted, decimal, percent
 
 MEAN, DIFFERENCE, COUNTS, ITEMS = "Mean", "Difference", "Counts", "Items needed"
 MOST_IN_FULL = 3  # pairs of systems
 
-Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
 Level = Annotated[
     float, setting("Level", "Coverage of intervals; one minus the nominal size of tests.", unit="percent")
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -16,7 +16,6 @@ from calibrant.exceptions import InputError
 if TYPE_CHECKING:
     from calibrant.events.results.events import EventTable, ExtractedEvents, UncertainDocuments
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 MOST_EVIDENCE = 3
 
 COUNTRY = click.option(
@@ -94,6 +93,7 @@ _TABLE = (
         "[default: none]",
     ),
 )
+tabulating = partial(added, options=_TABLE)
 
 
 def store_of(name: str) -> str:
@@ -110,11 +110,6 @@ def labels_of(name: str, dev: str | None) -> str | None:
     from calibrant.data import event_labels
 
     return str(event_labels()) if dev is None and store_of(name) != name else dev
-
-
-def tabulating(function: Function) -> Function:
-    """Add the options of counting."""
-    return added(function, _TABLE)
 
 
 def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:

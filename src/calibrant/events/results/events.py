@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from calibrant.estimation.results.propagation import Deviation, Expected, HowDrift, IntervalLevel, Shared
+from calibrant.estimation.results.propagation import Deviation, Expected, HowDrift, HowInterval, Shared
 from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting
 from calibrant.records.record import columns_of
+from calibrant.results.errors import IntervalLevel
 
 DOCUMENTS, COUNT = "Documents", "Count"
 LEFT_OUT = (
@@ -139,14 +140,7 @@ class EventTable(Record, frozen=True, kw_only=True):
     counted: Annotated[
         str, setting("Counted", "Unit of the counts: documents or entities.", headline=True)
     ] = "documents"
-    interval: Annotated[
-        str,
-        setting(
-            "Interval",
-            "Method of the interval under the model: poisson-binomial, normal or samples.",
-            headline=True,
-        ),
-    ]
+    interval: HowInterval
     level: IntervalLevel
     samples: Annotated[int, setting("Samples", "Sampled clusterings per document.", headline=True)]
     recalibrated: Annotated[

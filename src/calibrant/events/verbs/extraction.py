@@ -219,7 +219,7 @@ def extract_events(
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents), writer)
-        batches = batches_of(fresh, BATCH, size=_characters, full=CHARACTERS)
+        batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
         for found in stack.enter_context(closing(pool.map(doing, batches, _named))):
             for document in found:
@@ -291,10 +291,6 @@ def _prepared(settings: Extraction, pool: Workers) -> Prepared:
     """Let all workers load their models; return when the first has finished."""
     with closing(pool.map(prepare, [settings] * pool.slots, lambda _: "the models")) as loading:
         return next(loading)
-
-
-def _characters(item: Item) -> int:
-    return len(item.text)
 
 
 def _named(batch: Sequence[Item]) -> str:

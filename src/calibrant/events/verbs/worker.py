@@ -22,7 +22,6 @@ from calibrant.events.rules import Rules, may_count
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document
 from calibrant.structures.models.coreference import CoreferenceModel
-from calibrant.structures.posterior import AntecedentPosterior
 from calibrant.structures.verbs.coreference_source import open_model
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Extractor:
         settings = self.settings
         found = extract(
             document,
-            self._posterior,
+            lambda asked: self.model.posterior([asked]),
             self.lexicon,
             settings.rules,
             samples=settings.samples,
@@ -118,9 +117,6 @@ class Extractor:
             text,
             _entities(found),
         )
-
-    def _posterior(self, document: Document) -> AntecedentPosterior:
-        return self.model.posterior([document])
 
     def _may_count(self, item: DatedText) -> bool:
         if self._trigger.search(item.text.lower()) is None:

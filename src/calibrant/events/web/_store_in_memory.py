@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, get_args
 
 import numpy as np
@@ -154,7 +154,7 @@ class StoreInMemory:
         )
         self._calendars: dict[By, Calendar] = {}
         self.series = lru_cache(REMEMBERED)(self._count)
-        self.joint = lru_cache(REMEMBERED)(self._join)
+        self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts))
         self.comparison = lru_cache(REMEMBERED)(self._compare)
         self.countries = country_codes(None, self.counts)
 
@@ -228,9 +228,6 @@ class StoreInMemory:
             best=sum(row.best for row in rows),
             rows=rows,
         )
-
-    def _join(self, first: str, second: str) -> Joint:
-        return Joint.of(self.counts, first, second)
 
     def _compare(self, first: str, second: str, by: By) -> tuple[PeriodComparison, ...]:
         return self.joint(first, second).periods(self.calendar(by))

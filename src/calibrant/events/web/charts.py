@@ -69,7 +69,8 @@ def series_chart(
     With cells, each period that may count reacts to the pointer.
     """
     drawn = [{name: _column(each.rows, value, rates) for name, value in DRAWN.items()} for each in series]
-    scale = Scale(max((_highest(values) for columns in drawn for values in columns.values()), default=0.0))
+    values = (value for columns in drawn for column in columns.values() for value in column)
+    scale = Scale(max((value for value in values if value is not None), default=0.0))
     shapes = []
     for number, columns in enumerate(drawn, 1):
         if any(value is not None for value in columns["high_total"]):
@@ -215,10 +216,6 @@ def _column(
         None if value is None or not row.documents else 100 * value / row.documents
         for value, row in zip(found, rows, strict=True)
     ]
-
-
-def _highest(values: Values) -> float:
-    return max((value for value in values if value is not None), default=0.0)
 
 
 def _short(value: float) -> str:

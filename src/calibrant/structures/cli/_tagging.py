@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -45,11 +46,7 @@ _TAGGING = (
         help="Unit whose tokens may be dependent; intervals treat units as independent.",
     ),
 )
-
-
-def tagging(function: Function) -> Function:
-    """Add the arguments and options of the model and the text."""
-    return added(function, _TAGGING)
+tagging = partial(added, options=_TAGGING)
 
 
 def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | None) -> tuple[Any, str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,6 @@ from calibrant.cli.options import added
 if TYPE_CHECKING:
     from calibrant.structures.results.coreference import TrainedCoreference, WrittenPairs, WrittenPosteriors
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 STDOUT = "-"
 
 POSSESSIVE_ENDINGS = click.option(
@@ -42,11 +41,7 @@ _COREFERENCE = (
         "high expected pairwise F. antecedents: each mention is linked to its most probable antecedent.",
     ),
 )
-
-
-def coreference(function: Function) -> Function:
-    """Add the options of mentions and clustering."""
-    return added(function, _COREFERENCE)
+coreference = partial(added, options=_COREFERENCE)
 
 
 def training_lines(found: TrainedCoreference) -> list[str]:

@@ -84,10 +84,6 @@ class Shelf:
             raise self._broken(line, message, "give every document a unique name")
         return Parts(name, self._broken, Brackets(self._broken, self._changed))
 
-    def put(self, parts: Parts) -> None:
-        """Add a finished document."""
-        self.documents.append(parts.document())
-
     def take(self) -> list[Document]:
         """Return and remove the finished documents."""
         taken, self.documents = self.documents, []

@@ -85,7 +85,7 @@ class ColumnDocuments:
                 message = "a document ends that has not begun"
                 raise self._broken(number, message, f"put '{START} (NAME); part 000' before it")
             self._end_sentence()
-            self.shelf.put(self._parts)
+            self.shelf.documents.append(self._parts.document())
             self._parts = None
         elif not line.strip():
             self._end_sentence()

@@ -123,7 +123,7 @@ class ConlluDocuments(ConlluReader):
     def _put_away(self) -> None:
         # Comments before the first document, such as a date, are not a document.
         if self._parts is not None and (self._parts.sentences or self.document_count > 1):
-            self.shelf.put(self._parts)
+            self.shelf.documents.append(self._parts.document())
         self._parts = None
 
     def _order_fields(self, number: int, names: list[str]) -> None:

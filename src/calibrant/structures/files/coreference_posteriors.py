@@ -68,16 +68,8 @@ def parse_line(text: str, window: int | None) -> Line:
     return Line(name, mentions, rows, clusters)
 
 
-def format_line(name: str, mentions: Iterable[Mention], rows: Iterable[Floats], clusters: object) -> str:
-    """Return a line, with rows that contain zeros as pairs of index and probability."""
-    record: dict[str, Any] = {"doc": name, "mentions": [[int(at) for at in mention] for mention in mentions]}
-    record["antecedents"] = [_formatted(number, np.asarray(row)) for number, row in enumerate(rows)]
-    if clusters is not None:
-        record["clusters"] = clusters
-    return json.dumps(record, separators=(",", ":"))
-
-
 def _formatted(number: int, row: Floats) -> list[Any]:
+    """Return a row, or, if it contains zeros, pairs of index and probability."""
     first = number + 1 - len(row)  # mentions before the window have no entry
     if not first and row.all():
         return list(row.tolist())
@@ -404,8 +396,14 @@ class PosteriorWriter:
 
 def line_of(document: PosteriorDocument) -> str:
     """Return the line of a document; formatting takes longer than computing the probabilities."""
-    rows = [np.asarray(row) for row in document.rows]
-    return format_line(document.name, document.mentions, rows, document.clusters)
+    record: dict[str, Any] = {
+        "doc": document.name,
+        "mentions": [[int(at) for at in mention] for mention in document.mentions],
+        "antecedents": [_formatted(number, np.asarray(row)) for number, row in enumerate(document.rows)],
+    }
+    if document.clusters is not None:
+        record["clusters"] = document.clusters
+    return json.dumps(record, separators=(",", ":"))
 
 
 def posterior_documents(

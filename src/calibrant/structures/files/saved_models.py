@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.atomic import check_place, writing
+from calibrant.io.atomic import check_place, keep_sources, writing
 from calibrant.io.envelope import Envelope, Version, file_bytes
 from calibrant.io.origin import array_of, members, reading, truncated
 
@@ -223,8 +223,12 @@ def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
     return model
 
 
-def check_model_place(path: str | os.PathLike[str]) -> None:
-    """Raise `InputError` before a long training if `save_model` cannot write the file."""
+def check_model_place(path: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise `InputError` before a long training if the file cannot be written, or is one of the sources."""
+    if os.fspath(path) == "-":
+        message, hint = "a model cannot be written to standard output", "give a file (`output`)"
+        raise InputError(message, hint, code="output")
+    keep_sources(path, *sources)
     _check_name(os.fspath(path))
     check_place(path)
 

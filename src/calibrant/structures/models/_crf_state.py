@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, non_negative, one_of
+from calibrant._checks import Floats, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.structures.models._crf_scores import RowWeights
 from calibrant.structures.models._crf_training import Setting
@@ -41,15 +41,15 @@ SETTINGS: dict[Algorithm, tuple[str, ...]] = {
     "pa": ("type", "c", "error_sensitive", "averaging", "epsilon"),
     "arow": ("variance", "gamma", "epsilon"),
 }
-WHOLE = {  # settings that are whole numbers, with the smallest value that CRFsuite accepts
-    "num_memories": 1,
-    "period": 1,
-    "batch": 1,
-    "max_linesearch": 1,
-    "calibration.samples": 1,
-    "calibration.candidates": 1,
-    "calibration.max_trials": 1,
-}
+WHOLE = (  # settings that are positive integers
+    "num_memories",
+    "period",
+    "batch",
+    "max_linesearch",
+    "calibration.samples",
+    "calibration.candidates",
+    "calibration.max_trials",
+)
 LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
 
@@ -77,8 +77,8 @@ class Arguments:
         if self.l1 > 0 and self.algorithm != "lbfgs":
             found = f"l1 is {self.l1!r} and algorithm is {self.algorithm!r}"
             raise InputError(found, "use the algorithm lbfgs for this penalty", code="parameter")
-        _check_whole(self.max_iterations, "max_iterations", 1)
-        _check_whole(self.seed, "seed", 0)
+        positive_integer(self.max_iterations, "max_iterations")
+        positive_integer(self.seed, "seed", least=0)
         object.__setattr__(self, "settings", self._checked(self.settings))
 
     def _checked(self, settings: object) -> dict[str, Setting]:
@@ -92,7 +92,7 @@ class Arguments:
                 found = f"{self.algorithm} has no setting {name!r}"
                 raise InputError(found, f"use some of {', '.join(known)}", code="parameter")
             if name in WHOLE:
-                _check_whole(value, name, WHOLE[name])
+                positive_integer(value, name)
                 fine = True
             elif name == "linesearch":
                 fine = isinstance(value, str) and value in LINE_SEARCHES
@@ -113,12 +113,6 @@ class Arguments:
         if self.algorithm == "lbfgs":
             named["c1"] = float(self.l1)
         return named
-
-
-def _check_whole(value: object, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        hint = f"give a whole number of at least {least}"
-        raise InputError(f"{name} is {value!r}", hint, code="parameter")
 
 
 def _is_number(value: object) -> bool:
@@ -160,7 +154,7 @@ def read_state(state: Mapping[str, Any]) -> Saved:
     with reading_state():
         arguments = Arguments(**{name: state[name] for name in ARGUMENTS})
         groups = None if state["features"] is None else feature_groups(state["features"])
-        _check_whole(state["iterations"], "iterations", 0)
+        positive_integer(state["iterations"], "iterations", least=0)
     tags, values = distinct_strings(state["tags"], "tags"), _values(state["values"], groups)
     offsets = {o for template in merged_templates(groups or ()) for o in template.offsets}
     rows = sum(map(len, values.values())) * (1 if groups is None else len(offsets))

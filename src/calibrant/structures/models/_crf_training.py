@@ -6,7 +6,7 @@ import ctypes
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -122,7 +122,7 @@ def train(
 
 def _weights(model: ModelFile, tag_count: int, iterations: int, converged: bool) -> Trained:
     """Return weights by row and tag instead of by CRFsuite's numbers."""
-    row, tag = _numbers(model.attributes), _numbers(model.labels)
+    row, tag = np.array(model.attributes, np.int64), np.array(model.labels, np.int64)
     transition = np.zeros((tag_count, tag_count))
     edges = model.transition
     transition[tag[edges["source"]], tag[edges["target"]]] = edges["weight"]
@@ -133,10 +133,6 @@ def _weights(model: ModelFile, tag_count: int, iterations: int, converged: bool)
     return Trained(
         row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations, converged
     )
-
-
-def _numbers(names: Sequence[str]) -> Integers:
-    return np.fromiter(map(int, names), np.int64, len(names))
 
 
 def _seed_shuffling(seed: int) -> None:

@@ -174,62 +174,12 @@ ARGUMENTS = (
 )
 
 
-@dataclass(frozen=True)
-class Saved:
-    """Checked state of a model.
-
-    Attributes
-    ----------
-    arguments
-        Arguments of `CoreferenceModel`, not checked.
-    frequent
-        Codes of the frequent words of each kind.
-    place, weight
-        Indices and values of the weights that are not 0.
-    losses
-        Mean loss of each epoch.
-    """
-
-    arguments: Mapping[str, Any]
-    frequent: list[Integers]
-    place: Integers
-    weight: Weights
-    losses: list[float]
-
-    def weights(self, count: int) -> Weights:
-        """Return all weights; raise an error for indices out of range."""
-        require(len(self.place) == 0 or self.place[-1] < count, "the index of a weight is out of range")
-        weight = np.zeros(count, np.float32)
-        weight[self.place] = self.weight
-        return weight
-
-
-def read_state(state: Mapping[str, Any]) -> Saved:
-    """Return the state, checked except for the arguments.
-
-    Raises
-    ------
-    FormatError
-        If the state is of another kind or version, incomplete or inconsistent.
-    """
-    check_kind(state, KIND, VERSION)
-    with reading_state():
-        arguments = {name: state[name] for name in ARGUMENTS}
-        frequent = [_codes(codes, LARGEST_CODE) for codes in state["frequent"]]
-        require(len(frequent) == len(LEXICAL), "kinds of frequent words are missing")
-        place, weight = _codes(state["place"], LARGEST_CODE), np.asarray(state["weight"])
-        fine = weight.dtype.kind == "f" and weight.shape == place.shape
-        require(fine and bool(np.isfinite(weight).all()), "weights are not one finite number per place")
-        losses = [float(loss) for loss in state["losses"]]
-    return Saved(arguments, frequent, place, weight.astype(np.float32), losses)
-
-
-def _codes(values: Any, largest: int) -> Integers:
-    """Return increasing integers from 0 to ``largest``, or raise an error."""
+def _codes(values: Any) -> Integers:
+    """Return increasing integers from 0 to `LARGEST_CODE`, or raise an error."""
     codes = np.asarray(values)
     require(codes.ndim == 1 and codes.dtype.kind in "iu", "places or codes are not integers")
     codes = codes.astype(np.int64)
-    inside = len(codes) == 0 or (codes[0] >= 0 and codes[-1] <= largest)
+    inside = len(codes) == 0 or (codes[0] >= 0 and codes[-1] <= LARGEST_CODE)
     require(bool(inside and np.all(np.diff(codes) > 0)), "places or codes are out of order or range")
     return codes
 
@@ -343,7 +293,7 @@ class CoreferenceModel:
             rate=non_negative(rate, "rate"),
             epochs=positive_integer(epochs, "epochs"),
             batch=positive_integer(batch, "batch"),
-            seed=_seed(seed),
+            seed=positive_integer(seed, "seed", least=0),
         )
         self.losses: list[float] = []
         self.trained_on: str | None = None
@@ -567,11 +517,21 @@ class CoreferenceModel:
         Traceback (most recent call last):
         calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 1
         """
-        saved = read_state(state)
+        check_kind(state, KIND, VERSION)
         with reading_state():
-            model = cls(**saved.arguments)
-        model._lexicon, model.losses = Lexicon(saved.frequent), saved.losses
-        model._weight = saved.weights(1 << model._features.bits)
+            arguments = {name: state[name] for name in ARGUMENTS}
+            frequent = [_codes(codes) for codes in state["frequent"]]
+            require(len(frequent) == len(LEXICAL), "kinds of frequent words are missing")
+            place, weight = _codes(state["place"]), np.asarray(state["weight"])
+            fine = weight.dtype.kind == "f" and weight.shape == place.shape
+            require(fine and bool(np.isfinite(weight).all()), "weights are not one finite number per place")
+            losses = [float(loss) for loss in state["losses"]]
+            model = cls(**arguments)
+        count = 1 << model._features.bits
+        require(len(place) == 0 or place[-1] < count, "the index of a weight is out of range")
+        model._lexicon, model.losses = Lexicon(frequent), losses
+        model._weight = np.zeros(count, np.float32)
+        model._weight[place] = weight
         return model
 
 
@@ -595,9 +555,3 @@ def _costs(costs: Sequence[float]) -> tuple[float, float, float]:
         raise InputError(f"costs is {costs!r:.40}", hint, code="parameter")
     false_link, false_new, wrong_link = (non_negative(cost, "costs") for cost in costs)
     return false_link, false_new, wrong_link
-
-
-def _seed(seed: object) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed is {seed!r}", "give a whole number of at least 0", code="parameter")
-    return int(seed)

@@ -188,31 +188,21 @@ class CRFTagger(ChainTagger):
             message = f"algorithm is {self.arguments.algorithm!r} and there is a penalty"
             raise InputError(message, "leave `penalty` out, or take adagrad", code="parameter")
         else:
-            found = self._by_crfsuite(attributes, sentences, codes, names, progress)
+            found = train(
+                attributes.training_items(sentences),
+                np.split(codes, np.cumsum(lengths)[:-1]),
+                len(names),
+                algorithm=self.arguments.algorithm,
+                settings=self.arguments.of_crfsuite(),
+                seed=int(generator(self.arguments.seed).integers(1 << 31)),
+                progress=progress,
+            )
         weights = RowWeights.of(found.row, found.tag, found.weight, attributes.row_count)
         attributes, rows = attributes.only(np.diff(weights.first) > 0)
         self.tags, self.transition, self.vocabulary = names, found.transition, vocabulary
         self.iterations, self.converged = found.iterations, found.converged
         self._scores = _scores(attributes, weights.rows(rows), len(names))
         return self
-
-    def _by_crfsuite(
-        self,
-        attributes: WordAttributes | FunctionAttributes,
-        sentences: Sentences,
-        codes: Integers,
-        names: tuple[str, ...],
-        progress: Progress | None,
-    ) -> Trained:
-        return train(
-            attributes.training_items(sentences),
-            np.split(codes, np.cumsum(sentence_lengths(sentences))[:-1]),
-            len(names),
-            algorithm=self.arguments.algorithm,
-            settings=self.arguments.of_crfsuite(),
-            seed=int(generator(self.arguments.seed).integers(1 << 31)),
-            progress=progress,
-        )
 
     def _by_adagrad(
         self,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,7 @@ from calibrant.structures.models._vocabulary import (
     same_lengths,
     sentence_lengths,
 )
-
-if TYPE_CHECKING:
-    from calibrant.structures.posterior import ChainPosterior
-
+from calibrant.structures.posterior import ChainPosterior
 
 # Replaces a pseudocount of 0, as its limit from above. Marginals of tweets, news and web text agree with
 # those of e^-230 to 1e-13. Smaller values would require computation with logarithms, which takes fifty times
@@ -346,30 +343,12 @@ class HMMTagger(ChainTagger):
         self._word_code, self._class_code = codes_of(vocabulary), codes_of(classes)
         self._tables = estimate(counts, len(vocabulary) + len(classes), self.pseudocount)
 
-    def _trained(self) -> Tables:
+    @property
+    def tables(self) -> Tables:
+        """Return the estimated log-probabilities, or raise if the model has not been trained."""
         if self._tables is None:
             raise untrained()
         return self._tables
-
-    @property
-    def log_start(self) -> Floats:
-        """Return (K,) log-probabilities that a sentence begins with each tag."""
-        return self._trained().start
-
-    @property
-    def log_transition(self) -> Floats:
-        """Return (K, K) log-probabilities of a tag (column) after another (row)."""
-        return self._trained().transition
-
-    @property
-    def log_end(self) -> Floats:
-        """Return (K,) log-probabilities that a sentence ends after each tag."""
-        return self._trained().end
-
-    @property
-    def log_emission(self) -> Floats:
-        """Return (V + C, K) log-probabilities of words, then of classes of unseen words, given each tag."""
-        return self._trained().emission
 
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
         """Return the log-probabilities of words given each tag, the unary potentials of a chain.
@@ -398,7 +377,7 @@ class HMMTagger(ChainTagger):
         >>> unary.shape, lengths.tolist()
         ((3, 2), [1, 2])
         """
-        emission = self._trained().emission
+        emission = self.tables.emission
         lengths = sentence_lengths(sentences)
         refuse_other_than_text(sentences)
         rows = encode(sentences, self._word_code, int(lengths.sum()))
@@ -436,9 +415,7 @@ class HMMTagger(ChainTagger):
         >>> np.exp(tagger.posterior([["a"], ["a", "b"]]).log_partition).round(3).tolist()
         [0.5, 0.5]
         """
-        from calibrant.structures.posterior import ChainPosterior
-
-        tables = self._trained()
+        tables = self.tables
         unary, lengths = self.potentials(sentences)
         unary.setflags(write=False)  # avoids another copy
         return ChainPosterior(
@@ -505,8 +482,8 @@ class HMMTagger(ChainTagger):
         >>> HMMTagger.from_state(tagger.to_state()).vocabulary
         ['good', 'so']
         """
-        self._trained()
-        assert self._counts is not None
+        if self._counts is None:
+            raise untrained()
         return {
             "kind": KIND,
             "version": STATE_VERSION,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,19 +12,7 @@ from calibrant._checks import Floats, Integers, is_list, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import antecedent as kernels
 from calibrant.structures._kernels import chain
-
-Number = TypeVar("Number", np.float64, np.int64)
-
-
-def frozen(array: NDArray[Number]) -> NDArray[Number]:
-    """Return a private array as read-only."""
-    array.setflags(write=False)
-    return array
-
-
-def offsets_of(sizes: Integers) -> Integers:
-    """Return the offsets of consecutive blocks with these sizes, and the end of the last."""
-    return frozen(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+from calibrant.structures.posterior.blocks import frozen, offsets_of
 
 
 def counts_of(mention_counts: ArrayLike) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,6 @@ Labels = NDArray[np.int32]
 
 DRAWS = 1 << 20  # uniform numbers per batch
 CANDIDATES = 100  # samples from which a search may start; the start has little influence
-
-
-class Sampler(Protocol):
-    """Function that writes samples of one document's mentions."""
-
-    def __call__(self, number: int, out: Labels) -> None: ...
 
 
 def sampled(
@@ -44,7 +38,7 @@ def sampled(
     return result
 
 
-def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Sampler:
+def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Callable[[int, Labels], None]:
     """Return a function that writes (size, n) sampled antecedents of a document."""
     number_of_seed = seeds.number(seed)
     cumulated = np.empty(len(posterior.probabilities))
@@ -60,12 +54,6 @@ def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Sampler:
             kernels.draw_antecedents(values, offsets, first, uniform, out[piece])
 
     return draw
-
-
-def expected_f(posterior: AntecedentRows, labels: Labels, samples: int, seed: seeds.Seed) -> float:
-    """Return the mean pairwise F of labels over samples from a posterior of one document."""
-    drawn = sampled(posterior, samples, seed, 1, as_entities=True)
-    return float(entity_search.mean_f(labels[None], drawn)[0])
 
 
 def best_clustering(posterior: AntecedentRows, samples: int, seed: seeds.Seed, threads: int | None) -> Labels:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant.exceptions import InputError
 from calibrant.structures.posterior import _antecedent_checks as checks
+from calibrant.structures.posterior.blocks import frozen, offsets_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,9 +40,9 @@ class AntecedentRows:
         self.mention_counts = checks.counts_of(mention_counts)
         self.names = checks.names_of(names, len(self.mention_counts))
         self.window = window
-        self.document_offsets = checks.offsets_of(self.mention_counts)
+        self.document_offsets = offsets_of(self.mention_counts)
         size, self.first = checks.row_sizes(self.mention_counts, window)
-        self.row_offsets = checks.offsets_of(size + 1)
+        self.row_offsets = offsets_of(size + 1)
         self.log_probabilities = checks.normalised(
             log_scores, self.names, self.document_offsets, self.row_offsets
         )
@@ -96,12 +97,12 @@ class AntecedentRows:
     @cached_property
     def probabilities(self) -> Floats:
         """Return the exponentials of ``log_probabilities``."""
-        return checks.frozen(np.exp(self.log_probabilities))
+        return frozen(np.exp(self.log_probabilities))
 
     @cached_property
     def mention_numbers(self) -> Integers:
         """Return (M,) int64 numbers of the mentions within their documents."""
-        return checks.frozen(np.diff(self.row_offsets) - 1 + self.first)
+        return frozen(np.diff(self.row_offsets) - 1 + self.first)
 
     def document(self, document: int | str) -> Self:
         """Return one document of the batch.
@@ -129,9 +130,9 @@ class AntecedentRows:
         part.mention_counts = self.mention_counts[number : number + 1]
         part.names = (self.names[number],)
         part.window = self.window
-        part.document_offsets = checks.offsets_of(part.mention_counts)
+        part.document_offsets = offsets_of(part.mention_counts)
         part.first = self.first[mentions]
-        part.row_offsets = checks.frozen(self.rows_of(number).offsets)
+        part.row_offsets = frozen(self.rows_of(number).offsets)
         part.log_probabilities = self.log_probabilities[entries]
         return part
 

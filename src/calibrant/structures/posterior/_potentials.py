@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.structures._kernels import chain as kernels
 from calibrant.structures._kernels.messages import BlockMessages
 from calibrant.structures.posterior._messages import Messages, Steps, messages
-from calibrant.structures.posterior.blocks import Block
+from calibrant.structures.posterior.blocks import Block, frozen, offsets_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -119,12 +119,6 @@ class ChainPotentials:
         return frozen(np.zeros((count, count))) if self.transition is None else self.transition
 
 
-def frozen(array: Floats) -> Floats:
-    """Return a private array as read-only."""
-    array.setflags(write=False)
-    return array
-
-
 def _names(tags: object, count: int) -> tuple[str, ...]:
     """Return one name per column."""
     if tags is None:
@@ -163,7 +157,7 @@ def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) ->
     if sizes.sum() != len(values):
         message = f"the lengths sum to {int(sizes.sum())}, but there are {len(values)} rows of potentials"
         raise InputError(message, "give one row per token", code="length")
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = offsets_of(sizes)
     return _potentials(values, "unary", values.shape, offsets), offsets
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import antecedent as kernels
+from calibrant.structures._kernels.entity_search import mean_f
 from calibrant.structures.posterior import _antecedent_checks as checks
 from calibrant.structures.posterior import _antecedent_clusters as clusters
 from calibrant.structures.posterior._antecedent_rows import AntecedentRows
@@ -71,16 +70,6 @@ class AntecedentPosterior(AntecedentRows):
     >>> posterior.entity_count_distribution().round(2).tolist()
     [0.0, 0.4, 0.5, 0.1]
     """
-
-    def __init__(
-        self,
-        log_scores: ArrayLike,
-        mention_counts: ArrayLike,
-        *,
-        window: int | None = None,
-        names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(log_scores, mention_counts, window=window, names=names)
 
     def new_probabilities(self) -> Floats:
         """Return the exact probability that each mention starts an entity.
@@ -328,7 +317,8 @@ class AntecedentPosterior(AntecedentRows):
         """
         number = self.document_number(document)
         given = checks.labels_of(labels, int(self.mention_counts[number]))
-        return clusters.expected_f(self.document(number), given, samples, seed)
+        drawn = self.document(number).sample(samples, seed, threads=1)
+        return float(mean_f(given[None], drawn)[0])
 
     def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
         """Return entities with high expected pairwise F: the best sample, improved by a greedy search.

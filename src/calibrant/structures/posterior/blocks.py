@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
 
 BLOCK = 1024  # tokens, so that the messages of a block fit into a processor's cache
 
@@ -31,3 +33,14 @@ def blocks(offsets: Integers, size: int = BLOCK) -> Iterator[Block]:
         tokens = slice(int(offsets[first]), int(offsets[last]))
         yield Block(first, last, tokens, offsets[first : last + 1] - offsets[first])
         first = last
+
+
+def frozen(array: NDArray[Number]) -> NDArray[Number]:
+    """Return a private array as read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def offsets_of(sizes: Integers) -> Integers:
+    """Return the offsets of consecutive blocks with these sizes, and the end of the last."""
+    return frozen(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,8 @@ from calibrant.structures._kernels.messages import add_expected_pairs
 from calibrant.structures.posterior import _paths
 from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
-from calibrant.structures.posterior._potentials import ChainPotentials, frozen, no_path
-from calibrant.structures.posterior.blocks import Block, blocks
+from calibrant.structures.posterior._potentials import ChainPotentials, no_path
+from calibrant.structures.posterior.blocks import Block, blocks, frozen
 
 
 class ChainPosterior(ChainPotentials):
@@ -76,19 +76,8 @@ class ChainPosterior(ChainPotentials):
     [[0.72, 0.18], [0.03, 0.07]]
     """
 
-    def __init__(
-        self,
-        unary: ArrayLike | Sequence[ArrayLike],
-        transition: ArrayLike | None = None,
-        *,
-        start: ArrayLike | None = None,
-        end: ArrayLike | None = None,
-        lengths: ArrayLike | None = None,
-        tags: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(unary, transition, start=start, end=end, lengths=lengths, tags=tags)
-        self._marginals: Floats | None = None
-        self._log_partition: Floats | None = None
+    _marginals: Floats | None = None
+    _log_partition: Floats | None = None
 
     @property
     def log_partition(self) -> Floats:

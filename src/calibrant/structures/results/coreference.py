@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from calibrant.records import Quantity, Record, name, number, part, rows, setting, warning
+from calibrant.results.errors import IntervalLevel
 from calibrant.results.measurement import Measured
 
 HEADINGS = {
@@ -103,9 +104,7 @@ class CoreferenceScores(Record, frozen=True, kw_only=True):
     singletons: Annotated[
         bool, setting("Singletons", "True if entities of one mention count.", headline=True)
     ]
-    level: Annotated[
-        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
-    ]
+    level: IntervalLevel
     samples: Annotated[int, setting("Resamples", "Bootstrap resamples of the documents.", headline=True)]
     seed: Annotated[
         int | None,

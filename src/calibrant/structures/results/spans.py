@@ -110,7 +110,8 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
                 "check that both tables count positions alike, with ends after the last position",
             )
         if self.unseen_types:
-            shown = ", ".join(f"{name} ({count:,})" for name, count in self._first_types())
+            first = list(self.unseen_types.items())[:MOST_TYPES]
+            shown = ", ".join(f"{name} ({count:,})" for name, count in first)
             more = len(self.unseen_types) - MOST_TYPES
             shown += f" and {more} more" if more > 0 else ""
             yield (
@@ -122,6 +123,3 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
             yield "without_gold", "leave out documents that were not annotated"
         if self.match == "type":
             yield "", "A type without a score at a boundary has probability 0."
-
-    def _first_types(self) -> list[tuple[str, int]]:
-        return list(self.unseen_types.items())[:MOST_TYPES]

@@ -32,6 +32,7 @@ from calibrant.structures.verbs.batches import batches_of, named_source, span
 from calibrant.structures.verbs.coreference_source import (
     Mentions,
     Prediction,
+    file_of,
     is_posteriors,
     open_model,
     predicted,
@@ -117,7 +118,7 @@ def predict_coreference(
     if clusters is not None:
         _check_clusters(clusters, output, model, text)
     trained, _ = open_model(model)
-    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    file = file_of(text)
     mentions = labelled = gold = documents = 0
     has_gold = False
     kept: list[Document] = []
@@ -250,7 +251,7 @@ def evaluate_coreference(
     asked = (executor, workers) if parser is not None else (None, 1)
     with workers_of(*asked) as pool:
         prediction, called = _prediction(model, text, how, parser, pool, progress)
-    file = called if text is None else _worded(text)
+    file = called if text is None else file_of(text) or "documents"
     if all(entity is None for gold in prediction.gold for entity in gold.clusters):
         hint = "give a text with gold entities, with which predictions are compared"
         raise InputError("no mention has a gold entity", hint, code="missing-value", file=file)
@@ -313,7 +314,7 @@ def _prediction(
     if text is None:
         message, hint = "there is no text to evaluate the model on", "give a file with gold entities (FILE)"
         raise InputError(message, hint, code="parameter", file=called)
-    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    file = file_of(text)
     documents = list(texts(text, None, progress))
     if parser is not None:
         parsing = partial(parsed, named_source(parser, pool, "parser"), uuid4().hex)
@@ -332,10 +333,6 @@ def _left_out(prediction: Prediction, window: int | None) -> int:
         len(mention_pairs(prediction.posterior, each, window=window)) for each in (every, known)
     )
     return all_pairs - labelled
-
-
-def _worded(text: Any) -> str:
-    return os.fspath(text) if isinstance(text, (str, os.PathLike)) else "documents"
 
 
 def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[str], *sources: Any) -> None:

@@ -97,6 +97,11 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
         raise InputError(error.message, hint, code=error.code, file=name) from error
 
 
+def file_of(source: Any) -> str | None:
+    """Return the path of a text; None for documents."""
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+
+
 def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Document]:
     """Yield the documents of a file, or the given documents, with the trees of a parser if there is one."""
     documents: Iterable[Document]
@@ -104,12 +109,11 @@ def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Docum
         documents = iter_documents(source, progress=progress)
     else:
         documents = source
-    if parser is None:
-        yield from documents
-        return
-    from calibrant.structures.models.parsing import parse
+    if parser is not None:
+        from calibrant.structures.models.parsing import parse
 
-    yield from parse(documents, parser)
+        documents = parse(documents, parser)
+    yield from documents
 
 
 def asked_mentions(document: Document, how: Mentions, file: str | None) -> Document:
@@ -186,7 +190,7 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
             for each, entities in zip(documents, clusters, strict=True)
         ]
         return Prediction(posterior, mentions, clusters, gold)
-    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    file = file_of(text)
     by_name = {}
     known = dict(zip(posterior.names, mentions, strict=True))
     for document in texts(text, None, progress):

@@ -14,7 +14,6 @@ import numpy as np
 from calibrant import __version__
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
-from calibrant.io.atomic import keep_sources
 from calibrant.progress import Progress
 from calibrant.structures.documents import Document
 from calibrant.structures.entity_scores import coreference_scores
@@ -28,6 +27,7 @@ from calibrant.structures.verbs.coreference_source import (
     Prediction,
     asked_mentions,
     check_trees,
+    file_of,
     gold_of,
     predicted,
     texts,
@@ -117,11 +117,7 @@ def train_coreference(
     one_of(mentions, KINDS, "mentions")
     sources = _sources(train)
     if output is not None:
-        if os.fspath(output) == "-":
-            message, hint = "a model cannot be written to standard output", "give a file (`output`)"
-            raise InputError(message, hint, code="output")
-        keep_sources(output, dev, *sources)
-        check_model_place(output)
+        check_model_place(output, dev, *sources)
     given = (("epochs", epochs), ("window", window))
     shared: dict[str, Any] = {name: value for name, value in given if value is not None}
     settings = _settings(l1, l2, several=dev is not None)
@@ -135,7 +131,7 @@ def train_coreference(
             f" ({number} of {len(models)})" if len(models) > 1 else ""
         )
         model.fit(documents, progress=_staged(progress, stage))
-        attempts.append(_Attempt.of(model, values, held_out, how, _file(dev)))
+        attempts.append(_Attempt.of(model, values, held_out, how, file_of(dev)))
     best = max(attempts, key=lambda attempt: attempt.rank)
     chosen = best.tempered() if temperature and dev is not None else best
     chosen.model.trained_on = about or _described(sources, len(documents))
@@ -145,8 +141,8 @@ def train_coreference(
     record = TrainedCoreference(
         features=features,
         mentions=mentions,
-        train=[_file(source) or "documents" for source in sources],
-        dev=None if dev is None else _file(dev) or "documents",
+        train=[file_of(source) or "documents" for source in sources],
+        dev=None if dev is None else file_of(dev) or "documents",
         about=chosen.model.trained_on,
         documents=len(documents),
         mention_count=sum(len(document.mentions or ()) for document in documents),
@@ -288,8 +284,10 @@ def _training_documents(
         for document in texts(source, parser, progress):
             if document.name in found:
                 message, hint = f"there are two documents named {document.name!r}", "give each document once"
-                raise InputError(message, hint, code="duplicate", file=_file(source))
-            found[document.name] = _with_gold(document, how, features, _file(source))
+                raise InputError(message, hint, code="duplicate", file=file_of(source))
+            gold_of(document, file_of(source))
+            check_trees(document, features, file_of(source))
+            found[document.name] = asked_mentions(document, how, file_of(source))
     return list(found.values())
 
 
@@ -315,18 +313,8 @@ def _values(given: float | Sequence[float] | None, default: Sequence[float] | No
     return values or [None]
 
 
-def _with_gold(document: Document, how: Mentions, features: FeatureSet, file: str | None) -> Document:
-    gold_of(document, file)
-    check_trees(document, features, file)
-    return asked_mentions(document, how, file)
-
-
-def _file(source: Any) -> str | None:
-    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
-
-
 def _described(sources: Sequence[Any], documents: int) -> str:
-    names = ", ".join(os.path.basename(file) for source in sources if (file := _file(source)))
+    names = ", ".join(os.path.basename(file) for source in sources if (file := file_of(source)))
     return f"{names or 'texts without a name'} ({documents:,} documents)"
 
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
-from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import listed
 from calibrant.progress import Progress
 from calibrant.structures.files.saved_models import check_model_place, save_model
@@ -111,11 +110,7 @@ def train_tagger(
     """
     start = time.perf_counter()
     if output is not None:
-        if os.fspath(output) == "-":
-            message, hint = "a model cannot be written to standard output", "give a file (`output`)"
-            raise InputError(message, hint, code="output")
-        keep_sources(output, train, dev)
-        check_model_place(output)
+        check_model_place(output, train, dev)
     chosen = {"max_iterations": max_iterations, "algorithm": algorithm, "seed": seed}
     family = _family(model, features, l2, chosen, pseudocount, unseen)
     values = family.values(several=dev is not None)
