@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from functools import cache
@@ -28,7 +27,6 @@ from calibrant_studies._simulation import simulate
 from calibrant_studies._situations import SITUATIONS, designs
 from calibrant_studies.coverage import SEED, coverage, figures, measured
 
-RECORD = Path(__file__).resolve().parents[2] / "docs" / "studies" / "coverage.json"
 COMMON = (
     ("Beta(0.1, 1)", INDEPENDENT.name),
     ("Beta(0.5, 0.5)", CLUSTERED.name),
@@ -150,9 +148,9 @@ def test_every_small_cell_holds_or_warns(situation: str) -> None:
     assert not [(row["cell"], row["n"], row["coverage"]) for row in measured(chosen) if silent(row)]
 
 
-def test_every_cell_of_the_record_holds_or_warns() -> None:
+def test_every_cell_of_the_record_holds_or_warns(record: dict[str, Any]) -> None:
     """The rule of the house, over the whole grid."""
-    cells = json.loads(RECORD.read_text(encoding="utf-8"))["tables"]["cells"]
+    cells = record["tables"]["cells"]
     assert {row["situation"] for row in cells} == set(SITUATIONS)
     assert not [(row["cell"], row["n"], row["coverage"]) for row in cells if silent(row)]
 
@@ -264,9 +262,8 @@ def test_the_figures_show_every_cell() -> None:
     assert points == len(study.tables["cells"])
 
 
-def test_the_record_is_recomputed() -> None:
+def test_the_record_is_recomputed(record: dict[str, Any]) -> None:
     """One cell of the record, from its seed."""
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
     assert record["seed"] == SEED
     row = next(row for row in record["tables"]["cells"] if row["cell"] == ESTIMATED[0][1])
     again = measured([design for design in designs("repeated", peers=False) if design.name == row["cell"]])[0]
@@ -276,8 +273,8 @@ def test_the_record_is_recomputed() -> None:
         assert again[name] == pytest.approx(row[name], rel=1e-3), name
 
 
-def test_the_grid_of_common_events_meets_the_bar() -> None:
-    cells = json.loads(RECORD.read_text(encoding="utf-8"))["tables"]["cells"]
+def test_the_grid_of_common_events_meets_the_bar(record: dict[str, Any]) -> None:
+    cells = record["tables"]["cells"]
     common = [row for row in cells if row["situation"] == "grid"]
     wrong = [row for row in common if not calibrated(row)]
     right = [row for row in common if calibrated(row)]

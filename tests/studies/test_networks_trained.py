@@ -311,12 +311,6 @@ def shipped(request: pytest.FixtureRequest) -> Trained:
     return read(request.param)
 
 
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/networks.json").read_text(encoding="utf-8"))
-    return found
-
-
 def test_every_network_that_ships_has_predicted_every_text(shipped: Trained) -> None:
     assert len(shipped.packed) == 3 * 30 + 3 * 2
     assert len(shipped.epochs) == 3 * 30 * shipped.about["epochs"]
