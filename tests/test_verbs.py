@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,9 @@ from calibrant.results.measurement import Measured, Measurement
 from calibrant.verbs import measure, plan, report, tally
 from calibrant.verbs.reporting import model_names
 from calibrant.verbs.sources import asked_views, expanded
+from tests.command_line import Run
 
 CLASSES = ["a", "b", "c"]
-Run = Callable[..., Any]
 
 
 def long_columns(n: int = 3000, seed: int = 1, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import date
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,8 +17,7 @@ import pytest
 from calibrant.data import event_labels, event_store
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -89,10 +87,7 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ran = run("explore", store, "--no-browser", "--port", taken.getsockname()[1])
-    assert ran.code == 2
-    assert ran.err.startswith("calibrant: port ")
-    assert ran.err.count("\n") == 1
+        run("explore", store, "--no-browser", "--port", taken.getsockname()[1]).refused("calibrant: port ")
 
 
 @pytest.mark.parametrize(
@@ -110,29 +105,22 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
 def test_bad_arguments_are_refused_in_one_line(
     run: Run, store: Path, arguments: list[str], says: str
 ) -> None:
-    ran = run("explore", "--no-browser", *(str(store) if each == "STORE" else each for each in arguments))
-    assert ran.code == 2
-    assert says in ran.err
-    assert ran.err.count("\n") == 1
+    run("explore", "--no-browser", *(str(store) if each == "STORE" else each for each in arguments)).refused(
+        says
+    )
 
 
 def test_a_store_of_a_later_release_is_refused_in_one_line(run: Run, store: Path) -> None:
     manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
     (store / "manifest.json").write_text(json.dumps({**manifest, "version": 99}), encoding="utf-8")
-    ran = run("explore", store, "--no-browser")
-    assert ran.code == 2
-    assert "install a newer calibrant" in ran.err
-    assert ran.err.count("\n") == 1
+    run("explore", store, "--no-browser").refused("install a newer calibrant")
 
 
 def test_without_the_extra_it_says_what_to_install(
     run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    ran = run("explore", store, "--no-browser")
-    assert ran.code == 1
-    assert "pip install 'calibrant[web]'" in ran.err
-    assert ran.err.count("\n") == 1
+    run("explore", store, "--no-browser").refused("pip install 'calibrant[web]'", code=1)
 
 
 @pytest.mark.parametrize(
