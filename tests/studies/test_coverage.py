@@ -26,6 +26,7 @@ from calibrant_studies._large import draw_bins, expected_bins
 from calibrant_studies._simulation import simulate
 from calibrant_studies._situations import SITUATIONS, designs
 from calibrant_studies.coverage import SEED, coverage, figures, measured
+from tests.quantities import defined
 
 COMMON = (
     ("Beta(0.1, 1)", INDEPENDENT.name),
@@ -200,17 +201,15 @@ def test_weights_undo_the_sampling(of: Any) -> None:
     weighting = _designs.Weighting(of, 20)
     design = PairsDesign("weights", "one", BetaScores(0.5, 0.5), Shift(0.1), 100_000, weighting=weighting)
     source = design.draw(np.random.default_rng(0))
-    assert source.weight is not None
     assert len(source) == pytest.approx(100_000, rel=0.02)
-    assert np.average(source.label, weights=source.weight) == pytest.approx(0.5, abs=0.01)
+    assert np.average(source.label, weights=defined(source.weight)) == pytest.approx(0.5, abs=0.01)
 
 
 def test_clusters_of_several_sizes_share_their_scores() -> None:
     kind = Dependence("two sizes", 1, 0.0, 1.0, ((10, 1), (3, 5)))
     design = PairsDesign("repeated", "two sizes", BetaScores(0.5, 0.5), LogitSlope(0.5), kind.rows, kind)
     source = design.draw(np.random.default_rng(0))
-    assert source.cluster is not None
-    assert np.bincount(source.cluster).tolist() == [1] * 10 + [5] * 3
+    assert np.bincount(defined(source.cluster)).tolist() == [1] * 10 + [5] * 3
     assert len(np.unique(source.score)) == 13
 
 

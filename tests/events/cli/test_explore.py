@@ -18,6 +18,7 @@ from calibrant.data import event_labels, event_store
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
 from tests.command_line import Run
+from tests.quantities import defined
 
 
 @pytest.fixture
@@ -44,8 +45,7 @@ def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signa
     damaged.write_bytes(damaged.read_bytes()[:50])
     command = [sys.executable, "-m", "calibrant", "explore", str(store), "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
+    line = defined(process.stdout).readline()
     address = urlsplit(line.split(" at ")[1].split()[0])
     client = HTTPConnection("127.0.0.1", int(address.port or 0), timeout=30)
     client.request("GET", "/?format=json")
@@ -74,8 +74,7 @@ def test_the_address_is_a_line_of_json_for_machines(store: Path) -> None:
         "--json",
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = json.loads(process.stdout.readline())
+    said = json.loads(defined(process.stdout).readline())
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert (said["schema_version"], said["store"]) == (1, str(store))
