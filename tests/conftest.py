@@ -7,8 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path, PosixPath
 
 import matplotlib as mpl
@@ -19,6 +18,7 @@ from hypothesis import settings
 from pyarrow import parquet as pq
 
 from calibrant.cli import main
+from tests.command_line import Ran, Run
 from tests.made_up import write_narrated, write_tagged
 
 mpl.use("Agg")
@@ -68,18 +68,6 @@ def narrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("narrated")
     write_narrated(folder)
     return folder
-
-
-@dataclass(frozen=True)
-class Ran:
-    """Exit code and output of a command line."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
 
 
 @pytest.fixture

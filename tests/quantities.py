@@ -1,15 +1,21 @@
-"""Quantities whose numbers a test knows to be defined."""
+"""Values and quantities that a test knows to be defined."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from calibrant.records import Quantity
+
+Value = TypeVar("Value")
+
+
+def defined(value: Value | None) -> Value:
+    """Return the value, which is not None."""
+    assert value is not None
+    return value
 
 
 def limits(quantity: Quantity | None) -> tuple[float, float, float]:
     """Return the lower end, the estimate and the upper end."""
-    assert quantity is not None
-    low, estimate, high = quantity.low, quantity.estimate, quantity.high
-    assert low is not None
-    assert estimate is not None
-    assert high is not None
-    return low, estimate, high
+    found = defined(quantity)
+    return defined(found.low), defined(found.estimate), defined(found.high)

@@ -23,6 +23,7 @@ import calibrant
 from calibrant.cli import main
 from calibrant.outputs import outputs
 from calibrant.records import Record, fields_of, schema
+from tests.quantities import defined
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -40,11 +41,9 @@ def identity(path: Path) -> str:
 
 def script(name: str) -> ModuleType:
     """A script of the tree, as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
+    spec = defined(importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py"))
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    defined(spec.loader).exec_module(module)
     return module
 
 

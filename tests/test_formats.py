@@ -25,8 +25,8 @@ from calibrant.records import Printed, Table
 from calibrant.records.formats import ASIDE
 from calibrant.structures import predict_coreference, train_coreference, train_tagger
 from calibrant.verbs import fit
+from tests.command_line import Run
 
-Run = Callable[..., Any]
 COMMANDS = {
     "measure": "{long.parquet}",
     "measure several": "{wide.parquet}",
@@ -239,6 +239,4 @@ def test_the_option_prints_nothing_but_the_table(run: Run, long_table: Path) -> 
 def test_what_does_not_go_together_is_one_line(
     run: Run, long_table: Path, options: tuple[str, ...], message: str
 ) -> None:
-    ran = run("measure", long_table, *options)
-    assert (ran.code, ran.out) == (2, "")
-    assert message in ran.err
+    run("measure", long_table, *options).refused(message)

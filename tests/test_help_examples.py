@@ -9,7 +9,6 @@ import webbrowser
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -19,9 +18,9 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.cli import main
+from tests.command_line import Run
 from tests.test_commands import all_commands
 
-Run = Callable[..., Any]
 ITEMS = 900
 CLASSES = np.array(["noun", "verb", "other"])
 SLOW = {"demo", "report", "study", "data train", "coref train", "events run", "events relations"}

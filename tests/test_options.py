@@ -17,8 +17,8 @@ from calibrant.cli.group import OPTIONS, option_of
 from calibrant.exceptions import InputError
 from calibrant.io import Columns
 from calibrant.recalibrate.methods import SETTINGS
+from tests.command_line import Run
 
-Run = Callable[..., Any]
 CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply", "convert")
 AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate")
 VERBS: dict[str, Callable[..., Any]] = {

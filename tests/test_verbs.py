@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,10 @@ from calibrant.results.measurement import Measured, Measurement
 from calibrant.verbs import measure, plan, report, tally
 from calibrant.verbs.reporting import model_names
 from calibrant.verbs.sources import asked_views, expanded
+from tests.command_line import Run
+from tests.quantities import defined
 
 CLASSES = ["a", "b", "c"]
-Run = Callable[..., Any]
 
 
 def long_columns(n: int = 3000, seed: int = 1, **more: Any) -> dict[str, Any]:
@@ -69,9 +69,8 @@ def assert_close(one: Measurement, other: Measurement, tolerance: float) -> None
     assert one.ece == pytest.approx(other.ece, abs=1e-12)
     assert one.plug_in_calibration_error == pytest.approx(other.plug_in_calibration_error, abs=tolerance)
     # The estimator's bins keep rows whole: with few pairs a row they are other bins.
-    assert other.interval.standard_error is not None
     assert one.debiased_squared_error.estimate == pytest.approx(
-        other.debiased_squared_error.estimate, abs=2 * other.interval.standard_error
+        other.debiased_squared_error.estimate, abs=2 * defined(other.interval.standard_error)
     )
 
 
@@ -229,9 +228,7 @@ def test_clusters_widen_the_interval_and_the_bins() -> None:
     assert grouped.clusters == 150
     widths = [np.mean(each.high - each.low) for each in map(bin_limits, (grouped, alone))]
     assert widths[0] > 2 * widths[1]
-    assert alone.interval.low is not None
-    assert grouped.interval.low is not None
-    assert grouped.interval.low < alone.interval.low
+    assert defined(grouped.interval.low) < defined(alone.interval.low)
     assert grouped.ece_noise_floor.dependence == "clusters"
 
 
@@ -306,11 +303,9 @@ def test_a_report_holds_models_drawings_and_paired_differences(tmp_path: Path) -
     found = report([pa.table(columns), pa.table(better)], names=["raw", "mended"])
     assert [model.name for model in found.models] == ["raw", "mended"]
     assert [drawing.view for drawing in found.models[0].drawings] == ["binary"]
-    smooth = found.models[0].measured["binary"].smooth_ece
-    assert smooth is not None
+    assert found.models[0].measured["binary"].smooth_ece is not None
     difference = found.differences[0].difference
-    assert difference.mse_difference.low is not None
-    assert difference.mse_difference.low > 0
+    assert defined(difference.mse_difference.low) > 0
     assert difference.n == 3000
 
 
@@ -467,9 +462,7 @@ def test_planning_by_a_pilot_uses_its_scores(tmp_path: Path) -> None:
     path = write(tmp_path, {"prob": [0.01, 0.02] * 50, "label": [0, 1] * 50})
     easy = plan(error=0.05, pilot=path, columns=Columns(score="prob"))
     hard = plan(error=0.05, beta=(50, 50))
-    assert easy.labels is not None
-    assert hard.labels is not None
-    assert easy.labels < hard.labels
+    assert defined(easy.labels) < defined(hard.labels)
 
 
 def test_a_view_is_found_by_its_name() -> None:
@@ -608,10 +601,8 @@ def test_gaps_that_cancel_within_wide_bins_are_named_next_to_the_numbers() -> No
     y = rng.random(8000) < q + np.where(np.floor(q * 100) % 2 == 0, 0.1, -0.1)
     table = pd.DataFrame({"score": q, "label": y.astype(int)})
     found = measure(table, bin_size=2000)["binary"]
-    assert found.interval.low is not None
-    assert found.plug_in_calibration_error < found.interval.low
-    warning = found.plug_in_calibration_error_warning
-    assert warning is not None
+    assert found.plug_in_calibration_error < defined(found.interval.low)
+    warning = defined(found.plug_in_calibration_error_warning)
     assert (
         f"CalibErr ({found.plug_in_calibration_error:.4f}) is below the interval of the debiased error"
         in warning

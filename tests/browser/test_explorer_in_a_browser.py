@@ -17,6 +17,7 @@ import pytest
 
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.events.files.store_writing import StoreWriter
+from tests.quantities import defined
 
 pytestmark = pytest.mark.browser
 
@@ -60,8 +61,7 @@ def address(store: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "calibrant", "explore", str(store), "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None
-        found = re.search(r"http://[^ ]*(?=/ )", process.stdout.readline())
+        found = re.search(r"http://[^ ]*(?=/ )", defined(process.stdout).readline())
         assert found is not None, "the explorer did not start"
         yield found[0]
     finally:
@@ -164,8 +164,7 @@ def test_nothing_sticks_out_at_any_width(
 def test_links_lead_from_a_period_to_a_document(address: str, profile: Path) -> None:
     page = "/country?country=USA&by=quarter"
     for pattern in (r'<a href="(/documents\?[^"]*period=2002-Q1)"', r'<a href="(/document\?id=[^"]*)"'):
-        found = re.search(pattern, chromium(address + page, profile, "--dump-dom").stdout)
-        assert found is not None
+        found = defined(re.search(pattern, chromium(address + page, profile, "--dump-dom").stdout))
         page = unescape(found[1])
     shown = chromium(address + page, profile, "--dump-dom").stdout
     assert re.search(r'<mark class="mention">American planes</mark>', shown)

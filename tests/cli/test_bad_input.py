@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +13,7 @@ from pyarrow import parquet as pq
 from calibrant.io import save_tally
 from calibrant.io.saved import KEY
 from calibrant.metrics.tally import Tally
-
-Run = Callable[..., Any]
+from tests.command_line import Ran, Run
 
 TABLES = {
     "NaN": ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan"),
@@ -47,11 +44,8 @@ TABLES = {
 }
 
 
-def refused(ran: Any, message: str) -> None:
-    assert ran.code == 2
-    assert ran.out == ""
-    assert ran.err.count("\n") == 1
-    assert ran.err.startswith("calibrant: ")
+def refused(ran: Ran, message: str) -> None:
+    ran.refused()
     assert re.search(message, ran.err), ran.err
 
 

@@ -17,8 +17,8 @@ import pytest
 from calibrant.cli import main
 from calibrant.cli.progress import Bar, ProgressLine
 from calibrant.exceptions import MissingExtraError
+from tests.command_line import Run
 
-Run = Callable[..., Any]
 COMMANDS = main.list_commands(click.Context(main))
 
 

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from calibrant import records
 from calibrant.cli.gates import condition_of, failure
 from calibrant.records import Quantity, Record, number, rows
 from calibrant.verbs import measure
+from tests.command_line import Run
 
-Run = Callable[..., Any]
 SHAPES = ("text", "md", "csv", "json")
 
 
@@ -121,10 +120,9 @@ def test_a_condition_holds_for_all_views_unless_it_names_one(
 def test_a_condition_that_cannot_be_checked_is_refused_before_anything_is_read(
     run: Run, condition: str, said: str
 ) -> None:
-    ran = run("measure", "no-such-file.csv", "--fail-if", condition)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"calibrant: --fail-if {condition!r}: {said}")
-    assert ran.err.count("\n") == 1
+    run("measure", "no-such-file.csv", "--fail-if", condition).refused(
+        f"calibrant: --fail-if {condition!r}: {said}"
+    )
 
 
 @pytest.mark.parametrize("wrong", ["ecee", "squared_eror", "calibration_eror.low", "plug_in"])

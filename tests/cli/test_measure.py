@@ -6,10 +6,8 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import jsonschema
 import numpy as np
@@ -21,8 +19,7 @@ from calibrant.io import save_tally
 from calibrant.metrics.tally import Tally
 from calibrant.outputs import schema
 from calibrant.verbs import measure
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 DESIGNED = [
     "n",
@@ -214,9 +211,7 @@ def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp
     reason = "scores below the threshold were dropped"
     assert found["views"][0]["log_loss"] == {"estimate": None, "reason": reason}
     assert "Threshold" in run("measure", path).out
-    ran = run("measure", path, "--view", "top")
-    assert ran.code == 2
-    assert "scores below 0.04 were dropped" in ran.err
+    run("measure", path, "--view", "top").refused("scores below 0.04 were dropped")
 
 
 def test_a_terminal_obeys_nothing_that_comes_from_the_data(run: Run, tmp_path: Path) -> None:

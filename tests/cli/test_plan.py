@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from calibrant.metrics.planning import labels_needed
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 def test_the_command_says_what_the_library_says(run: Run) -> None:
@@ -31,9 +28,7 @@ def test_a_pilot_gives_the_scores(run: Run, long_table: Path, wide_table: Path) 
 
 
 def test_a_goal_is_asked_for(run: Run) -> None:
-    ran = run("plan")
-    assert ran.code == 2
-    assert "Give --error, --difference or both" in ran.err
+    run("plan").refused("Give --error, --difference or both")
     assert run("plan", "--error", "2").code == 2
     assert run("plan", "--error", "0.02", "--pilot", "none.csv").code == 2
     assert (

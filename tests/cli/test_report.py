@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
 from calibrant.data import predictions
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 def test_a_report_shows_models_side_by_side_with_their_difference(run: Run, tmp_path: Path) -> None:
@@ -71,14 +68,11 @@ def test_tables_that_disagree_about_a_label_are_refused(run: Run, tmp_path: Path
     for name, label in (("a", 0), ("b", 1)):
         columns = {"score": [0.4, 0.6], "label": [label, 1], "item": ["x", "y"]}
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
-    ran = run("report", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "r.html")
-    assert ran.code == 2
-    assert "different labels of item 'x'" in ran.err
+    run("report", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "r.html").refused(
+        "different labels of item 'x'"
+    )
     assert not (tmp_path / "r.html").exists()
 
 
 def test_two_models_of_one_name_are_refused(run: Run, long_table: Path) -> None:
-    ran = run("report", long_table, long_table)
-    assert ran.code == 2
-    assert "2 models need as many different names" in ran.err
-    assert "(--name)" in ran.err
+    run("report", long_table, long_table).refused("2 models need as many different names", "(--name)")

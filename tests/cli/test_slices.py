@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +11,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from calibrant.verbs import slice_tables
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -124,7 +121,4 @@ def test_slices_that_are_all_too_small_are_listed(run: Run, table: Path) -> None
     ids=["unknown", "score", "twice", "crossed with itself", "level", "view", "figure", "none"],
 )
 def test_bad_input_is_one_line(run: Run, table: Path, arguments: list[str], words: str) -> None:
-    ran = run("slices", table, *arguments)
-    assert ran.code == 2
-    assert words in ran.err
-    assert ran.out == ""
+    run("slices", table, *arguments).refused(words)

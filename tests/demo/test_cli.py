@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 def test_the_demo_needs_nothing_and_tells_its_story_on_one_page(
@@ -62,21 +60,16 @@ def test_a_bad_place_for_the_report_is_refused_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("calibrant.demo.demonstrate", None)  # it is not called
-    ran = run("demo", "-o", output)
-    assert ran.code == 2
-    assert ran.err.startswith(f"calibrant: {output}: {why}")
-    assert len(ran.err.splitlines()) == 1
+    run("demo", "-o", output).refused(f"calibrant: {output}: {why}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_story_is_not_called_what_it_is_not(run: Run, tmp_path: Path) -> None:
-    ran = run("demo", "-o", tmp_path / "story.pdf")
-    assert (ran.code, ran.out) == (2, "")
-    assert "story.pdf: a report is an HTML file: give a name that ends in .html" in ran.err
+    run("demo", "-o", tmp_path / "story.pdf").refused(
+        "story.pdf: a report is an HTML file: give a name that ends in .html"
+    )
     assert not (tmp_path / "story.pdf").exists()
 
 
 def test_commands_that_print_no_record_of_numbers_refuse_conditions(run: Run) -> None:
-    ran = run("demo", "--fail-if", "n > 0")
-    assert ran.code == 2
-    assert "--fail-if requires a command that measures something" in ran.err
+    run("demo", "--fail-if", "n > 0").refused("--fail-if requires a command that measures something")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +13,7 @@ from pyarrow import parquet as pq
 
 from calibrant.estimation import METHODS, corrected_counts
 from calibrant.estimation import cli as estimate
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -70,10 +67,9 @@ def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> N
     assert "  Sampling           independent\n  Sampling detected  yes\n" in out
     out = run("estimate", scores, "--labelled", labels, "--sampling", "independent").out
     assert "  Sampling           independent\n  Sampling detected  no\n" in out
-    ran = run("estimate", scores, "--labelled", labels, "--sampling", "fixed")
-    assert ran.code == 2
-    assert "the probabilities imply 625 documents, and there are 400" in ran.err
-    assert ran.err.count("\n") == 1
+    run("estimate", scores, "--labelled", labels, "--sampling", "fixed").refused(
+        "the probabilities imply 625 documents, and there are 400"
+    )
 
 
 BAD = {
@@ -97,10 +93,7 @@ BAD = {
 def test_bad_labels_are_one_line(run: Run, tables: tuple[Path, Path], text: str, message: str) -> None:
     scores, labels = tables
     labels.write_text(text, encoding="utf-8")
-    ran = run("estimate", scores, "--labelled", labels)
-    assert ran.code == 2
-    assert message in ran.err
-    assert ran.err.count("\n") == 1
+    run("estimate", scores, "--labelled", labels).refused(message)
 
 
 def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
@@ -126,11 +119,10 @@ def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path
     nameless = own.read_text(encoding="utf-8").replace("item;", "text;", 1)
     own.write_text(nameless, encoding="utf-8")
     assert json.loads(run("estimate", own, "--by", "year", "--json").out) == together
-    ran = run("estimate", own, "--labelled", labels)
-    assert "own.csv: there is no column 'item'" in ran.err
-    ran = run("estimate", scores)
-    assert "no column 'label': name it with --label, or give a table of labels (--labelled)" in ran.err
-    assert ran.code == 2
+    run("estimate", own, "--labelled", labels).refused("own.csv: there is no column 'item'")
+    run("estimate", scores).refused(
+        "no column 'label': name it with --label, or give a table of labels (--labelled)"
+    )
 
 
 def test_groups_spelled_in_two_ways_are_refused(run: Run, tmp_path: Path) -> None:
@@ -138,20 +130,20 @@ def test_groups_spelled_in_two_ways_are_refused(run: Run, tmp_path: Path) -> Non
     scores.write_text(
         "item;score;label;period\n0;0,5;1;Left\n1;0,5;0;Right\n2;0,5;;left \n", encoding="utf-8"
     )
-    ran = run("estimate", scores)
-    assert (ran.code, ran.out) == (2, "")
-    assert "row 3, column period: 'left ' and 'Left' differ in spaces or capitals only" in ran.err
+    run("estimate", scores).refused(
+        "row 3, column period: 'left ' and 'Left' differ in spaces or capitals only"
+    )
 
 
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     scores = tmp_path / "own.csv"
     scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")
-    ran = run("estimate", scores, "--labelled", tables[1], "--by", "month")
-    assert ran.code == 2
+    run("estimate", scores, "--labelled", tables[1], "--by", "month").refused()
     labels = tmp_path / "own-labels.csv"
     labels.write_text("item,label\n0,1\n1,0\n", encoding="utf-8")
-    ran = run("estimate", scores, "--labelled", labels, "--by", "month")
-    assert "row 2, column date: '3rd of May' is not a date" in ran.err
+    run("estimate", scores, "--labelled", labels, "--by", "month").refused(
+        "row 2, column date: '3rd of May' is not a date"
+    )
     scores.write_text("item,score\n0,0.5\n1,0.5\n", encoding="utf-8")
     assert "there is no column 'date'" in run("estimate", scores, "--labelled", labels, "--by", "month").err
 

@@ -12,6 +12,7 @@ from calibrant.estimation import METHODS, corrected_counts
 from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
+from tests.quantities import defined
 
 
 def estimate(found: CorrectedCounts, method: str, period: str = "all") -> CorrectedMean:
@@ -75,9 +76,7 @@ def test_adjusted_counts_follow_a_prior_that_shifts_in_a_period_without_labels()
         rows = rng.choice(1500, 200, replace=False)
         found = corrected_counts(score, rows, truth[rows], periods=period)
         one = estimate(found, "prior-shift", "2002")
-        assert one.count.low is not None
-        assert one.count.high is not None
-        inside += one.count.low <= truth[1500:].sum() <= one.count.high
+        inside += defined(one.count.low) <= truth[1500:].sum() <= defined(one.count.high)
         assert estimate(found, "ppi", "2002").share.estimate is None
     assert inside >= 90
 
@@ -109,8 +108,7 @@ def test_scores_of_0_and_1_give_no_interval_without_labels() -> None:
     found = corrected_counts(score, rows, score[rows])
     share = estimate(found, "uncorrected").share
     assert (share.estimate, share.low, share.high) == (0.3, None, None)
-    assert share.reason is not None
-    assert "state no uncertainty" in share.reason
+    assert "state no uncertainty" in defined(share.reason)
     assert estimate(
         corrected_counts(score, rows, score[rows], population="superpopulation"), "uncorrected"
     ).share.low
@@ -127,13 +125,11 @@ def test_estimates_are_those_of_the_definitions() -> None:
     ppi = estimate(found, "ppi")
     assert ppi.share.estimate == pytest.approx(score.mean() + (y - f).mean())
     assert ppi.share.high is not None
-    assert ppi.share.estimate is not None
     weight = np.cov(y, f, ddof=0)[0, 1] / np.var(f)
     tuned = y.mean() + weight * (score.mean() - f.mean())
     assert estimate(found, "ppi++").share.estimate == pytest.approx(tuned)
-    assert estimate(found, "dsl").share.estimate == pytest.approx(
-        ppi.share.estimate
-    )  # equal chances: the same
+    equal_chances = estimate(found, "dsl")
+    assert equal_chances.share.estimate == pytest.approx(defined(ppi.share.estimate))
     low, high = f[y == 0].mean(), f[y == 1].mean()
     assert estimate(found, "prior-shift").share.estimate == pytest.approx((score.mean() - low) / (high - low))
 
@@ -167,9 +163,7 @@ def test_labels_of_clusters_widen_the_interval() -> None:
         widths = []
         for found in (alone, clustered):
             one = estimate(found, method)
-            assert one.share.high is not None
-            assert one.share.low is not None
-            widths.append(one.share.high - one.share.low)
+            widths.append(defined(one.share.high) - defined(one.share.low))
         assert widths[1] > 2 * widths[0]
     assert clustered.clusters == 40
 
@@ -206,9 +200,7 @@ def test_labels_alone_have_the_interval_of_wilson() -> None:
     score, rows = np.full(10**6, 0.5), np.arange(60)
     one = estimate(corrected_counts(score, rows, rows < 6), "labels")
     z = quantile(0.95, 60)  # Student's
-    assert one.share.low is not None
-    assert one.share.high is not None
-    for end in (one.share.low, one.share.high):
+    for end in (defined(one.share.low), defined(one.share.high)):
         assert (end - 0.1) ** 2 == pytest.approx(z**2 * end * (1 - end) / 60, rel=1e-3)
 
 
@@ -228,9 +220,7 @@ def test_labels_without_a_positive_never_give_an_interval_of_width_0(population:
             for one in found.estimates:
                 if one.method == "uncorrected" or one.share.estimate is None:
                     continue
-                assert one.share.low is not None
-                assert one.share.high is not None
-                assert one.share.high - one.share.low > 0.02
+                assert defined(one.share.high) - defined(one.share.low) > 0.02
                 assert one.few_warning
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.evaluation import IntervalEstimate, Ratings, agreement, confusion, pair_agreement
 from calibrant.exceptions import InputError
+from tests.quantities import defined
 
 # Fleiss (1971), Psychological Bulletin 76, table 1: diagnoses of 30 patients by 6 raters each. 1 depression,
 # 2 personality disorder, 3 schizophrenia, 4 neurosis, 5 other. (Also in R's irr, as `diagnoses`.)
@@ -33,8 +34,7 @@ LECTURE = {
 
 
 def value(found: IntervalEstimate) -> float:
-    assert found.estimate is not None
-    return found.estimate
+    return defined(found.estimate)
 
 
 def of_raters(rows: list[str]) -> Ratings:
@@ -174,8 +174,7 @@ def test_clusters_that_are_copies_widen_the_interval_as_if_each_were_one_item() 
     assert found.units == 60
     assert value(found) == pytest.approx(value(alone))
     assert found.standard_error == pytest.approx(alone.standard_error, rel=0.1)
-    narrower = agreement(copied).fleiss_kappa.standard_error
-    assert narrower is not None
+    narrower = defined(agreement(copied).fleiss_kappa.standard_error)
     assert alone.standard_error == pytest.approx(2 * narrower, rel=0.1)
 
 

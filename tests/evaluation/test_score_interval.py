@@ -19,6 +19,7 @@ from calibrant.evaluation import (
 from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.tails import cr2
 from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
+from tests.quantities import defined
 
 CRITICAL = 3.841459
 
@@ -35,9 +36,7 @@ def of_cells(cell: Any, **options: Any) -> PairAgreement:
 
 
 def ends(found: IntervalEstimate) -> tuple[float, float]:
-    assert found.low is not None
-    assert found.high is not None
-    return found.low, found.high
+    return defined(found.low), defined(found.high)
 
 
 def test_a_proportion_has_wilsons_interval() -> None:
@@ -142,10 +141,8 @@ def test_many_labels_and_annotators_have_intervals_whose_ends_are_in_order() -> 
         found = agreement(ratings, distance=distance)
         for each in (found.fleiss_kappa, found.krippendorff_alpha, found.gwet_ac1, found.raw_agreement):
             low, high = ends(each)
-            assert each.estimate is not None
-            assert each.standard_error is not None
-            assert low < each.estimate < high
-            assert high - low == pytest.approx(2 * 1.96 * each.standard_error, rel=0.15)
+            assert low < defined(each.estimate) < high
+            assert high - low == pytest.approx(2 * 1.96 * defined(each.standard_error), rel=0.15)
 
 
 def test_copies_of_items_in_clusters_have_the_interval_of_the_items() -> None:

@@ -29,6 +29,7 @@ from calibrant_studies._error_rates import (
     item_error_rates,
     robust_p_value,
 )
+from tests.quantities import defined
 
 # The lecture's F scores of two systems over 2 x 5 folds.
 FIRST = [0.67, 0.63, 0.68, 0.65, 0.69, 0.61, 0.64, 0.67, 0.68, 0.65]
@@ -37,11 +38,6 @@ SECOND = [0.65, 0.66, 0.67, 0.68, 0.61, 0.62, 0.63, 0.66, 0.69, 0.60]
 
 def percent(*ends: float | None) -> list[str]:
     return [f"{100 * end:.2f}" for end in ends if end is not None]
-
-
-def defined(value: float | None) -> float:
-    assert value is not None
-    return value
 
 
 def test_the_lecture_has_its_interval_to_the_last_digit() -> None:
@@ -104,8 +100,7 @@ def test_ties_everywhere_leave_the_test_undefined() -> None:
         found = paired_t_test(first, second, test_train_ratio=0.25)
         assert found.t is None
         assert found.p_value is None
-        assert found.plain is not None
-        assert found.reason == found.plain.reason == "all differences of the systems are equal"
+        assert found.reason == defined(found.plain).reason == "all differences of the systems are equal"
     assert paired_t_test(FIRST, FIRST).ties == 10
 
 
@@ -243,8 +238,7 @@ def test_no_more_items_are_needed_where_there_are_enough() -> None:
 
 
 def test_items_that_are_needed_find_the_difference_as_often_as_said() -> None:
-    needed = minimum_detectable_difference(1.0, 20, difference=0.4).needed
-    assert needed is not None
+    needed = defined(minimum_detectable_difference(1.0, 20, difference=0.4).needed)
     draws = np.random.default_rng(10).normal(0.4, 1, (4000, needed))
     p = stats.ttest_1samp(draws, 0, axis=1).pvalue
     assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.02)
@@ -353,9 +347,7 @@ def test_power_with_few_clusters_has_their_degrees_of_freedom() -> None:
     plain = minimum_detectable_difference(1.0, 60, difference=0.3)
     few = minimum_detectable_difference(1.0, 60, difference=0.3, freedom=5)
     assert defined(few.detectable) > 1.1 * defined(plain.detectable)
-    assert few.needed is not None
-    assert plain.needed is not None
-    assert few.needed > plain.needed
+    assert defined(few.needed) > defined(plain.needed)
 
 
 @pytest.mark.parametrize(("clusters", "sizes"), [(5, "equal"), (8, "one with half"), (40, "one with half")])

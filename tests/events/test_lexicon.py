@@ -11,6 +11,7 @@ import pytest
 from calibrant.events import Conflict, Entry, Lexicon, Match, country_names, default_lexicon, parse_lexicon
 from calibrant.events.lexicon import DEFAULT
 from calibrant.exceptions import InputError
+from tests.quantities import defined
 
 
 def codes(lexicon: Lexicon, text: str) -> list[str]:
@@ -107,11 +108,9 @@ def test_a_broken_lexicon_is_named_with_its_line(text: str, message: str, code: 
 
 def test_the_file_that_ships_has_the_names_of_the_projects_own_list() -> None:
     script = Path(__file__).resolve().parents[2] / "scripts" / "lexicon.py"
-    spec = importlib.util.spec_from_file_location("lexicon_script", script)
-    assert spec is not None
-    assert spec.loader is not None
+    spec = defined(importlib.util.spec_from_file_location("lexicon_script", script))
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    defined(spec.loader).exec_module(module)
     with DEFAULT.open(encoding="utf-8", newline="") as file:
         shipped = {(row["code"], row["name"], row["cased"]) for row in csv.DictReader(file)}
     assert not set(module.own_names()) - shipped

@@ -16,6 +16,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io import _log_text as log_text
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
+from tests.quantities import defined
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "inspect_ai-0.3.285"
 
@@ -62,8 +63,7 @@ def test_zip_and_json_of_the_same_samples_are_read_alike() -> None:
 def test_what_the_listed_tokens_leave_open_is_noted() -> None:
     found = open_predictions(LOGS / "choices.eval")
     found.read()
-    assert found.log is not None
-    [note] = found.log.notes
+    [note] = defined(found.log).notes
     assert note.startswith("sums: the log-probabilities listed for the options add up to 0.9")
     assert note.endswith("not listed: 2 options")
 
@@ -145,8 +145,7 @@ def test_a_run_that_was_stopped_is_read_with_a_note(tmp_path: Path) -> None:
     )
     found = open_predictions(path)
     assert len(found.of_top_labels().read()) == 1
-    assert found.log is not None
-    assert found.log.notes[0] == "sums: the run did not end well (its status is 'started')"
+    assert defined(found.log).notes[0] == "sums: the run did not end well (its status is 'started')"
 
 
 def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
@@ -154,8 +153,7 @@ def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
     log["samples"][0]["error"] = {"message": "no connection"}
     found = open_predictions(written(tmp_path, log))
     assert len(found.of_top_labels().read()) == 1
-    assert found.log is not None
-    assert found.log.notes[-1] == "sums: left out: 1 sample that ended with an error"
+    assert defined(found.log).notes[-1] == "sums: left out: 1 sample that ended with an error"
 
 
 def test_a_sample_that_is_no_object_is_named(tmp_path: Path) -> None:
@@ -227,10 +225,8 @@ def test_chat_completions_give_the_probability_of_every_answer(tmp_path: Path) -
     assert found.label.tolist() == [True, False, False, True]
     log = open_predictions(path)
     log.read()
-    assert log.log is not None
-    assert log.log.notes[1].startswith(
-        "the log-probabilities listed for the options add up to 0.950 on average"
-    )
+    note = "the log-probabilities listed for the options add up to 0.950 on average"
+    assert defined(log.log).notes[1].startswith(note)
 
 
 def test_completions_and_batches_say_the_same(tmp_path: Path) -> None:
@@ -336,14 +332,12 @@ def test_tokens_beyond_those_listed_do_not_count_as_listed(tmp_path: Path) -> No
     lines = [chat("A", FIRST, **TWO), {"choices": [{"logprobs": {"content": [beyond]}}], **TWO}]
     found = open_predictions(lines_of(tmp_path, lines))
     assert len(found.of_top_labels().read()) == 1
-    assert found.log is not None
-    assert found.log.notes[-1] == "left out: 1 response that failed or gave no option"
+    assert defined(found.log).notes[-1] == "left out: 1 response that failed or gave no option"
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
     lines = [chat("A", FIRST, task="\ud800 \U0001f600 \udc00", **TWO)]
-    log = open_predictions(lines_of(tmp_path, lines)).log
-    assert log is not None
+    log = defined(open_predictions(lines_of(tmp_path, lines)).log)
     rows = next(log.batches({"task": "name"}, 10))
     assert set(rows["task"].to_pylist()) == {"\ufffd \U0001f600 \ufffd"}
 
@@ -364,11 +358,8 @@ def test_options_that_are_not_listed_share_what_is_left(tmp_path: Path) -> None:
     lines = [chat("A", {"A": 0.5, "the": 0.3}, answer="A", options=["A", "B", "C"])]
     found = open_predictions(lines_of(tmp_path, lines))
     assert found.read().score == pytest.approx([0.5 / 0.7, 0.1 / 0.7, 0.1 / 0.7])
-    assert found.log is not None
-    assert (
-        "the log-probabilities listed for the options add up to 0.500 on average; not listed: 2 options"
-        in found.log.notes
-    )
+    note = "the log-probabilities listed for the options add up to 0.500 on average; not listed: 2 options"
+    assert note in defined(found.log).notes
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, log_formats, open_predictions
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 from calibrant.io.tables import Kind
+from tests.quantities import defined
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "lm_eval-0.4.13"
 SMALL = LOGS / "toy__small"
@@ -50,8 +51,7 @@ def test_an_older_release_wrote_the_same_in_other_words(task: str) -> None:
     assert found.label.tolist() == [bool(line["acc"]) for line in lines]
     score = open_log(path).read().score
     assert np.array_equal(score, open_log(samples(task)[0]).read().score[: len(score)])
-    log = open_predictions(old).log
-    assert log is not None
+    log = defined(open_predictions(old).log)
     assert log.models == ["toy/small"]
 
 
@@ -79,8 +79,7 @@ def test_every_right_option_of_several_counts() -> None:
 
 
 def test_model_task_and_subject_come_from_the_results() -> None:
-    log = open_predictions(SMALL).log
-    assert log is not None
+    log = defined(open_predictions(SMALL).log)
     columns: dict[str, Kind] = {"model": "name", "task": "name", "subject": "name"}
     rows = {tuple(row.values()) for batch in log.batches(columns, 100) for row in batch.to_pylist()}
     assert rows == {
@@ -95,14 +94,12 @@ def test_model_task_and_subject_come_from_the_results() -> None:
 def test_without_results_the_model_is_called_after_its_folder(tmp_path: Path) -> None:
     (tmp_path / "my__model").mkdir()
     path = rewritten(tmp_path, "even", lambda lines: None, "my__model/samples_even.jsonl")
-    log = open_predictions(path).log
-    assert log is not None
+    log = defined(open_predictions(path).log)
     assert log.models == ["my__model"]
 
 
 def test_a_folder_of_two_models_is_read_model_by_model() -> None:
-    log = open_predictions(LOGS).log
-    assert log is not None
+    log = defined(open_predictions(LOGS).log)
     assert log.models == ["toy/large", "toy/small"]
     assert len(open_log(LOGS, model="toy/large", view="top").read()) == 18
     with pytest.raises(InputError, match="no log of a model 'toy/none': the models are toy/large, toy/small"):
@@ -111,8 +108,7 @@ def test_a_folder_of_two_models_is_read_model_by_model() -> None:
 
 def test_items_of_two_models_stay_apart() -> None:
     found = open_predictions(LOGS)
-    items = found.read(items=True).item
-    assert items is not None
+    items = defined(found.read(items=True).item)
     assert len(set(items.tolist())) == 18 + 26
 
 
@@ -160,9 +156,8 @@ def test_of_two_runs_of_a_task_the_newer_counts_and_the_other_is_named(tmp_path:
     for date in ("2025-01-01T10-00-00.1", "2025-01-02T10-00-00.1"):
         rewritten(tmp_path, "even", lambda lines: None, f"samples_even_{date}.jsonl")
     found = open_predictions(tmp_path)
-    assert found.log is not None
     assert len(found.of_top_labels().read()) == 4
-    assert found.log.notes == [
+    assert defined(found.log).notes == [
         f"Left out: samples_even_2025-01-01T10-00-00.1.jsonl, an older run of even of {tmp_path.name}."
     ]
 

@@ -16,6 +16,7 @@ from pyarrow import parquet as pq
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.converting import write_predictions
+from tests.quantities import defined
 
 SAVED = Path(__file__).resolve().parents[1] / "archives" / "logs" / "datasets-5.2.0"
 
@@ -43,8 +44,7 @@ def test_tokens_of_a_saved_data_set_are_read_without_those_that_do_not_count() -
     ]
     assert batch.score == pytest.approx(np.array([pair[0] for pair in pairs]))
     assert batch.label.tolist() == [pair[1] for pair in pairs]
-    assert batch.cluster is not None
-    assert batch.cluster.tolist() == [pair[2] for pair in pairs]
+    assert defined(batch.cluster).tolist() == [pair[2] for pair in pairs]
 
 
 def test_padded_arrays_of_a_trainer_say_the_same_as_the_data_set(tmp_path: Path) -> None:
@@ -58,9 +58,7 @@ def test_padded_arrays_of_a_trainer_say_the_same_as_the_data_set(tmp_path: Path)
     one, other = open_predictions(tmp_path / "out.npz").read(), open_predictions(SAVED).read()
     assert one.score == pytest.approx(other.score)
     assert np.array_equal(one.label, other.label)
-    assert one.cluster is not None
-    assert other.cluster is not None
-    assert one.cluster.tolist() == other.cluster.tolist()
+    assert defined(one.cluster).tolist() == defined(other.cluster).tolist()
 
 
 def test_probabilities_named_predictions_are_not_taken_for_logits(tmp_path: Path) -> None:
@@ -171,8 +169,7 @@ def test_a_token_is_right_if_it_is_the_reference_and_grouped_by_the_references(t
     batch = found.read()
     assert batch.score == pytest.approx([p for *_, p in TOKENS])
     assert batch.label.tolist() == [a == b for a, b, _ in TOKENS]
-    assert batch.class_code is not None
-    groups = [found.classes[code] for code in batch.class_code]
+    groups = [found.classes[code] for code in defined(batch.class_code)]
     assert groups == ["frequency 1 of 3"] * 6 + ["frequency 2 of 3"] * 3 + ["frequency 3 of 3"]
 
 
@@ -182,9 +179,7 @@ def test_tokens_in_parquet_with_probabilities_say_the_same(tmp_path: Path) -> No
     one = open_predictions(tmp_path / "a.parquet").read()
     other = open_predictions(tokens(tmp_path, rows)).read()
     assert np.array_equal(one.score, other.score)
-    assert one.class_code is not None
-    assert other.class_code is not None
-    assert one.class_code.tolist() == other.class_code.tolist()
+    assert defined(one.class_code).tolist() == defined(other.class_code).tolist()
 
 
 @pytest.mark.parametrize("value", [0.5, math.nan], ids=["above-0", "nan"])

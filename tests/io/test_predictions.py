@@ -21,6 +21,7 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, open_predictions
+from tests.quantities import defined
 
 LONG: dict[str, list[Any]] = {
     "score": [0.1, 0.9, 0.5, 0.0],
@@ -71,12 +72,9 @@ def test_a_long_table_reads_the_same_from_every_format(tmp_path: Path, kind: str
     assert predictions.form == "long"
     assert batch.score.tolist() == LONG["score"]
     assert batch.label.tolist() == [False, True, True, False]
-    assert batch.weight is not None
-    assert batch.weight.tolist() == LONG["weight"]
-    assert batch.cluster is not None
-    assert [predictions.clusters[code] for code in batch.cluster] == LONG["cluster"]
-    assert batch.class_code is not None
-    assert [predictions.classes[code] for code in batch.class_code] == LONG["class"]
+    assert defined(batch.weight).tolist() == LONG["weight"]
+    assert [predictions.clusters[code] for code in defined(batch.cluster)] == LONG["cluster"]
+    assert [predictions.classes[code] for code in defined(batch.class_code)] == LONG["class"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,16 +98,14 @@ def test_codes_are_the_same_over_all_batches_and_passes(
     assert len(batches) > 1
     codes = np.concatenate([batch.cluster for batch in batches if batch.cluster is not None])
     assert [predictions.clusters[code] for code in codes] == names
-    again = predictions.read().cluster
-    assert again is not None
+    again = defined(predictions.read().cluster)
     np.testing.assert_array_equal(again, codes)
 
 
 @pytest.mark.parametrize("names", [["a", "b"], [3, 1], [2.5, 1.0], [True, False]])
 def test_clusters_may_be_of_any_type(names: list[Any]) -> None:
     predictions = open_predictions(pa.table({"score": [0.1, 0.2], "label": [0, 1], "cluster": names}))
-    codes = predictions.read().cluster
-    assert codes is not None
+    codes = defined(predictions.read().cluster)
     assert codes.tolist() == [0, 1]
     assert predictions.clusters == names
 
@@ -186,8 +182,7 @@ def test_rows_of_weight_zero_count_for_nothing() -> None:
     table = pa.table({"score": [0.1, 0.2], "label": [0, 1], "weight": [0.0, 2.0], "cluster": ["a", "b"]})
     batch = open_predictions(table).read()
     assert batch.score.tolist() == [0.2]
-    assert batch.weight is not None
-    assert batch.weight.tolist() == [2.0]
+    assert defined(batch.weight).tolist() == [2.0]
 
 
 def test_items_are_read_only_when_asked_for() -> None:

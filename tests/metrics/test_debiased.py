@@ -19,6 +19,7 @@ from calibrant.metrics.intervals import calibration_error
 from calibrant.metrics.moments import moments
 from calibrant.metrics.residuals import EDGES, residuals
 from calibrant.metrics.tally import Tally
+from tests.quantities import defined
 
 Floats = NDArray[np.float64]
 
@@ -125,8 +126,7 @@ def test_given_bins_are_kept_as_they_are() -> None:
 
 def test_the_null_variance_of_independent_pairs_is_that_of_the_quadratic_form_closely() -> None:
     source = sample(200, ties=True)
-    found = moments(residuals(source, 20))
-    assert found is not None
+    found = defined(moments(residuals(source, 20)))
     assert found.null_variance == pytest.approx(coefficient_matrix(source, 20)[2], rel=5e-3)
 
 
@@ -141,9 +141,8 @@ def test_the_null_variance_of_clusters_adds_what_they_share_between_bins() -> No
     table = residuals(source, 20)
     found = moments(table)
     same_bin = 2 * float(np.sum(table.factor**2 * (table.unit[1] ** 2 - table.unit[3])))
-    assert found is not None
     assert same_bin < 0.8 * exact
-    assert found.null_variance == pytest.approx(exact, rel=0.15)
+    assert defined(found).null_variance == pytest.approx(exact, rel=0.15)
 
 
 def test_the_null_skewness_is_that_of_flipped_signs() -> None:
@@ -153,16 +152,14 @@ def test_the_null_skewness_is_that_of_flipped_signs() -> None:
     matrix, _, variance = coefficient_matrix(source, 20)
     signs = rng.choice([-1.0, 1.0], (20_000, 600))
     draws = np.einsum("si,ij,sj->s", signs, matrix, signs, optimize=True)
-    found = moments(residuals(source, 20))
-    assert found is not None
+    found = defined(moments(residuals(source, 20)))
     assert found.null_skewness == pytest.approx(float(np.mean(draws**3)) / variance**1.5, rel=0.15)
 
 
 def test_the_slope_is_the_first_order_variance_over_theta() -> None:
     rng = np.random.default_rng(1)
     q = rng.uniform(0.2, 0.7, 400_000)
-    found = moments(residuals(pairs(rng.random(len(q)) < q + 0.1, q)))
-    assert found is not None
+    found = defined(moments(residuals(pairs(rng.random(len(q)) < q + 0.1, q))))
     p = q + 0.1
     assert found.slope * len(q) == pytest.approx(4 * np.mean(p * (1 - p)), rel=0.02)
 

@@ -25,6 +25,7 @@ from calibrant.metrics.decompositions import (
 from calibrant.metrics.proper_scores import brier_of, log_loss_of_pairs
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
+from tests.quantities import defined
 
 Floats = NDArray[np.float64]
 
@@ -153,8 +154,7 @@ def test_cross_entropy_is_the_sum_of_its_parts(weights: bool) -> None:
         parts = log_decomposition(source, bins)
         assert parts.log_loss == log_loss_of_pairs(source)[0]
         assert parts.calibration is not None
-        assert parts.remainder is not None
-        total = parts.calibration + parts.refinement + parts.remainder
+        total = parts.calibration + parts.refinement + defined(parts.remainder)
         assert total == pytest.approx(parts.log_loss, abs=1e-12)
         assert parts.refinement == pytest.approx(parts.uncertainty - parts.resolution, abs=1e-12)
         assert parts.calibration >= 0
@@ -200,10 +200,8 @@ def test_the_general_decomposition_gives_the_log_one_with_its_sign() -> None:
     bins = adaptive(source, size=50)
     general = proper_score_decomposition(source, bins, *log_rule())
     log = log_decomposition(source, bins)
-    assert log.calibration is not None
-    assert log.log_loss is not None
-    assert general.score == pytest.approx(-log.log_loss, abs=1e-12)
-    assert general.calibration == pytest.approx(-log.calibration, abs=1e-12)
+    assert general.score == pytest.approx(-defined(log.log_loss), abs=1e-12)
+    assert general.calibration == pytest.approx(-defined(log.calibration), abs=1e-12)
     assert general.sharpness == pytest.approx(-log.refinement, abs=1e-12)
 
 
@@ -221,8 +219,7 @@ def test_the_spherical_score_is_accepted() -> None:
     source = sample(500)
     parts = proper_score_decomposition(source, adaptive(source, size=50), g1, g2)
     assert None not in (parts.score, parts.calibration, parts.sharpness, parts.remainder)
-    assert parts.calibration is not None
-    assert parts.calibration <= 0
+    assert defined(parts.calibration) <= 0
 
 
 def test_an_infinite_reward_is_null_with_a_reason() -> None:
@@ -277,10 +274,9 @@ def test_a_compressed_tally_does_not_give_any_score() -> None:
 def test_corp_has_no_remainder_and_terms_that_are_not_negative(rule: str, weights: bool) -> None:
     source = sample(700, weights=weights)
     parts = corp_decomposition(source, rule=rule)
-    assert parts.score is not None
     assert parts.miscalibration is not None
     total = parts.miscalibration - parts.discrimination + parts.uncertainty
-    assert total == pytest.approx(parts.score, abs=1e-12)
+    assert total == pytest.approx(defined(parts.score), abs=1e-12)
     assert parts.miscalibration >= 0
     assert parts.discrimination >= 0
 

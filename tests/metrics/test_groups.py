@@ -29,6 +29,7 @@ from calibrant.metrics import (
     with_verdicts,
 )
 from calibrant.results import MarginalChange
+from tests.quantities import defined
 
 Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -273,9 +274,7 @@ def test_intervals_of_the_mce_cover_it(method: Any) -> None:
         y, q, code, cluster = sparse(rng, 3000)
         error = marginal_calibration_error(y, q, code, clusters=cluster, threshold=0, method=method, seed=run)
         assert error.interval is not None
-        assert error.interval.low is not None
-        assert error.interval.high is not None
-        hits += error.interval.low <= truth <= error.interval.high
+        hits += defined(error.interval.low) <= truth <= defined(error.interval.high)
     assert 0.88 * runs <= hits
 
 
@@ -324,15 +323,12 @@ def test_recalibration_by_the_truth_shows_as_a_fall_in_every_measure() -> None:
     truth = 1 / (1 + np.exp(-logit / (1.5 + 0.2 * code)))
     changes = calibration_changes(y, q, truth, code, [["0"], ["1", "2", "3", "4"]], clusters=cluster)
     for change in changes:
-        assert change.relative_change.estimate is not None
-        assert change.relative_change.estimate < -0.4
+        assert defined(change.relative_change.estimate) < -0.4
         assert change.difference is not None
-        assert change.difference.mse_difference.low is not None
-        assert change.difference.mse_difference.low > 0
+        assert defined(change.difference.mse_difference.low) > 0
     for change in changes[:2]:  # the first group's error before may be 0
         assert change.difference is not None
-        assert change.difference.relative_change.high is not None
-        assert change.difference.relative_change.high < 0
+        assert defined(change.difference.relative_change.high) < 0
 
 
 def test_where_the_error_before_may_be_0_there_is_no_relative_change() -> None:

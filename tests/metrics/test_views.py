@@ -17,6 +17,7 @@ from calibrant.metrics.views import (
     pooled_view,
     top_view,
 )
+from tests.quantities import defined
 
 
 def sample(n: int = 50, count: int = 4, **options: Any) -> ClassPredictions:
@@ -62,10 +63,8 @@ def test_pooled_pairs_of_an_item_are_one_cluster() -> None:
 def test_pooled_pairs_keep_named_clusters_and_weights() -> None:
     predictions = sample(n=4, count=2, clusters=["x", "y", "x", "y"], sample_weight=[1, 2, 3, 4])
     view = pooled_view(predictions)
-    assert view.cluster is not None
-    assert view.weight is not None
-    assert view.cluster.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
-    assert view.weight.tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert defined(view.cluster).tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert defined(view.weight).tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
     assert view.cluster_count == 2
 
 

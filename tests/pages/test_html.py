@@ -15,6 +15,7 @@ from calibrant.pages import Page, page, write
 from calibrant.results.drawing import Report
 from calibrant.verbs import report
 from tests.html_reader import HOSTILE, Reader
+from tests.quantities import defined
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,7 @@ def test_the_page_runs_nothing_and_asks_for_nothing(which: str, request: pytest.
         assert not [name for name in attributes if name.startswith("on")], tag
         for name in ("src", "href", "xlink:href", "action", "srcset"):
             assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
-    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
-    assert style is not None
+    style = defined(re.search(r"<style>(.*?)</style>", html, re.DOTALL))
     assert not re.search(r"@import|url\(", style[1])
 
 
@@ -110,8 +110,7 @@ def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> N
     assert "Each interval is for that class alone" in text
     for name in ("NOUN", "<b>VERB</b>", "$x$"):
         assert f"{measured[f'class:{name}'].ece:.4f}" in text
-    assert measured.mean is not None
-    assert f"{measured.mean.plug_in_calibration_error:.4f}" in text
+    assert f"{defined(measured.mean).plug_in_calibration_error:.4f}" in text
 
 
 def test_scores_that_crowd_near_zero_are_also_drawn_on_axes_of_log_odds(two_html: str) -> None:
@@ -186,15 +185,13 @@ def test_a_long_table_of_classes_goes_by_error_and_is_searched_by_one_script_tha
     table = pd.DataFrame(score, columns=[f"p_{name}" for name in names])
     table.insert(0, "label", [names[place] for place in rng.integers(0, 20, 800)])
     found = page(report([table], names=["many"]))
-    assert found.classes is not None
-    errors = [row[0].calibration_error.estimate or 0.0 for _, row in found.classes.rows]
+    errors = [row[0].calibration_error.estimate or 0.0 for _, row in defined(found.classes).rows]
     assert errors == sorted(errors, reverse=True)
     html = found.to_html()
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     assert len(scripts) == 1
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
-    assert policy is not None
+    policy = defined(re.search(r'Content-Security-Policy" content="([^"]*)"', html))
     assert policy[1].endswith(f"script-src 'sha256-{digest}'")
     assert HOSTILE not in html
     assert Reader(html).faults == []

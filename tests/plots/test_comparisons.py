@@ -11,6 +11,7 @@ from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.intervals import ErrorInterval
+from tests.quantities import defined
 
 Floats = NDArray[np.float64]
 
@@ -51,15 +52,13 @@ def test_binnings_stand_side_by_side_after_the_distribution_of_the_scores(
 
 def test_four_panels_stand_two_by_two(bins: Bins, wide: Bins) -> None:
     figure = plots.binning_comparison([(str(n), bins, None) for n in range(3)], histogram=wide)
-    spec = figure.axes[0].get_subplotspec()
-    assert spec is not None
+    spec = defined(figure.axes[0].get_subplotspec())
     assert spec.get_gridspec().get_geometry() == (2, 2)
 
 
 def test_three_panels_share_one_row(bins: Bins) -> None:
     figure = plots.binning_comparison([(str(n), bins, None) for n in range(3)])
-    spec = figure.axes[0].get_subplotspec()
-    assert spec is not None
+    spec = defined(figure.axes[0].get_subplotspec())
     assert spec.get_gridspec().get_geometry() == (1, 3)
 
 

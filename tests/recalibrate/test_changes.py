@@ -24,6 +24,7 @@ from calibrant.recalibrate import (
 from calibrant.recalibrate.changes import with_map_error
 from calibrant.records import Quantity
 from calibrant.results import ErrorInterval
+from tests.quantities import defined
 
 GROUPS = [["N", "V"], ["A", "UH"]]
 
@@ -149,8 +150,7 @@ def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() ->
     assert few[0].map_deviation.estimate is None
     assert "could not be fitted" in (few[0].map_deviation.reason or "")
     assert few[0].change.difference == few[0].fixed
-    assert few[0].fixed is not None
-    assert few[0].fixed.calibration_map == "fixed"
+    assert defined(few[0].fixed).calibration_map == "fixed"
 
 
 def test_a_group_without_scores_has_no_interval() -> None:
@@ -172,9 +172,7 @@ def test_the_interval_covers_the_effect_of_the_method_where_the_one_of_a_fixed_m
         (found,) = resampled_changes(Platt(), dev, test, threshold=0, draws=20, seed=seed)
         for each, kind in ((found.change.difference, "resampled"), (found.fixed, "fixed")):
             assert each is not None
-            assert each.mse_difference.low is not None
-            assert each.mse_difference.high is not None
-            covered[kind] += each.mse_difference.low <= effect <= each.mse_difference.high
+            covered[kind] += defined(each.mse_difference.low) <= effect <= defined(each.mse_difference.high)
     assert covered["fixed"] <= 22
     assert covered["resampled"] >= 28
 
@@ -185,10 +183,11 @@ def test_intervals_of_the_roots_follow_from_those_of_the_squares() -> None:
     change, fixed = found.change.difference, found.fixed
     assert change is not None
     assert fixed is not None
-    assert change.rms_difference.low is not None
-    assert change.rms_difference.high is not None
-    assert change.rms_difference.estimate is not None
-    assert change.rms_difference.low < change.rms_difference.estimate < change.rms_difference.high
+    assert (
+        defined(change.rms_difference.low)
+        < defined(change.rms_difference.estimate)
+        < defined(change.rms_difference.high)
+    )
     assert change.relative_change.low is not None
     assert change.relative_change.high is not None
     assert change.relative_change.estimate is not None

@@ -23,6 +23,7 @@ from calibrant.recalibrate import (
     frequency_candidates,
 )
 from calibrant.results import RecalibratorCandidate
+from tests.quantities import defined
 
 COUNTS = {"N": 60, "V": 30, "A": 7, "UH": 3}
 
@@ -45,8 +46,7 @@ def losses(data: LabelledScores) -> tuple[str, dict[str, RecalibratorCandidate]]
 def test_many_groups_are_chosen_where_classes_differ_and_gain_nothing_where_they_do_not() -> None:
     (chosen, apart), (_, alike) = losses(labelled(4000, 0)), losses(labelled(4000, 0, spread=0))
     assert chosen == "G=20"
-    difference = apart["G=1"].difference
-    assert difference is not None
+    difference = defined(apart["G=1"].difference)
     assert (difference.low or 0) > 0
     gains = [(each["G=1"].loss.estimate or 0) - (each["G=20"].loss.estimate or 0) for each in (apart, alike)]
     assert difference.estimate == pytest.approx(gains[0])
@@ -76,8 +76,7 @@ def test_a_paired_interval_is_that_of_a_mean_over_clusters() -> None:
     data = labelled(500, 2)
     choice = choose_recalibrator({"a": Platt(), "b": HistogramBinning(n_bins=2)}, data, folds=2)
     other = next(found for found in choice.candidates if found.name != choice.chosen)
-    found = other.difference
-    assert found is not None
+    found = defined(other.difference)
     assert found.low is not None
     assert found.high is not None
     assert (found.estimate or 0) > 0
@@ -99,11 +98,9 @@ def test_a_paired_interval_is_as_wide_as_student_s_t_over_clusters_has_it() -> N
     other = next(found for found in choice.candidates if found.name != choice.chosen)
     gap = loss[other.name] - loss[choice.chosen]
     sums = np.bincount(cluster, gap - gap.mean())
-    found = other.difference
-    assert found is not None
-    assert found.high is not None
+    found = defined(other.difference)
     margin = t.ppf(0.975, 9) * np.std(sums, ddof=1) * np.sqrt(10) / 100
-    assert found.high - (found.estimate or 0) == pytest.approx(margin, rel=1e-6)
+    assert defined(found.high) - (found.estimate or 0) == pytest.approx(margin, rel=1e-6)
 
 
 def test_ties_go_to_the_first_candidate() -> None:

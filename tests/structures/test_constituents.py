@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from calibrant.exceptions import InputError
 from calibrant.structures.constituents import Constituent, constituents, dependencies
 from calibrant.structures.documents import check_tree
+from tests.quantities import defined
 
 
 def converted(text: str) -> list[tuple[str, int, str]]:
@@ -30,8 +31,7 @@ def converted(text: str) -> list[tuple[str, int, str]]:
             pending = ""
     # Each word's own bracket closes right after it.
     bits = [bit.replace(")", "", 1) for bit in bits]
-    root = constituents(bits, tags)
-    assert root is not None
+    root = defined(constituents(bits, tags))
     tree = dependencies(root, words, tags)
     return list(zip(words, tree.heads, tree.relations, strict=True))
 
@@ -128,8 +128,7 @@ def test_clauses_and_infinitives_have_their_markers() -> None:
 
 
 def test_functions_are_no_part_of_a_label() -> None:
-    root = constituents(["(TOP(NP-SBJ-1*", "*))"], ["DT", "NN"])
-    assert root is not None
+    root = defined(constituents(["(TOP(NP-SBJ-1*", "*))"], ["DT", "NN"]))
     assert [each.label for each in root.walk() if each.children] == ["TOP", "TOP", "NP"]
 
 

@@ -18,6 +18,7 @@ from calibrant.records import Quantity
 from calibrant.structures import coreference_scores
 from calibrant.structures.documents import Mention
 from calibrant.structures.results.coreference import CoreferenceScores
+from tests.quantities import defined
 
 FIGURES = ("recall", "precision", "f1")
 METRICS = ("muc", "b_cubed", "ceaf_e", "lea", "blanc")
@@ -226,10 +227,7 @@ def quantity(found: CoreferenceScores, metric: str, part: str) -> Quantity:
 def interval(found: CoreferenceScores) -> tuple[float, float, float]:
     """Low, estimate and high of the CoNLL F1."""
     conll = found.conll_f1
-    assert conll.low is not None
-    assert conll.estimate is not None
-    assert conll.high is not None
-    return conll.low, conll.estimate, conll.high
+    return defined(conll.low), defined(conll.estimate), defined(conll.high)
 
 
 @pytest.mark.parametrize("case", CASES)

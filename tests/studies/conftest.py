@@ -1,14 +1,16 @@
-"""A server of made-up data sets, which can misbehave."""
+"""The record of a study, and a server of made-up data sets, which can misbehave."""
 
 from __future__ import annotations
 
 import hashlib
 import http.server
+import json
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,14 @@ PLACE = f"someone/texts/{COMMIT}"
 LONG = b"".join(b"line %d\n" % number for number in range(40_000))
 SHORT = b"one\n"
 LICENSE = b"Do as you like.\n"
+
+
+@pytest.fixture(scope="module")
+def record(request: pytest.FixtureRequest, root: Path) -> dict[str, Any]:
+    """The stored record of the study that the test file is named after."""
+    name = request.path.stem.split("_")[1]
+    found: dict[str, Any] = json.loads((root / f"docs/studies/{name}.json").read_text(encoding="utf-8"))
+    return found
 
 
 @dataclass

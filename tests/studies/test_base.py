@@ -79,6 +79,24 @@ def test_a_study_that_was_saved_is_read_back_to_the_last_digit(name: str, root: 
     assert [table.name for table in study.to_tables()][:1] == ["findings"]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_shows_the_record(name: str, root: Path) -> None:
+    record, page = (
+        (root / f"docs/studies/{name}.{kind}").read_text(encoding="utf-8") for kind in ("json", "md")
+    )
+    assert fill(page, json.loads(record)) == page
+
+
+@pytest.mark.parametrize("name", ["coreference", "counts", "events"])
+def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(name: str, root: Path) -> None:
+    record = json.loads((root / f"docs/studies/{name}.json").read_text(encoding="utf-8"))
+    arrange = import_module(f"calibrant_studies._{name}_page").arrange
+    arranged = json.loads(json.dumps(arrange(record["tables"])))
+    assert {key: record["tables"][key] for key in arranged} == arranged
+    find = import_module(f"calibrant_studies._{name}_findings").find
+    assert [finding.to_dict() for finding in find(record["tables"])] == record["findings"]
+
+
 def test_filling_a_page_twice_changes_nothing() -> None:
     record = json.loads(STUDY.to_json())
     once = fill(PAGE, record)
@@ -102,6 +120,29 @@ def test_an_unknown_study_is_refused_with_those_there_are() -> None:
         "networks, protocol",
     ):
         run("sentimental")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["coreference", "counts", "decisions", "events", "networks", "protocol", "sparse", "tagging"],
+)
+def test_without_data_a_study_says_what_to_fetch(name: str) -> None:
+    with pytest.raises(InputError, match=f"the study {name} needs real data: run `calibrant data fetch"):
+        run(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("networks", "calibrant data fetch nli-logits"),
+        ("protocol", r"rte\.tsv\.gz does not exist"),
+        ("sparse", r"streusle\.ud_train\.conllulex\.gz does not exist"),
+        ("tagging", r"oct27\.train\.tsv\.gz does not exist"),
+    ],
+)
+def test_a_file_that_the_folder_of_data_lacks_is_named(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        run(name, data=tmp_path)
 
 
 @pytest.mark.parametrize(

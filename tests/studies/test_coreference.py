@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant import InputError
 from calibrant.structures import coreference_scores
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.models.coreference import COREFERENCE_GROUPS, CoreferenceModel
@@ -15,7 +14,7 @@ from calibrant.structures.posterior import AntecedentPosterior
 from calibrant_studies import _coreference_pairs as pairing
 from calibrant_studies import _coreference_parts as parts
 from calibrant_studies import _coreference_scores as scoring
-from calibrant_studies import coreference, fill, run
+from calibrant_studies import coreference
 from calibrant_studies._base import Study
 from calibrant_studies._coreference_data import FILES, Texts, clusters_of, detected, read, recall_rows
 from calibrant_studies._coreference_findings import find
@@ -23,13 +22,6 @@ from calibrant_studies._coreference_models import BUNDLES, Setting, ablation_set
 from calibrant_studies._coreference_page import arrange
 
 NAMES = ["Ann", "Bob", "she", "he", "it", "ship"]
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    path = root / "docs/studies/coreference.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def documents(count: int, mentions: int, seed: int) -> list[Document]:
@@ -58,18 +50,6 @@ def posterior(count: int, mentions: int, seed: int) -> AntecedentPosterior:
     rng = np.random.default_rng(seed)
     size = count * mentions * (mentions + 1) // 2
     return AntecedentPosterior(rng.normal(0, 2, size), [mentions] * count)
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/coreference.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
-
-
-def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: dict[str, Any]) -> None:
-    tables = record["tables"]
-    arranged = json.loads(json.dumps(arrange(tables)))
-    assert {key: tables[key] for key in arranged} == arranged
-    assert [finding.to_dict() for finding in find(tables)] == record["findings"]
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
@@ -209,8 +189,3 @@ def test_every_group_of_features_is_ablated_once() -> None:
     assert len(surface) == 1 + len(BUNDLES) - 2  # relations and arcs need trees
     for setting in surface.values():
         CoreferenceModel(features="surface", without=setting.without)
-
-
-def test_without_data_the_study_says_what_it_needs() -> None:
-    with pytest.raises(InputError, match="needs real data"):
-        run("coreference")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant import InputError
 from calibrant.events import RULES, candidates, default_lexicon
 from calibrant.structures import read_documents
 from calibrant.structures.documents import Document, Mention
@@ -19,7 +17,7 @@ from calibrant_studies import _counts_example as example
 from calibrant_studies import _counts_models as models
 from calibrant_studies import _counts_numbers as numbers
 from calibrant_studies import _counts_simulated as simulated
-from calibrant_studies import counts, fill, run
+from calibrant_studies import counts
 from calibrant_studies._base import Study
 from calibrant_studies._coreference_data import Texts
 from calibrant_studies._counts_findings import find
@@ -27,13 +25,6 @@ from calibrant_studies._counts_models import Predicted
 from calibrant_studies._counts_page import arrange
 
 EXAMPLES = [pytest.param(one, id=one.name.replace(" ", "-")) for one in example.EXAMPLES]
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    path = root / "docs/studies/counts.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def posterior(documents: int, mentions: int, seed: int, prefix: str = "d") -> AntecedentPosterior:
@@ -70,18 +61,6 @@ def measured() -> dict[str, list[dict[str, Any]]]:
         patch.setattr(checks, "GROUPS", 100)
         tables = counts.measured(found, 1)
     return tables | example.tables() | simulated.tables(1, replications=3)
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/counts.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
-
-
-def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: dict[str, Any]) -> None:
-    tables = record["tables"]
-    arranged = json.loads(json.dumps(arrange(tables)))
-    assert {key: tables[key] for key in arranged} == arranged
-    assert [finding.to_dict() for finding in find(tables)] == record["findings"]
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
@@ -283,8 +262,3 @@ def test_every_document_of_gum_is_tested_once(tmp_path: Path) -> None:
     for one in splits:
         names = [each.name for part in one.split.values() for each in part]
         assert len(set(names)) == len(names) == 25
-
-
-def test_without_data_the_study_says_what_it_needs() -> None:
-    with pytest.raises(InputError, match="needs real data"):
-        run("counts")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from functools import cache
@@ -27,8 +26,8 @@ from calibrant_studies._large import draw_bins, expected_bins
 from calibrant_studies._simulation import simulate
 from calibrant_studies._situations import SITUATIONS, designs
 from calibrant_studies.coverage import SEED, coverage, figures, measured
+from tests.quantities import defined
 
-RECORD = Path(__file__).resolve().parents[2] / "docs" / "studies" / "coverage.json"
 COMMON = (
     ("Beta(0.1, 1)", INDEPENDENT.name),
     ("Beta(0.5, 0.5)", CLUSTERED.name),
@@ -150,9 +149,9 @@ def test_every_small_cell_holds_or_warns(situation: str) -> None:
     assert not [(row["cell"], row["n"], row["coverage"]) for row in measured(chosen) if silent(row)]
 
 
-def test_every_cell_of_the_record_holds_or_warns() -> None:
+def test_every_cell_of_the_record_holds_or_warns(record: dict[str, Any]) -> None:
     """The rule of the house, over the whole grid."""
-    cells = json.loads(RECORD.read_text(encoding="utf-8"))["tables"]["cells"]
+    cells = record["tables"]["cells"]
     assert {row["situation"] for row in cells} == set(SITUATIONS)
     assert not [(row["cell"], row["n"], row["coverage"]) for row in cells if silent(row)]
 
@@ -202,17 +201,15 @@ def test_weights_undo_the_sampling(of: Any) -> None:
     weighting = _designs.Weighting(of, 20)
     design = PairsDesign("weights", "one", BetaScores(0.5, 0.5), Shift(0.1), 100_000, weighting=weighting)
     source = design.draw(np.random.default_rng(0))
-    assert source.weight is not None
     assert len(source) == pytest.approx(100_000, rel=0.02)
-    assert np.average(source.label, weights=source.weight) == pytest.approx(0.5, abs=0.01)
+    assert np.average(source.label, weights=defined(source.weight)) == pytest.approx(0.5, abs=0.01)
 
 
 def test_clusters_of_several_sizes_share_their_scores() -> None:
     kind = Dependence("two sizes", 1, 0.0, 1.0, ((10, 1), (3, 5)))
     design = PairsDesign("repeated", "two sizes", BetaScores(0.5, 0.5), LogitSlope(0.5), kind.rows, kind)
     source = design.draw(np.random.default_rng(0))
-    assert source.cluster is not None
-    assert np.bincount(source.cluster).tolist() == [1] * 10 + [5] * 3
+    assert np.bincount(defined(source.cluster)).tolist() == [1] * 10 + [5] * 3
     assert len(np.unique(source.score)) == 13
 
 
@@ -264,9 +261,8 @@ def test_the_figures_show_every_cell() -> None:
     assert points == len(study.tables["cells"])
 
 
-def test_the_record_is_recomputed() -> None:
+def test_the_record_is_recomputed(record: dict[str, Any]) -> None:
     """One cell of the record, from its seed."""
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
     assert record["seed"] == SEED
     row = next(row for row in record["tables"]["cells"] if row["cell"] == ESTIMATED[0][1])
     again = measured([design for design in designs("repeated", peers=False) if design.name == row["cell"]])[0]
@@ -276,8 +272,8 @@ def test_the_record_is_recomputed() -> None:
         assert again[name] == pytest.approx(row[name], rel=1e-3), name
 
 
-def test_the_grid_of_common_events_meets_the_bar() -> None:
-    cells = json.loads(RECORD.read_text(encoding="utf-8"))["tables"]["cells"]
+def test_the_grid_of_common_events_meets_the_bar(record: dict[str, Any]) -> None:
+    cells = record["tables"]["cells"]
     common = [row for row in cells if row["situation"] == "grid"]
     wrong = [row for row in common if not calibrated(row)]
     right = [row for row in common if calibrated(row)]

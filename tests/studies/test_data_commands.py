@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from calibrant_studies.datasets import NAMES
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -98,9 +96,7 @@ def test_a_failed_download_is_one_line(run: Run, made_up: Any, folder: Path) -> 
 def test_a_study_without_its_data_says_what_to_fetch(run: Run, folder: Path, monkeypatch: Any) -> None:
     monkeypatch.delenv("CALIBRANT_DATA")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    ran = run("study", "counts")
-    assert ran.code == 2
-    assert "run `calibrant data fetch litbank-coref ud-english-gum`" in ran.err
+    run("study", "counts").refused("run `calibrant data fetch litbank-coref ud-english-gum`")
 
 
 @pytest.mark.parametrize("command", ["study", "data"])

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant import InputError
 from calibrant.evaluation import f_of
 from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies import _decisions_data as sources
 from calibrant_studies import _decisions_pipeline as pipeline
 from calibrant_studies import _decisions_risk as risk
 from calibrant_studies import _decisions_training as training
-from calibrant_studies import decisions, fill, run
+from calibrant_studies import decisions
 from calibrant_studies._base import Study
 from calibrant_studies._decisions_compare import Results, independent, share
 from calibrant_studies._decisions_page import COUNTED, QUESTIONS, question
+from tests.quantities import defined
 
 TAGS = {"N": "B-NP", "V": "B-VP", "D": "O"}
 SIZES = {"train": 340, "dev": 60, "test": 60}
@@ -74,12 +74,6 @@ def found(made_up: Path) -> Study:
     return study
 
 
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((root / "docs/studies/decisions.json").read_text(encoding="utf-8"))
-    return loaded
-
-
 def test_every_question_is_asked_of_made_up_texts(found: Study) -> None:
     asked = {question(each) for each in found.findings if each.claim}
     assert asked == set(QUESTIONS)
@@ -99,11 +93,6 @@ def test_figures_are_drawn_from_the_record(found: Study) -> None:
     drawn = decisions.figures(Study.from_dict(json.loads(found.to_json())))
     assert set(drawn) == {"tags", "spans", "pipelines", "learning"}
     assert all(figure.axes for figure in drawn.values())
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/decisions.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
 
 
 def test_a_temperature_changes_no_accuracy_of_independent_tags(made_up: Path) -> None:
@@ -166,9 +155,7 @@ def test_the_interval_over_draws_and_sentences_covers() -> None:
             draw = random.normal(0.01, by_draw, (10, 1)) if by_draw else np.full((10, 1), 0.01)
             sentence = random.normal(0, by_sentence, 200) + random.normal(0, 0.05, (10, 200))
             _, low, high = training.crossed_interval((draw + sentence) * lengths, lengths)
-            assert low is not None
-            assert high is not None
-            covered += low <= 0.01 <= high
+            covered += defined(low) <= 0.01 <= defined(high)
         assert covered >= 0.925 * 400
 
 
@@ -181,8 +168,3 @@ def test_independent_tags_have_the_given_probabilities() -> None:
     chain = ChainPosterior(np.zeros((2, 3)), np.eye(3), lengths=[2])
     given = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
     assert independent(given, chain).marginals() == pytest.approx(given)
-
-
-def test_without_data_the_study_says_what_to_fetch() -> None:
-    with pytest.raises(InputError, match="the study decisions needs real data: run `calibrant data fetch"):
-        run("decisions")

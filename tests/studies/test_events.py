@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 from datetime import date
 from itertools import product
@@ -25,21 +24,13 @@ from calibrant_studies import _events_numbers as numbers
 from calibrant_studies import _events_parts as parts
 from calibrant_studies import _events_readings as readings
 from calibrant_studies import _events_total as total
-from calibrant_studies import events, fill, run
+from calibrant_studies import events, run
 from calibrant_studies._base import Study
 from calibrant_studies._events_data import CORPORA, Corpus, Extracted, store_name
 from calibrant_studies._events_dev import rows_of
-from calibrant_studies._events_findings import find
-from calibrant_studies._events_page import arrange
 from calibrant_studies._events_shipping import ship_labels, ship_readings, ship_store
 
 BY_YEAR = Corpus("small", "Small", "year")
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/events.json").read_text(encoding="utf-8"))
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +65,7 @@ def small_store(folder: Path, cells: dict[tuple[str, int], list[float]], samples
     return folder
 
 
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/events.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
-
-
-def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: dict[str, Any]) -> None:
-    tables = record["tables"]
-    arranged = json.loads(json.dumps(arrange(tables)))
-    assert {key: tables[key] for key in arranged} == arranged
-    assert [finding.to_dict() for finding in find(tables)] == record["findings"]
+def test_no_finding_has_the_name_of_another(record: dict[str, Any]) -> None:
     names = [finding["name"] for finding in record["findings"]]
     assert len(names) == len(set(names))
 
@@ -274,11 +256,9 @@ def test_the_plan_lists_the_parts_that_a_run_reuses_and_computes_again(
     assert f"  {'gum.model':<22}  {parts.TAKEN}" in events.plan()
 
 
-def test_without_data_or_parser_the_study_says_what_it_needs(
+def test_without_a_parser_the_study_says_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CALIBRANT_MODELS", raising=False)
-    with pytest.raises(InputError, match="needs real data"):
-        run("events")
     with pytest.raises(InputError, match="needs a parser"):
         run("events", data=tmp_path)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,8 +15,8 @@ from calibrant.events.files.store import EventStore
 from calibrant.exceptions import InputError
 from calibrant.structures import load_coreference_model, read_documents
 from calibrant_studies.models import MODELS, find_model, models_folder, train_models
+from tests.command_line import Run
 
-Run = Callable[..., Any]
 NAMES = ("ud-english-ewt/en_ewt-ud", "ud-english-gum/en_gum-ud")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,25 +16,23 @@ from calibrant_studies import _dependent_days as dependent
 from calibrant_studies import _streams as simulation
 from calibrant_studies.monitoring import figures, monitoring
 
-RECORD = json.loads(
-    (Path(__file__).resolve().parents[2] / "docs" / "studies" / "monitoring.json").read_text("utf-8")
-)
 
-
-def test_false_alarms_are_within_the_promise_and_a_daily_test_cries_wolf() -> None:
-    rows = RECORD["tables"]["false_alarms"]
+def test_false_alarms_are_within_the_promise_and_a_daily_test_cries_wolf(record: dict[str, Any]) -> None:
+    rows = record["tables"]["false_alarms"]
     assert len(rows) == 12
     assert all(row["monitor"] <= row["alpha, %"] for row in rows)
     assert all(row["daily test"] > 90 for row in rows if row["daily test"] is not None)
 
 
-def test_run_lengths_are_as_promised_and_broken_assumptions_show() -> None:
-    assert all(row["at least (95 %)"] >= row["promised"] for row in RECORD["tables"]["run_lengths"])
-    assert all(row["streams with a false alarm, %"] > 10 for row in RECORD["tables"]["broken"])
+def test_run_lengths_are_as_promised_and_broken_assumptions_show(record: dict[str, Any]) -> None:
+    assert all(row["at least (95 %)"] >= row["promised"] for row in record["tables"]["run_lengths"])
+    assert all(row["streams with a false alarm, %"] > 10 for row in record["tables"]["broken"])
 
 
-def test_dependent_days_break_the_promise_of_days_and_keep_that_of_dependent_days() -> None:
-    rows = {row["days"]: row for row in RECORD["tables"]["dependent_days"]}
+def test_dependent_days_break_the_promise_of_days_and_keep_that_of_dependent_days(
+    record: dict[str, Any],
+) -> None:
+    rows = {row["days"]: row for row in record["tables"]["dependent_days"]}
     assert list(rows) == [cell.name for cell in dependent.CELLS]
     assert all(row["unit dependent-day, %"] <= 1 for name, row in rows.items() if "beyond" not in name)
     persistent = rows["AR(0.9) day effects, 0.5 logits"]
@@ -41,33 +40,35 @@ def test_dependent_days_break_the_promise_of_days_and_keep_that_of_dependent_day
     assert persistent["warned by unit day, %"] > 80
 
 
-def test_large_changes_are_found_sooner_than_small_ones() -> None:
-    rows = RECORD["tables"]["delays"]
+def test_large_changes_are_found_sooner_than_small_ones(record: dict[str, Any]) -> None:
+    rows = record["tables"]["delays"]
     small, middle, large = (row["clusters"] for row in rows if row["drift"] == "base rate, within a day")
     assert small > middle > large
     assert all(row["clusters"] < row["days"] for row in rows)
     assert all((row["daily test / 365"] or 1e9) > row["clusters"] for row in rows)
 
 
-def test_the_tweets_tell_a_model_that_was_never_calibrated_from_one_that_changes() -> None:
-    found = {(row["model"], row["against"]): row["alarm"] for row in RECORD["tables"]["tweets"]}
+def test_the_tweets_tell_a_model_that_was_never_calibrated_from_one_that_changes(
+    record: dict[str, Any],
+) -> None:
+    found = {(row["model"], row["against"]): row["alarm"] for row in record["tables"]["tweets"]}
     assert found["naive Bayes", "calibrated"] != "none"
     assert found["naive Bayes", "reference"] == "none"
 
 
-def test_a_small_run_has_every_table_and_its_figures() -> None:
+def test_a_small_run_has_every_table_and_its_figures(record: dict[str, Any]) -> None:
     study = monitoring(streams=2)
-    assert study.tables.keys() == RECORD["tables"].keys()
+    assert study.tables.keys() == record["tables"].keys()
     for name in ("false_alarms", "delays", "run_lengths", "broken", "dependent_days", "dependent_delays"):
-        assert [list(row) for row in study.tables[name]] == [list(row) for row in RECORD["tables"][name]]
+        assert [list(row) for row in study.tables[name]] == [list(row) for row in record["tables"][name]]
     assert list(figures(study)) == ["delays"]
     assert study.tables["tweets"] == [{"model": tweets.NOT_READ}]
 
 
-def test_the_tweets_are_watched_again(data: Path) -> None:
+def test_the_tweets_are_watched_again(data: Path, record: dict[str, Any]) -> None:
     assert json.loads(json.dumps(tweets.tables(data)["tweets"])) == [
         {**row, "log10 e, last day": pytest.approx(row["log10 e, last day"], rel=1e-6)}
-        for row in RECORD["tables"]["tweets"]
+        for row in record["tables"]["tweets"]
     ]
 
 

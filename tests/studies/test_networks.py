@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +13,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from calibrant import InputError
 from calibrant.exceptions import CalibrantError
 from calibrant.metrics import expected_calibration_error
-from calibrant_studies import Study, fill, run
+from calibrant_studies import Study
 from calibrant_studies import networks as study_of_networks
 from calibrant_studies._base import Row
 from calibrant_studies._networks_chaos import chaos
@@ -85,17 +83,6 @@ FEW: dict[str, Any] = {"replications": 3, "draws": 3}
 def study(folder: Path) -> Any:
     half = given(folder, 1, draws=3, sizes=SMALL, coverage=FEW)
     return study_of_networks._joined([half], 1, 0.0, "calibrant study networks")
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/networks.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/networks.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
 
 
 def test_the_study_runs_on_made_up_networks_and_is_drawn(study: Any) -> None:
@@ -319,13 +306,6 @@ def test_a_broken_file_of_people_is_named(folder: Path, tmp_path: Path, content:
     (tmp_path / "nli-logits" / "chaosnli-snli.csv.gz").write_bytes(content)
     with pytest.raises(CalibrantError, match=r"chaosnli-snli\.csv\.gz"):
         chaos(tmp_path, [], 1)
-
-
-def test_without_data_the_study_says_what_to_fetch(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="calibrant data fetch"):
-        run("networks")
-    with pytest.raises(InputError, match="calibrant data fetch nli-logits"):
-        run("networks", data=tmp_path)
 
 
 def test_dev_and_test_have_clusters_of_their_own(folder: Path) -> None:

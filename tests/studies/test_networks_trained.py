@@ -50,6 +50,7 @@ from calibrant_studies._networks_trained_files import (
 )
 from calibrant_studies._networks_trained_fit import Network, train
 from calibrant_studies._verdicts import above, judge
+from tests.quantities import defined
 
 Floats = NDArray[np.float64]
 
@@ -311,12 +312,6 @@ def shipped(request: pytest.FixtureRequest) -> Trained:
     return read(request.param)
 
 
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/networks.json").read_text(encoding="utf-8"))
-    return found
-
-
 def test_every_network_that_ships_has_predicted_every_text(shipped: Trained) -> None:
     assert len(shipped.packed) == 3 * 30 + 3 * 2
     assert len(shipped.epochs) == 3 * 30 * shipped.about["epochs"]
@@ -508,7 +503,5 @@ def test_the_interval_covers_the_effect_over_trainings_and_texts(n: int, spread:
     covered = 0
     for _ in range(200):
         found = over_seeds_and_texts(effect.of(NETWORKS[:2], drawn_networks(rng, n, spread)))
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= truth <= found.high
+        covered += defined(found.low) <= truth <= defined(found.high)
     assert covered >= 180

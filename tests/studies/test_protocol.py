@@ -1,26 +1,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from calibrant import InputError
-from calibrant_studies import Study, _surface_coverage, fill, protocol, run
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/protocol.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/protocol.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
+from calibrant_studies import Study, _surface_coverage, protocol
 
 
 def test_the_findings_follow_from_the_record_s_tables(record: dict[str, Any]) -> None:
@@ -91,10 +78,3 @@ def test_equally_good_systems_and_known_totals_are_drawn() -> None:
     assert np.mean(drawn.reference == "B-x") * len(drawn.reference) / 400 == pytest.approx(0.84, abs=0.15)
     counts = [np.sum(tags == "B-x") for tags in drawn.systems]
     assert counts[0] == pytest.approx(counts[1], rel=0.25)
-
-
-def test_without_data_the_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="needs real data"):
-        run("protocol")
-    with pytest.raises(InputError, match=r"rte\.tsv\.gz does not exist"):
-        run("protocol", data=tmp_path)

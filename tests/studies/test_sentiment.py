@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.metrics import plug_in_calibration_error
-from calibrant_studies import Study, fill, run
+from calibrant_studies import Study, run
 from calibrant_studies._tweets import KINDS, f1_score, read, shipped, source
 from calibrant_studies.text_classifiers import UnigramClassifier, tweet_tokenizer
 
@@ -18,17 +18,6 @@ PREDICTED = {(p.text_set, p.model, p.split): p for p in shipped()}
 @pytest.fixture(scope="module")
 def study() -> Study:
     return run("sentiment")
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/sentiment.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/sentiment.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
 
 
 def test_the_record_is_what_the_shipped_predictions_give(study: Study, record: dict[str, Any]) -> None:

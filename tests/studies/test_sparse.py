@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant import InputError
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies import _sparse_ablation as ablation
@@ -17,7 +15,7 @@ from calibrant_studies import _sparse_findings as findings
 from calibrant_studies import _sparse_maps as maps
 from calibrant_studies import _sparse_measure as measuring
 from calibrant_studies import _sparse_taggers as taggers
-from calibrant_studies import fill, run, sparse
+from calibrant_studies import sparse
 from calibrant_studies._base import Study
 from calibrant_studies._sparse_ablation import RULES, SHOWN
 from calibrant_studies._sparse_authors import TASKS
@@ -63,17 +61,6 @@ def tables(tagset: Tagset) -> dict[str, Any]:
         patch.setattr(ablation, "SPLITS", 3)
         sparse._measure(tagset, found, 20, 1)
     return vars(found)
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/sparse.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/sparse.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
 
 
 def test_the_record_has_every_tagger_technique_and_measure(record: dict[str, Any]) -> None:
@@ -257,13 +244,6 @@ def test_without_a_folder_of_models_the_pipeline_is_skipped_and_the_crf_trained(
     assert taggers.has_pipeline(tmp_path)
     model = taggers._lextag(TaggedText([["so", "good"]], [["ADV", "ADJ"]], ["1"], None, "made"), tmp_path, 1)
     assert model.tags == ("ADJ", "ADV")
-
-
-def test_without_data_the_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="needs real data"):
-        run("sparse")
-    with pytest.raises(InputError, match=r"streusle\.ud_train\.conllulex\.gz does not exist"):
-        run("sparse", data=tmp_path)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,18 +7,7 @@ import pytest
 
 from calibrant.seeds import generator
 from calibrant.synthetic import expectation
-from calibrant_studies import fill, synthetic
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/synthetic.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/synthetic.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
+from calibrant_studies import synthetic
 
 
 def test_the_first_rows_of_the_record_can_be_computed_again(record: dict[str, Any]) -> None:

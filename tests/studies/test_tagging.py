@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from calibrant import InputError
 from calibrant.metrics import pairs as checked_pairs
 from calibrant.structures.models import CRFTagger, HMMTagger
 from calibrant.structures.posterior import ChainPosterior
@@ -16,7 +14,7 @@ from calibrant.structures.posterior.queries import all_tags
 from calibrant_studies import _tagging_compare as compare
 from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies import _tagging_models as models
-from calibrant_studies import fill, run, tagging
+from calibrant_studies import tagging
 from calibrant_studies._base import Study
 from calibrant_studies._tagging_binnings import ADAPTIVE, SIZE, WIDTHS, binning_rows, find_binnings, widths
 from calibrant_studies._tagging_data import FILES, TITLE, Part, TextSet, read_set
@@ -25,12 +23,6 @@ from calibrant_studies._tagging_measure import Evaluated
 from calibrant_studies._verdicts import above
 
 WORDS = {"N": ["dog", "cat", "sun"], "V": ["ran", "saw", "dog"], "D": ["the", "a", "cat"]}
-
-
-@pytest.fixture(scope="module")
-def record(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / "docs/studies/tagging.json").read_text(encoding="utf-8"))
-    return found
 
 
 def part(sentences: int, seed: int) -> Part:
@@ -43,11 +35,6 @@ def part(sentences: int, seed: int) -> Part:
 
 def posterior(seed: int, tokens: int, tags: str) -> ChainPosterior:
     return ChainPosterior(np.random.default_rng(seed).normal(0, 2, (tokens, len(tags))), tags=list(tags))
-
-
-def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
-    page = (root / "docs/studies/tagging.md").read_text(encoding="utf-8")
-    assert fill(page, record) == page
 
 
 def test_every_set_and_model_is_in_the_record_with_its_accuracy(record: dict[str, Any]) -> None:
@@ -113,16 +100,6 @@ def test_one_tag_of_the_record_is_compared_again(data: Path, record: dict[str, A
     # Training on another machine rounds otherwise, a little.
     for key in ("first", "second", "difference", "low", "high"):
         assert now[key] == pytest.approx(then[key], rel=1e-3, abs=1e-6), key
-
-
-def test_without_data_the_study_is_refused() -> None:
-    with pytest.raises(InputError, match="needs real data"):
-        run("tagging")
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"oct27\.train\.tsv\.gz does not exist"):
-        run("tagging", data=tmp_path)
 
 
 def test_dev_is_the_last_tenth_of_training_where_there_is_no_file(tmp_path: Path) -> None:

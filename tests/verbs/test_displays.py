@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from calibrant import InputError, ReliabilityDisplay, measure, slices
 from calibrant.results.measurement import Measured
+from tests.quantities import defined
 
 RNG = np.random.default_rng(5)
 P = RNG.random(1000)
@@ -46,8 +47,7 @@ def test_a_second_display_on_the_same_axes_has_the_next_color_and_one_legend() -
         ReliabilityDisplay.from_predictions(Y, P, ax=ax, name=name)
     colors = [line.get_color() for line in ax.get_lines() if str(line.get_gid()).startswith("line-")]
     assert len(set(colors)) == 2
-    legend = ax.get_legend()
-    assert legend is not None
+    legend = defined(ax.get_legend())
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts[:2] == ["first", "second"]
     assert len(texts) == len(set(texts))
@@ -74,8 +74,7 @@ def test_a_classifier_is_drawn_under_its_name() -> None:
 def test_a_notebook_shows_a_figure_of_the_display_s_own_alone() -> None:
     found = measure(Y, P)
     own, other = shown(found.plot()), shown(found.plot(Figure().subplots()))
-    assert own is not None
-    assert own.startswith(b"\x89PNG")
+    assert defined(own).startswith(b"\x89PNG")
     assert other is None
 
 

@@ -13,6 +13,7 @@ from calibrant.io import Columns
 from calibrant.io.logs import open_log
 from calibrant.pages import page
 from calibrant.verbs import fit, measure, report, tally
+from tests.quantities import defined
 
 DATE = "2026-01-02T03-04-05.678901"
 HOSTILE = "<script>alert('x')</script>"
@@ -107,8 +108,7 @@ def test_a_report_of_a_folder_shows_models_side_by_side_and_task_by_task(runs: P
         assert law.frequency == pytest.approx(top.label.mean())
         assert law.mean_score == pytest.approx(top.score.mean())
     made = page(found)
-    assert made.tasks is not None
-    assert made.tasks.rows[0][0] == f"quiz: {HOSTILE} law"  # the worst
+    assert defined(made.tasks).rows[0][0] == f"quiz: {HOSTILE} law"  # the worst
     html = made.to_html()
     assert "<h2>Tasks</h2>" in html
     assert "<script" not in html
@@ -121,8 +121,7 @@ def test_a_report_of_one_task_has_no_table_of_tasks(runs: Path) -> None:
 def test_a_model_that_was_not_asked_leaves_its_cells_empty(runs: Path, tmp_path: Path) -> None:
     other = run_of(tmp_path / "three", "three", 3, {"art": 1.0})
     made = page(report([runs / "two", other]))
-    assert made.tasks is not None
-    assert [tuple(each is None for each in slices) for _, slices in made.tasks.rows] == [
+    assert [tuple(each is None for each in slices) for _, slices in defined(made.tasks).rows] == [
         (False, True),
         (False, False),
     ]

@@ -31,6 +31,7 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import GROUPS
 from calibrant.verbs import _class_parts, apply, fit, measure, report
+from tests.quantities import defined
 
 CLASSES = ["N", "V", "D", "X"]
 PRIOR = np.array([8.0, 4.0, 2.0, 1.0])
@@ -126,9 +127,7 @@ def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_
     np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
     before = measure(rows(300, 5), view="pooled")["pooled"].debiased_squared_error.estimate
     after = measure(found, view="pooled")["pooled"].debiased_squared_error.estimate
-    assert before is not None
-    assert after is not None
-    assert after < before / 4
+    assert defined(after) < defined(before) / 4
 
 
 @pytest.mark.parametrize("method", ["isotonic", "platt"])
@@ -298,8 +297,7 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
         mended.debiased_squared_error.estimate, abs=1e-15
     )
     change = found.differences[0].difference
-    assert change.mse_difference.low is not None
-    assert change.mse_difference.low > 0
+    assert defined(change.mse_difference.low) > 0
     assert change.mse_second == pytest.approx(mended.debiased_squared_error.estimate, abs=1e-12)
     same = report(str(tmp_path / "dev.parquet"), model=model, view="pooled")
     assert any("the same data" in note for note in same.notes)
@@ -482,14 +480,9 @@ def test_scores_below_the_threshold_of_the_map_thin_out_its_sampling_error() -> 
     share = float(np.mean(np.asarray(test["score"]) >= 0.5))
     (own,) = report(test, model=fit(dev, method="platt", threshold=0.5)).differences
     low, high = own.difference.mse_difference.low, own.difference.mse_difference.high
-    assert low is not None
-    assert high is not None
-    assert difference.mse_difference.low is not None
-    assert difference.mse_difference.high is not None
-    assert changed.map_deviation.estimate is not None
-    added = 1.959964 * share * changed.map_deviation.estimate
-    half = (difference.mse_difference.high - difference.mse_difference.low) / 2
-    assert half == pytest.approx(np.hypot((high - low) / 2, added), rel=1e-3)
+    added = 1.959964 * share * defined(changed.map_deviation.estimate)
+    half = (defined(difference.mse_difference.high) - defined(difference.mse_difference.low)) / 2
+    assert half == pytest.approx(np.hypot((defined(high) - defined(low)) / 2, added), rel=1e-3)
 
 
 def test_dev_has_to_go_with_the_recalibrator() -> None:

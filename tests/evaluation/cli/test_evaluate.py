@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from pyarrow import parquet as pq
 from calibrant.data import predictions
 from calibrant.io import open_predictions
 from calibrant.outputs import schema as generated
+from tests.command_line import Run
 
-Run = Callable[..., Any]
 FIRST = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
 ORDERED = ["item,annotator,label", "1,a,low", "1,b,middle", "2,a,high", "2,b,low"]
 SECOND = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]
@@ -139,10 +138,7 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         ),
     ]
     for lines, options, message in cases:
-        ran = run("agree", text(tmp_path, *lines), *options)
-        assert (ran.code, ran.out) == (2, "")
-        assert message in ran.err
-        assert ran.err.count("\n") == 1
+        run("agree", text(tmp_path, *lines), *options).refused(message)
 
 
 def test_listed_labels_may_differ_in_capitals(run: Run, tmp_path: Path) -> None:
@@ -214,23 +210,20 @@ def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["system,fold,score", "a,1,1", "b,1,1"], ["--test-train-ratio", "-1"], "--test-train-ratio is -1.0"),
     ]
     for lines, options, message in cases:
-        ran = run("compare", text(tmp_path, *lines), *options)
-        assert (ran.code, ran.out) == (2, "")
-        assert message in ran.err
-        assert ran.err.count("\n") == 1
+        run("compare", text(tmp_path, *lines), *options).refused(message)
 
 
 def test_one_system_has_nothing_to_be_compared_with(run: Run, tmp_path: Path) -> None:
-    ran = run("compare", text(tmp_path, "system,fold,score", "a,1,1", "a,2,2"))
-    assert (ran.code, ran.out) == (2, "")
-    assert "there is one system, a, and nothing to compare it with: add the scores of another" in ran.err
+    run("compare", text(tmp_path, "system,fold,score", "a,1,1", "a,2,2")).refused(
+        "there is one system, a, and nothing to compare it with: add the scores of another"
+    )
 
 
 def test_a_missing_score_says_how_many_there_are(run: Run, tmp_path: Path) -> None:
     lines = ("a,1,1", "a,2,2", "a,3,1", "b,1,2", "b,2,2")
-    ran = run("compare", text(tmp_path, "system,fold,score", *lines))
-    assert ran.code == 2
-    assert "b has no score for fold 3: it has scores for 2 of 3 folds: systems are compared" in ran.err
+    run("compare", text(tmp_path, "system,fold,score", *lines)).refused(
+        "b has no score for fold 3: it has scores for 2 of 3 folds: systems are compared"
+    )
 
 
 def test_what_settles_a_difference_is_counted_in_clusters(run: Run, tmp_path: Path) -> None:

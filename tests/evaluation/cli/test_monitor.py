@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -69,14 +67,11 @@ def test_the_condition_of_the_promise_is_printed_and_in_the_record(run: Run, str
 
 def test_mistakes_are_one_line(run: Run, stream: Path, tmp_path: Path) -> None:
     assert run("monitor", stream).code == 2
-    ran = run("monitor", stream, "--time", "day")
-    assert ran.code == 2
-    assert ran.err.strip().count("\n") == 0
-    assert "the columns are score, label, date" in ran.err
-    ran = run("monitor", stream, "--time", "date", "--state", stream)
-    assert "would replace this file" in ran.err
-    ran = run("monitor", stream, "--time", "date", "--state", tmp_path / "no" / "state.json")
-    assert "cannot write" in ran.err
+    run("monitor", stream, "--time", "day").refused("the columns are score, label, date")
+    run("monitor", stream, "--time", "date", "--state", stream).refused("would replace this file")
+    run("monitor", stream, "--time", "date", "--state", tmp_path / "no" / "state.json").refused(
+        "cannot write"
+    )
     stream.write_text(stream.read_text().replace("2026-11-02", "yesterday"))
     assert "row 101, column date: 'yesterday' is not a date" in run("monitor", stream, "--time", "date").err
 
@@ -103,7 +98,4 @@ def test_options_that_do_not_suit_the_table_are_one_line(
 ) -> None:
     path = tmp_path / "weeks.csv"
     path.write_text("\n".join([header, *(row.format(week) for week in range(9))]), encoding="utf-8")
-    ran = run("monitor", path, "--time", "week", "--by", "value", *options)
-    assert ran.code == 2
-    assert message in ran.err
-    assert ran.err.count("\n") == 1
+    run("monitor", path, "--time", "week", "--by", "value", *options).refused(message)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 
 from calibrant.evaluation import protocol
 from calibrant.outputs import schema as schema_of
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -50,9 +47,9 @@ def test_an_unknown_key_is_named_with_its_line(run: Run, here: Path) -> None:
     run("protocol", "--example", "summaries")
     path = here / "summaries" / "eval.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("budget", "buget"), encoding="utf-8")
-    ran = run("protocol", "summaries/eval.toml")
-    assert ran.code == 2
-    assert "line 8: there is no key 'buget' in [task]: did you mean 'budget'?" in ran.err
+    run("protocol", "summaries/eval.toml").refused(
+        "line 8: there is no key 'buget' in [task]: did you mean 'budget'?"
+    )
     assert not (here / "report.html").exists()
 
 
@@ -70,7 +67,4 @@ def test_an_unknown_key_is_named_with_its_line(run: Run, here: Path) -> None:
 )
 def test_bad_input_is_one_line(run: Run, here: Path, arguments: list[str], said: str) -> None:
     run("protocol", "--example", "summaries")
-    ran = run("protocol", *arguments)
-    assert ran.code == 2
-    assert said in ran.err
-    assert ran.err.count("\n") == 1
+    run("protocol", *arguments).refused(said)

@@ -13,6 +13,7 @@ from calibrant.data import example
 from calibrant.evaluation import ProtocolPage, protocol, protocol_page
 from calibrant.pages import write
 from tests.html_reader import HOSTILE, Reader
+from tests.quantities import defined
 
 
 def hostile_evaluation(folder: Path) -> Path:
@@ -95,8 +96,7 @@ def test_the_steps_stand_in_order_and_the_conclusion_at_the_end(summaries: Proto
 
 def test_every_number_can_be_saved_from_the_page(summaries: ProtocolPage) -> None:
     html = summaries.to_html()
-    found = re.search(r'href="data:application/json;base64,([^"]+)"', html)
-    assert found is not None
+    found = defined(re.search(r'href="data:application/json;base64,([^"]+)"', html))
     assert json.loads(base64.b64decode(found[1])) == json.loads(summaries.protocol.to_json())
 
 
@@ -104,11 +104,9 @@ def test_the_page_shows_what_the_record_holds(summaries: ProtocolPage) -> None:
     record = summaries.protocol
     tables = {table.title: table for step in summaries.steps for table in step.tables}
     value = record.systems[2].values["f1:keep"]
-    assert value.estimate is not None
-    assert tables["Scores"].rows[4][:3] == ("logistic", "f1:keep", f"{value.estimate:.3f}")
-    assert record.agreement is not None
+    assert tables["Scores"].rows[4][:3] == ("logistic", "f1:keep", f"{defined(value.estimate):.3f}")
     agreed = {row[0]: row[1] for row in tables["Agreement of annotators (people or systems)"].rows}
-    assert agreed["Krippendorff's alpha"] == f"{record.agreement.krippendorff_alpha.estimate:.3f}"
+    assert agreed["Krippendorff's alpha"] == f"{defined(record.agreement).krippendorff_alpha.estimate:.3f}"
     assert len(tables["Differences of F1 of keep, on 12 documents"].rows) == 3
     assert len(tables["Pairs"].rows) == 1
     assert summaries.to_dict()["protocol"]["metrics"] == ["f1:keep", "accuracy"]

@@ -28,6 +28,7 @@ from calibrant.evaluation import (
 )
 from calibrant.exceptions import InputError
 from calibrant.verbs import measure
+from tests.quantities import defined
 
 Write = Callable[..., Path]
 TASK = '[task]\nlabels = ["keep", "drop"]\n'
@@ -152,8 +153,7 @@ def test_calibration_is_that_of_measure(summaries: Protocol) -> None:
     score = [float(row["probability"]) for row in rows("logistic.csv")]
     table = pa.table({"score": score, "label": gold().astype(int), "cluster": documents()})
     direct = measure(table, bin_size=12)["binary"]
-    assert summaries.calibration is not None
-    found = summaries.calibration.models[0].measured.views[0]
+    found = defined(summaries.calibration).models[0].measured.views[0]
     assert (found.interval.low, found.interval.high) == pytest.approx(
         (direct.interval.low, direct.interval.high)
     )
@@ -188,8 +188,7 @@ def test_on_independent_items_accuracy_is_detectable_as_a_t_test_has_it() -> Non
     right = []
     for name in ("naive-bayes", "logistic-regression"):
         measured = measure(predictions("dated", name))["binary"]
-        assert found.calibration is not None
-        own = next(m for m in found.calibration.models if m.name.lower().replace(" ", "-") == name)
+        own = next(m for m in defined(found.calibration).models if m.name.lower().replace(" ", "-") == name)
         assert own.measured["binary"].interval == measured.interval
         import pyarrow.parquet as pq
 
@@ -197,11 +196,9 @@ def test_on_independent_items_accuracy_is_detectable_as_a_t_test_has_it() -> Non
         right.append((table["score"].to_numpy() > 0.5) == (table["label"].to_numpy() == 1))
     gap = right[0].astype(float) - right[1]
     direct = minimum_detectable_difference(gap.std(ddof=1), len(gap), difference=float(gap.mean()))
-    assert pair.detectable is not None
-    assert pair.detectable.detectable == pytest.approx(direct.detectable)
-    assert pair.mcnemar is not None
+    assert defined(pair.detectable).detectable == pytest.approx(direct.detectable)
     assert pair.mcnemar_reason is None
-    assert pair.mcnemar.first_only == int(np.sum(gap > 0))
+    assert defined(pair.mcnemar).first_only == int(np.sum(gap > 0))
     assert found.agreement is None
     assert found.agreement_reason == "the file names no annotators"
 
@@ -268,8 +265,7 @@ def test_missing_labels_of_an_annotator_are_counted(evaluation: Write) -> None:
     lines = ["item,annotator,label", *(f"{item},ann,{'keep' if item < 3 else 'drop'}" for item in range(8))]
     lines += [f"{item},bob,{'keep' if item < 3 else 'drop'}" for item in range(6)] + ["6,bob,"]
     found = protocol(evaluation(annotations="\n".join(lines)))
-    assert found.agreement is not None
-    assert (found.agreement.missing, found.reference.single) == (2, 2)
+    assert (defined(found.agreement).missing, found.reference.single) == (2, 2)
     assert found.notes[0].startswith("2 labels of annotators are missing")
 
 
@@ -317,10 +313,8 @@ def test_scores_of_repeated_folds_are_compared_as_they_are(evaluation: Write) ->
     ]
     text = evaluation().read_text(encoding="utf-8") + 'alternative = "greater"\n[folds]\nfile = "folds.csv"\n'
     found = protocol(evaluation(text, folds="\n".join(lines)))
-    assert found.folds is not None
-    test = found.folds.pairs[0]
-    assert test.plain is not None
-    assert (round(test.plain.t or 0, 3), round(test.t or 0, 4)) == (0.921, 0.4925)
+    test = defined(found.folds).pairs[0]
+    assert (round(defined(test.plain).t or 0, 3), round(test.t or 0, 4)) == (0.921, 0.4925)
     unequal = protocol(evaluation(text, folds="\n".join(line for line in lines if ",1,4," not in line))).folds
     assert unequal is not None
     assert unequal.pairs[0].plain is None

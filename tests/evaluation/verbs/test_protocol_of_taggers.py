@@ -15,6 +15,7 @@ from calibrant.io import open_predictions
 from calibrant.structures import predict_tags, read_tagged
 from calibrant.structures.models import CRFTagger, HMMTagger
 from calibrant.verbs import measure
+from tests.quantities import defined
 
 BIN = 36  # a tenth of the words
 
@@ -55,21 +56,18 @@ def test_accuracy_is_that_of_the_most_probable_tags(found: Protocol, folder: Pat
 
 def test_sentences_are_the_units(found: Protocol, folder: Path) -> None:
     batch = open_predictions(folder / "hmm.parquet").by_item().read()
-    assert batch.cluster is not None
-    assert found.reference.documents == len(np.unique(batch.cluster))
+    assert found.reference.documents == len(np.unique(defined(batch.cluster)))
     assert found.comparisons[0].unit == "document"
 
 
 def test_calibration_is_that_of_the_top_tag(found: Protocol, folder: Path) -> None:
-    assert found.calibration is not None
-    for model in found.calibration.models:
+    for model in defined(found.calibration).models:
         batch = open_predictions(folder / f"{model.name}.parquet").by_item().read()
         known = batch.label >= 0
         right = (batch.score.argmax(axis=1) == batch.label)[known]
         top = batch.score.max(axis=1)[known]
-        assert batch.cluster is not None
         direct = measure(
-            pa.table({"score": top, "label": right, "cluster": batch.cluster[known]}), bin_size=BIN
+            pa.table({"score": top, "label": right, "cluster": defined(batch.cluster)[known]}), bin_size=BIN
         )
         assert model.measured["top"].brier == pytest.approx(direct["binary"].brier)
         assert model.measured["top"].interval.high == pytest.approx(direct["binary"].interval.high)

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import date
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,8 +17,8 @@ import pytest
 from calibrant.data import event_labels, event_store
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
-
-Run = Callable[..., Any]
+from tests.command_line import Run
+from tests.quantities import defined
 
 
 @pytest.fixture
@@ -46,8 +45,7 @@ def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signa
     damaged.write_bytes(damaged.read_bytes()[:50])
     command = [sys.executable, "-m", "calibrant", "explore", str(store), "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    line = process.stdout.readline()
+    line = defined(process.stdout).readline()
     address = urlsplit(line.split(" at ")[1].split()[0])
     client = HTTPConnection("127.0.0.1", int(address.port or 0), timeout=30)
     client.request("GET", "/?format=json")
@@ -76,8 +74,7 @@ def test_the_address_is_a_line_of_json_for_machines(store: Path) -> None:
         "--json",
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = json.loads(process.stdout.readline())
+    said = json.loads(defined(process.stdout).readline())
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert (said["schema_version"], said["store"]) == (1, str(store))
@@ -89,10 +86,7 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ran = run("explore", store, "--no-browser", "--port", taken.getsockname()[1])
-    assert ran.code == 2
-    assert ran.err.startswith("calibrant: port ")
-    assert ran.err.count("\n") == 1
+        run("explore", store, "--no-browser", "--port", taken.getsockname()[1]).refused("calibrant: port ")
 
 
 @pytest.mark.parametrize(
@@ -110,29 +104,22 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
 def test_bad_arguments_are_refused_in_one_line(
     run: Run, store: Path, arguments: list[str], says: str
 ) -> None:
-    ran = run("explore", "--no-browser", *(str(store) if each == "STORE" else each for each in arguments))
-    assert ran.code == 2
-    assert says in ran.err
-    assert ran.err.count("\n") == 1
+    run("explore", "--no-browser", *(str(store) if each == "STORE" else each for each in arguments)).refused(
+        says
+    )
 
 
 def test_a_store_of_a_later_release_is_refused_in_one_line(run: Run, store: Path) -> None:
     manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
     (store / "manifest.json").write_text(json.dumps({**manifest, "version": 99}), encoding="utf-8")
-    ran = run("explore", store, "--no-browser")
-    assert ran.code == 2
-    assert "install a newer calibrant" in ran.err
-    assert ran.err.count("\n") == 1
+    run("explore", store, "--no-browser").refused("install a newer calibrant")
 
 
 def test_without_the_extra_it_says_what_to_install(
     run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    ran = run("explore", store, "--no-browser")
-    assert ran.code == 1
-    assert "pip install 'calibrant[web]'" in ran.err
-    assert ran.err.count("\n") == 1
+    run("explore", store, "--no-browser").refused("pip install 'calibrant[web]'", code=1)
 
 
 @pytest.mark.parametrize(

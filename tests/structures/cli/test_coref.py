@@ -7,9 +7,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -18,8 +16,7 @@ from pyarrow import parquet
 from calibrant.io import open_predictions
 from calibrant.outputs import schema
 from calibrant.structures import evaluate_coreference, read_documents
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +146,7 @@ def test_pairs_say_what_was_written(run: Run, posteriors: Path, tmp_path: Path) 
     assert open_predictions(table).threshold == 0.05
     ran = run("coref", "pairs", posteriors, "-o", table, "--no-labels")
     assert "The table has no labels, so its calibration cannot be measured" in ran.out
-    refused(run("measure", table), "there is no column 'label'")
+    run("measure", table).refused("there is no column 'label'")
 
 
 @pytest.mark.parametrize(
@@ -211,44 +208,35 @@ def test_evaluation_shows_scores_and_pairs(run: Run, trained: Path, narrated: Pa
     assert ran.out.count("Calibration error ") == 1, "one measurement in full"
 
 
-def refused(ran: Any, *parts: str) -> None:
-    assert ran.code == 2
-    assert ran.out == ""
-    assert ran.err.count("\n") == 1
-    assert ran.err.startswith("calibrant: ")
-    assert all(part in ran.err for part in parts), ran.err
-
-
 def test_usage_is_explained(run: Run, trained: Path, posteriors: Path, narrated: Path) -> None:
     text = narrated / "test.conll"
-    refused(run("coref", "predict", trained, text), "Missing option '-o'")
-    refused(run("coref", "train", text), "Missing option '-o'")
-    refused(run("coref", "pairs", posteriors), "Missing option '-o'")
-    refused(run("coref", "eval"), "Missing argument 'MODEL'")
-    refused(run("coref", "eval", trained), "there is no text to evaluate the model on")
-    refused(run("coref", "eval", posteriors, "--detect"), "posteriors already have mentions")
+    run("coref", "predict", trained, text).refused("Missing option '-o'")
+    run("coref", "train", text).refused("Missing option '-o'")
+    run("coref", "pairs", posteriors).refused("Missing option '-o'")
+    run("coref", "eval").refused("Missing argument 'MODEL'")
+    run("coref", "eval", trained).refused("there is no text to evaluate the model on")
+    run("coref", "eval", posteriors, "--detect").refused("posteriors already have mentions")
     for options, message in (
         (["--level", "95"], "level is 95"),
         (["--clustering", "best"], "Invalid value for '--clustering'"),
         (["--threshold", "2"], "threshold is 2"),
         (["--window", "0"], "Invalid value for '--window'"),
     ):
-        refused(run("coref", "eval", posteriors, *options), message)
+        run("coref", "eval", posteriors, *options).refused(message)
 
 
 def test_a_model_that_is_none_is_refused(
     run: Run, trained: Path, narrated: Path, tagged: Path, tmp_path: Path
 ) -> None:
     text = narrated / "test.conll"
-    refused(
-        run("coref", "eval", tmp_path / "none.model", text),
-        "none.model: no such file: check the path, or name an included model: ",
+    run("coref", "eval", tmp_path / "none.model", text).refused(
+        "none.model: no such file: check the path, or name an included model: "
     )
-    refused(run("coref", "eval", text, text), "test.conll: this is not a saved model")
+    run("coref", "eval", text, text).refused("test.conll: this is not a saved model")
     other = tmp_path / "tagger.model"
     run("tag", "train", tagged / "train.tsv", "--model", "hmm", "-o", other)
-    refused(run("coref", "eval", other, text), "tagger.model: this is a tagger")
-    refused(run("tag", "eval", trained, tagged / "test.tsv"), "story.model: this is a coreference model")
+    run("coref", "eval", other, text).refused("tagger.model: this is a tagger")
+    run("tag", "eval", trained, tagged / "test.tsv").refused("story.model: this is a coreference model")
 
 
 TEXTS = {
@@ -267,9 +255,9 @@ def test_a_bad_text_is_refused(run: Run, trained: Path, tmp_path: Path, case: st
     if content is not None:
         path.write_text(content, encoding="utf-8")
     before = sorted(tmp_path.iterdir())
-    refused(run("coref", "eval", trained, path), str(path), message)
-    refused(run("coref", "predict", trained, path, "-o", tmp_path / "a.jsonl"), str(path), message)
-    refused(run("coref", "train", path, "-o", tmp_path / "new.model"), str(path), message)
+    run("coref", "eval", trained, path).refused(str(path), message)
+    run("coref", "predict", trained, path, "-o", tmp_path / "a.jsonl").refused(str(path), message)
+    run("coref", "train", path, "-o", tmp_path / "new.model").refused(str(path), message)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -277,12 +265,12 @@ def test_what_a_text_lacks_is_said(run: Run, trained: Path, narrated: Path, tmp_
     bare = tmp_path / "bare.conllu"
     bare.write_text("# newdoc id = d\n1\tAnn\tAnn\tPROPN\t_\t_\t_\t_\t_\t_\n", encoding="utf-8")
     out = ["-o", tmp_path / "a.jsonl"]
-    refused(
-        run("coref", "predict", trained, bare, *out), f"{bare}: document 'd' has no mentions: detect mentions"
+    run("coref", "predict", trained, bare, *out).refused(
+        f"{bare}: document 'd' has no mentions: detect mentions"
     )
-    refused(run("coref", "predict", trained, bare, "--detect", *out), "has no trees", "--parser")
-    refused(run("coref", "eval", trained, bare), f"{bare}: document 'd' has no gold entities")
-    refused(run("coref", "train", bare, "-o", tmp_path / "m"), "has no gold entities")
+    run("coref", "predict", trained, bare, "--detect", *out).refused("has no trees", "--parser")
+    run("coref", "eval", trained, bare).refused(f"{bare}: document 'd' has no gold entities")
+    run("coref", "train", bare, "-o", tmp_path / "m").refused("has no gold entities")
 
 
 POSTERIORS = {
@@ -302,8 +290,8 @@ def test_bad_posteriors_are_refused(run: Run, tmp_path: Path, case: str) -> None
     content, message = POSTERIORS[case]
     path = tmp_path / "a.jsonl"
     path.write_text(content, encoding="utf-8")
-    refused(run("coref", "eval", path), str(path), message)
-    refused(run("coref", "pairs", path, "-o", tmp_path / "pairs.parquet"), str(path), message)
+    run("coref", "eval", path).refused(str(path), message)
+    run("coref", "pairs", path, "-o", tmp_path / "pairs.parquet").refused(str(path), message)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -313,15 +301,15 @@ def test_outputs_never_replace_what_is_read(
     text = tmp_path / "text.conll"
     text.write_bytes((narrated / "test.conll").read_bytes())
     replaced = "the output would replace this file"
-    refused(run("coref", "predict", trained, text, "-o", text), replaced)
-    refused(run("coref", "predict", trained, text, "-o", tmp_path / "new", "--clusters", text), replaced)
-    refused(run("coref", "predict", trained, text, "-o", trained), replaced)
-    refused(run("coref", "train", text, "-o", text), replaced)
-    refused(run("coref", "train", narrated / "train.conll", "--dev", text, "-o", text), replaced)
-    refused(run("coref", "pairs", posteriors, "-o", posteriors), replaced)
-    refused(run("coref", "pairs", posteriors, "-o", tmp_path / "no" / "pairs.csv"), "cannot write")
-    refused(run("coref", "pairs", posteriors, "-o", tmp_path / "pairs.xlsx"), "no ending of a table format")
-    refused(run("coref", "predict", trained, text, "-o", tmp_path / "no" / "a.jsonl"), "cannot write")
+    run("coref", "predict", trained, text, "-o", text).refused(replaced)
+    run("coref", "predict", trained, text, "-o", tmp_path / "new", "--clusters", text).refused(replaced)
+    run("coref", "predict", trained, text, "-o", trained).refused(replaced)
+    run("coref", "train", text, "-o", text).refused(replaced)
+    run("coref", "train", narrated / "train.conll", "--dev", text, "-o", text).refused(replaced)
+    run("coref", "pairs", posteriors, "-o", posteriors).refused(replaced)
+    run("coref", "pairs", posteriors, "-o", tmp_path / "no" / "pairs.csv").refused("cannot write")
+    run("coref", "pairs", posteriors, "-o", tmp_path / "pairs.xlsx").refused("no ending of a table format")
+    run("coref", "predict", trained, text, "-o", tmp_path / "no" / "a.jsonl").refused("cannot write")
     assert text.read_bytes() == (narrated / "test.conll").read_bytes()
 
 
@@ -329,7 +317,6 @@ def test_a_parser_needs_the_extra(
     run: Run, trained: Path, narrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    ran = run("coref", "eval", trained, narrated / "test.conll", "--detect", "--parser", tmp_path)
-    assert ran.code == 1
-    assert ran.err.count("\n") == 1
-    assert "pip install 'calibrant[spacy]'" in ran.err
+    run("coref", "eval", trained, narrated / "test.conll", "--detect", "--parser", tmp_path).refused(
+        "pip install 'calibrant[spacy]'", code=1
+    )

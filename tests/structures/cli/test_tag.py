@@ -6,17 +6,14 @@ import doctest
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 
 from calibrant.outputs import schema
 from calibrant.structures import evaluate_tagger, load_tagger
-
-Run = Callable[..., Any]
+from tests.command_line import Run
 
 
 @pytest.fixture
@@ -216,48 +213,37 @@ def test_a_spacy_pipeline_can_be_evaluated(run: Run, tagged: Path, tmp_path: Pat
     assert found["measured"]["views"][0]["brier"] == 0.25  # nothing was learnt: every probability is 1/2
     ran = run("tag", "eval", "--spacy", tmp_path / "pipeline", text, "--column", "xpos")
     assert f"calibrant tag predict --spacy {tmp_path / 'pipeline'} {text} --column xpos" in ran.out
-    ran = run("tag", "eval", "--spacy", tmp_path / "pipeline", text)
-    assert ran.code == 2
-    assert "it has a tagger: use column='xpos'" in ran.err
-
-
-def refused(ran: Any, *parts: str) -> None:
-    assert ran.code == 2
-    assert ran.out == ""
-    assert ran.err.count("\n") == 1
-    assert ran.err.startswith("calibrant: ")
-    assert all(part in ran.err for part in parts), ran.err
+    run("tag", "eval", "--spacy", tmp_path / "pipeline", text).refused("it has a tagger: use column='xpos'")
 
 
 def test_model_and_pipeline_are_one_of_two(run: Run, model: Path, tagged: Path) -> None:
     text = tagged / "test.conllu"
-    refused(run("tag", "eval"), "Missing argument 'MODEL FILE'")
-    refused(run("tag", "eval", text), "Give MODEL and FILE, or --spacy PIPELINE and FILE")
-    refused(run("tag", "eval", model, text, text), "Give MODEL and FILE")
-    refused(run("tag", "eval", "--spacy", "pipeline", model, text), "Give either MODEL or --spacy PIPELINE")
-    refused(run("tag", "predict", model, text), "Missing option '-o'")
-    refused(run("tag", "train", text), "Missing option '-o'")
+    run("tag", "eval").refused("Missing argument 'MODEL FILE'")
+    run("tag", "eval", text).refused("Give MODEL and FILE, or --spacy PIPELINE and FILE")
+    run("tag", "eval", model, text, text).refused("Give MODEL and FILE")
+    run("tag", "eval", "--spacy", "pipeline", model, text).refused("Give either MODEL or --spacy PIPELINE")
+    run("tag", "predict", model, text).refused("Missing option '-o'")
+    run("tag", "train", text).refused("Missing option '-o'")
 
 
 def test_a_pipeline_needs_the_extra(
     run: Run, tagged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    ran = run("tag", "eval", "--spacy", tmp_path, tagged / "test.conllu")
-    assert ran.code == 1
-    assert ran.err.count("\n") == 1
-    assert "pip install 'calibrant[spacy]'" in ran.err
+    run("tag", "eval", "--spacy", tmp_path, tagged / "test.conllu").refused(
+        "pip install 'calibrant[spacy]'", code=1
+    )
 
 
 def test_a_model_file_that_is_none_is_refused(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
     text, other = tagged / "test.conllu", tmp_path / "other.model"
-    refused(run("tag", "eval", tmp_path / "none.model", text), "none.model: no such file")
-    refused(run("tag", "eval", text, text), "test.conllu: this is not a saved model")
+    run("tag", "eval", tmp_path / "none.model", text).refused("none.model: no such file")
+    run("tag", "eval", text, text).refused("test.conllu: this is not a saved model")
     other.write_bytes(model.read_bytes()[:-40])
-    refused(run("tag", "eval", other, text), "other.model: ", "cut short")
+    run("tag", "eval", other, text).refused("other.model: ", "cut short")
     other.write_bytes(b"")
-    refused(run("tag", "eval", other, text), "other.model: the file is empty")
-    refused(run("tag", "eval", tmp_path, text), f"{tmp_path}: ")
+    run("tag", "eval", other, text).refused("other.model: the file is empty")
+    run("tag", "eval", tmp_path, text).refused(f"{tmp_path}: ")
 
 
 TEXTS = {
@@ -280,10 +266,10 @@ def test_a_bad_text_is_refused(run: Run, model: Path, tmp_path: Path, case: str)
     if content is not None:
         path.write_text(content, encoding="utf-8")
     before = sorted(tmp_path.iterdir())
-    refused(run("tag", "eval", model, path), str(path), message)
-    refused(run("tag", "predict", model, path, "-o", tmp_path / "pred.parquet"), str(path), message)
+    run("tag", "eval", model, path).refused(str(path), message)
+    run("tag", "predict", model, path, "-o", tmp_path / "pred.parquet").refused(str(path), message)
     if case != "other tags":
-        refused(run("tag", "train", path, "-o", tmp_path / "new.model"), str(path), message)
+        run("tag", "train", path, "-o", tmp_path / "new.model").refused(str(path), message)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -304,7 +290,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_bad_option_is_refused(run: Run, model: Path, tagged: Path, options: str) -> None:
-    refused(run("tag", "eval", model, tagged / "test.tsv", *options.split()), OPTIONS[options])
+    run("tag", "eval", model, tagged / "test.tsv", *options.split()).refused(OPTIONS[options])
 
 
 OUTPUTS = {
@@ -319,7 +305,7 @@ def test_predictions_that_cannot_be_written_are_refused(
     run: Run, model: Path, tagged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(run("tag", "predict", model, tagged / "test.tsv", "-o", name), OUTPUTS[name])
+    run("tag", "predict", model, tagged / "test.tsv", "-o", name).refused(OUTPUTS[name])
     assert list(tmp_path.iterdir()) == [model]
 
 
@@ -328,19 +314,19 @@ def test_a_bad_threshold_is_refused(
     run: Run, model: Path, tagged: Path, tmp_path: Path, threshold: str
 ) -> None:
     given = ["-o", tmp_path / "pred.parquet", "--threshold", threshold]
-    refused(run("tag", "predict", model, tagged / "test.tsv", *given), "threshold")
+    run("tag", "predict", model, tagged / "test.tsv", *given).refused("threshold")
     assert list(tmp_path.iterdir()) == [model]
 
 
 def test_a_model_that_cannot_be_written_is_refused_before_training(
     run: Run, tagged: Path, tmp_path: Path
 ) -> None:
-    refused(run("tag", "train", tagged / "train.tsv", "-o", "-"), "cannot be written to standard output")
-    refused(
-        run("tag", "train", tagged / "train.tsv", "-o", tmp_path / "no" / "m"), "cannot write: no such file"
+    run("tag", "train", tagged / "train.tsv", "-o", "-").refused("cannot be written to standard output")
+    run("tag", "train", tagged / "train.tsv", "-o", tmp_path / "no" / "m").refused(
+        "cannot write: no such file"
     )
-    refused(run("tag", "train", tagged / "train.tsv", "-o", tmp_path), "this is a folder: name a file")
-    refused(run("tag", "train", tmp_path / "none", "-o", tmp_path / "m.gz"), "remove .gz from the name")
+    run("tag", "train", tagged / "train.tsv", "-o", tmp_path).refused("this is a folder: name a file")
+    run("tag", "train", tmp_path / "none", "-o", tmp_path / "m.gz").refused("remove .gz from the name")
     given = ["--model", "hmm", "--features", "basic", "-o", tmp_path / "m"]
-    refused(run("tag", "train", tagged / "train.tsv", *given), "--features is an option of the CRF")
+    run("tag", "train", tagged / "train.tsv", *given).refused("--features is an option of the CRF")
     assert not list(tmp_path.iterdir())

@@ -19,6 +19,7 @@ from calibrant.structures.posterior.coreference_queries import (
     mention_pairs,
     sampling_noise,
 )
+from tests.quantities import defined
 
 Gold = list[list[str | None]]
 COUNTS = [7, 0, 1, 12, 5]
@@ -53,8 +54,7 @@ def listed(posterior: AntecedentPosterior, gold: Gold, window: int | None = None
 
 
 def check(pairs: Pairs, names: NDArray[Any], expected: list[tuple[Any, ...]]) -> None:
-    assert pairs.cluster is not None
-    assert names[pairs.cluster].tolist() == [name for name, _, _ in expected]
+    assert names[defined(pairs.cluster)].tolist() == [name for name, _, _ in expected]
     np.testing.assert_allclose(pairs.score, [score for _, score, _ in expected], rtol=1e-12)
     assert pairs.label.tolist() == [label for _, _, label in expected]
 
@@ -186,9 +186,8 @@ def test_a_tally_has_the_sums_of_the_pairs(
         labels = query.pairs().label
         for name in "abe":
             code = query.clusters.tolist().index(name)
-            assert query.pairs().cluster is not None
             positives = tally.positives[tally.cluster == code].sum()
-            assert positives == labels[query.pairs().cluster == code].sum()
+            assert positives == labels[defined(query.pairs().cluster) == code].sum()
 
 
 def test_batches_hold_all_pairs_in_order(
@@ -201,8 +200,7 @@ def test_batches_hold_all_pairs_in_order(
     parts = list(query)
     assert len(parts) >= 3
     assert np.array_equal(np.concatenate([part.score for part in parts]), whole.score)
-    assert whole.cluster is not None
-    assert np.array_equal(np.concatenate([part.cluster for part in parts]), whole.cluster)
+    assert np.array_equal(np.concatenate([part.cluster for part in parts]), defined(whole.cluster))
     assert set(np.concatenate([part.class_code for part in parts]).tolist()) == {0}
 
 

@@ -19,6 +19,7 @@ from calibrant.structures.posterior import _query, _query_sources, queries
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.queries import Query, all_tags, spans, tag_is, tag_pairs, top_label
 from calibrant.structures.posterior.spans import gold_spans, likely_spans
+from tests.quantities import defined
 
 COUNTS = ("n", "positives")
 SUMS = ("weight", "offset", "offset2", "offset_positive", "sum_score", "sum_score2", "sum_score_positive")
@@ -58,8 +59,7 @@ def without_clusters(pairs: Pairs) -> Pairs:
 
 
 def codes_of(pairs: Pairs) -> list[int]:
-    assert pairs.cluster is not None
-    return [int(code) for code in pairs.cluster]
+    return [int(code) for code in defined(pairs.cluster)]
 
 
 def assert_same(one: Tally, other: Tally) -> None:
@@ -257,9 +257,8 @@ def test_the_interval_from_the_tally_by_cluster_is_that_of_the_whole_grid() -> N
         one = error_interval(Tally.from_pairs(query.pairs(), exact=False))
         other = error_interval(query.tally(by_cluster=True, exact=False))
         assert one.clusters == other.clusters == 400
-        assert one.standard_error is not None
         for name in ("debiased_squared_error", "standard_error"):
-            assert abs(getattr(one, name) - getattr(other, name)) < 0.01 * one.standard_error
+            assert abs(getattr(one, name) - getattr(other, name)) < 0.01 * defined(one.standard_error)
 
 
 def test_unseen_gold_tags_are_misses_and_are_counted() -> None:
@@ -374,11 +373,10 @@ def test_spans_above_the_threshold_are_pairs_and_gold_ones_below_are_counted() -
     posterior, gold = span_example()
     query = spans(posterior, gold, threshold=0.05)
     found, true = likely_spans(posterior, threshold=0.05), gold_spans(gold)
-    assert found.probability is not None
     places = list(zip(true.sentence, true.first, true.last, true.names, strict=True))
     every = list(zip(found.sentence, found.first, found.last, found.names, strict=True))
     pairs = query.pairs()
-    assert pairs.score.tolist() == found.probability.tolist()
+    assert pairs.score.tolist() == defined(found.probability).tolist()
     assert pairs.label.tolist() == [place in places for place in every]
     assert codes_of(pairs) == found.sentence.tolist()
     assert pairs.label.any()

@@ -16,6 +16,7 @@ from calibrant.structures.models import CRFTagger
 from calibrant.structures.posterior import ChainPosterior, queries
 from calibrant.structures.posterior.span_pairs import Match
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
+from tests.quantities import defined
 
 WNUT = "wnut17"
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
@@ -160,10 +161,8 @@ def test_spans_of_a_crf_on_noisy_text_give_the_tally_of_the_query(data: Path, tm
         file.write_text("\n".join(line if line.strip() else "" for line in lines[:end]) + "\n")
         texts[name] = read_tagged(file, column=2)
     train, test = texts["train"], texts["test"]
-    assert train.tags is not None
-    assert test.tags is not None
-    tagger = CRFTagger(features="basic", max_iterations=30).fit(train.sentences, train.tags)
-    assert_same_as_query(tagger.posterior(test.sentences), test.tags, 0.01)
+    tagger = CRFTagger(features="basic", max_iterations=30).fit(train.sentences, defined(train.tags))
+    assert_same_as_query(tagger.posterior(test.sentences), defined(test.tags), 0.01)
 
 
 def test_equal_rows_are_one_span_and_different_scores_of_one_are_refused() -> None:

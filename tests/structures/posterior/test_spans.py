@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant import InputError
 from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
+from tests.quantities import defined
 
 Span = tuple[int, int, str]
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -131,8 +132,7 @@ def test_probabilities_are_sums_over_all_sequences_with_the_span(
         wanted = [expected.get(span, 0.0) for span in spans]
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-14)
         likely = likely_spans(posterior, scheme=scheme, strict=strict, threshold=0.02)
-        assert likely.probability is not None
-        assert dict(zip(triples(0, likely), likely.probability, strict=True)) == pytest.approx(
+        assert dict(zip(triples(0, likely), defined(likely.probability), strict=True)) == pytest.approx(
             {span: value for span, value in expected.items() if value >= 0.02}, abs=1e-12
         )
 
@@ -153,8 +153,7 @@ def many() -> ChainPosterior:
 
 
 def arrays(spans: Spans) -> list[NDArray[Any]]:
-    assert spans.probability is not None
-    return [spans.sentence, spans.first, spans.last, spans.type, spans.probability]
+    return [spans.sentence, spans.first, spans.last, spans.type, defined(spans.probability)]
 
 
 def test_spans_do_not_depend_on_threads_and_are_in_order(many: ChainPosterior) -> None:
@@ -180,19 +179,17 @@ def test_a_threshold_leaves_out_what_lies_below_it_and_nothing_else(
     many: ChainPosterior, threshold: float
 ) -> None:
     everything, found = likely_spans(many, threshold=1e-6), likely_spans(many, threshold=threshold)
-    assert everything.probability is not None
-    keep = everything.probability >= threshold
+    keep = defined(everything.probability) >= threshold
     pairs = zip(arrays(everything), arrays(found), strict=True)
     assert all(np.array_equal(all_of[keep], some) for all_of, some in pairs)
 
 
 def test_likely_spans_have_their_exact_probabilities_in_any_order(many: ChainPosterior) -> None:
     spans = likely_spans(many)
-    assert spans.probability is not None
     order = np.random.default_rng(4).permutation(len(spans))
     names = np.array(spans.names)[order].tolist()
     found = span_probabilities(many, spans.sentence[order], spans.first[order], spans.last[order], names)
-    np.testing.assert_allclose(found, spans.probability[order], rtol=1e-12)
+    np.testing.assert_allclose(found, defined(spans.probability)[order], rtol=1e-12)
 
 
 def test_the_spans_expected_are_those_of_samples(many: ChainPosterior) -> None:
@@ -203,9 +200,8 @@ def test_the_spans_expected_are_those_of_samples(many: ChainPosterior) -> None:
         names = [[BIO[code] for code in part] for part in np.split(codes, cuts)]
         counts.append(len(gold_spans(names)))
     everything = likely_spans(many, threshold=1e-7)
-    assert everything.probability is not None
     error = np.std(counts) / np.sqrt(len(counts))
-    assert everything.probability.sum() == pytest.approx(np.mean(counts), abs=4 * error)
+    assert defined(everything.probability).sum() == pytest.approx(np.mean(counts), abs=4 * error)
 
 
 def test_long_sentences_and_large_potentials_lose_no_span() -> None:

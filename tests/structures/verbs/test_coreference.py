@@ -32,6 +32,7 @@ from calibrant.structures.models import CoreferenceModel, shipped
 from calibrant.structures.posterior import antecedent_losses, probable_entities
 from calibrant.structures.posterior.coreference_queries import mention_pairs
 from calibrant.verbs import measure
+from tests.quantities import defined
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +73,7 @@ def test_the_temperature_is_stored_in_the_weights(narrated: Path) -> None:
     assert (before.temperature, before.log_loss) == (1.0, before.log_loss_before)
     assert after.temperature != 1
     assert after.log_loss is not None
-    assert before.log_loss is not None
-    assert after.log_loss < before.log_loss
+    assert after.log_loss < defined(before.log_loss)
     scores = cold.scores(dev)[0]
     np.testing.assert_allclose(warm.scores(dev)[0], scores / after.temperature, rtol=1e-4, atol=1e-5)
     losses = antecedent_losses(warm.posterior(dev), [each.clusters or () for each in dev])
@@ -186,8 +186,7 @@ def test_measuring_the_table_is_measuring_the_query(
     documents = read_documents(narrated / "test.conll")
     query = mention_pairs(model.posterior(documents), [each.clusters or () for each in documents])
     found = measure(query)["mention pairs"]
-    evaluated = evaluate_coreference(posteriors).pairs
-    assert evaluated is not None
+    evaluated = defined(evaluate_coreference(posteriors).pairs)
     for other in (found, evaluated["mention pairs"]):
         assert (other.n, other.positives, other.clusters) == (table.n, table.positives, table.clusters)
         assert other.brier == pytest.approx(table.brier)

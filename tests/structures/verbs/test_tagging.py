@@ -25,6 +25,7 @@ from calibrant.structures.models import CRFTagger, HMMTagger
 from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.queries import tag_is, top_label
 from calibrant.verbs import measure
+from tests.quantities import defined
 
 Kind = Literal["hmm", "crf"]
 
@@ -32,15 +33,13 @@ Kind = Literal["hmm", "crf"]
 @pytest.fixture(scope="module")
 def hmm(tagged: Path) -> HMMTagger:
     text = read_tagged(tagged / "train.conllu")
-    assert text.tags is not None
-    return HMMTagger(pseudocount=0.5).fit(text.sentences, text.tags)
+    return HMMTagger(pseudocount=0.5).fit(text.sentences, defined(text.tags))
 
 
 @pytest.fixture(scope="module")
 def crf(tagged: Path) -> CRFTagger:
     text = read_tagged(tagged / "train.conllu")
-    assert text.tags is not None
-    return CRFTagger(features="basic", max_iterations=20).fit(text.sentences, text.tags)
+    return CRFTagger(features="basic", max_iterations=20).fit(text.sentences, defined(text.tags))
 
 
 def numbers(found: Any) -> dict[str, Any]:
@@ -99,10 +98,9 @@ def test_text_tables_measure_as_the_tagger_does(hmm: HMMTagger, tagged: Path, tm
 
 def test_accuracy_is_that_of_the_best_sequences(hmm: HMMTagger, tagged: Path) -> None:
     text = read_tagged(tagged / "test.conllu")
-    assert text.tags is not None
     found = evaluate_tagger(hmm, text)
     words = [word for sentence in text.sentences for word in sentence]
-    gold = [tag for sentence in text.tags for tag in sentence]
+    gold = [tag for sentence in defined(text.tags) for tag in sentence]
     predicted = [tag for sentence in hmm.predict(text.sentences) for tag in sentence]
     right = np.array(predicted) == np.array(gold)
     unseen = np.array([word not in set(hmm.vocabulary) for word in words])
@@ -124,14 +122,10 @@ def test_the_interval_of_the_accuracy_stays_within_0_and_1() -> None:
         return evaluate_tagger(Coin(), text)
 
     few = evaluated([["N"], ["V"]]).accuracy
-    assert few.low is not None
-    assert few.high is not None
-    assert 0 < few.low < 0.02
-    assert 0.98 < few.high < 1
+    assert 0 < defined(few.low) < 0.02
+    assert 0.98 < defined(few.high) < 1
     rare = evaluated([["V"] * 20] * 39 + [["V"] * 19 + ["N"]]).accuracy
-    assert rare.low is not None
-    assert rare.high is not None
-    assert 0 < rare.low < 1 / 800 < rare.high < 0.01
+    assert 0 < defined(rare.low) < 1 / 800 < defined(rare.high) < 0.01
     # Equal sentences do not make the interval narrower than that of independent tokens.
     equal = evaluated([["N", "V"]] * 200).accuracy
     assert equal.standard_error == pytest.approx(0.5 / 20, rel=2e-3)
@@ -228,9 +222,8 @@ def test_documents_are_fewer_units_than_sentences(hmm: HMMTagger, tagged: Path) 
 
 def test_the_column_of_training_is_the_default(tagged: Path, tmp_path: Path) -> None:
     text = read_tagged(tagged / "train.conllu", column="xpos")
-    assert text.tags is not None
     model = tmp_path / "small.model"
-    save_model(HMMTagger().fit(text.sentences, text.tags), model, column="xpos")
+    save_model(HMMTagger().fit(text.sentences, defined(text.tags)), model, column="xpos")
     assert evaluate_tagger(model, tagged / "test.conllu").unseen_tags == {}
     with pytest.raises(
         InputError,
@@ -296,9 +289,8 @@ def test_tweets_are_tagged_and_measured(data: Path, tmp_path: Path) -> None:
     found = evaluate_tagger(model, folder / "oct27.test.tsv.gz")
     assert found.tokens == 7152
     assert found.accuracy.estimate is not None
-    assert found.unseen_words_accuracy.estimate is not None
     assert 0.82 < found.accuracy.estimate < 0.86
-    assert found.unseen_words_accuracy.estimate < found.accuracy.estimate
+    assert defined(found.unseen_words_accuracy.estimate) < found.accuracy.estimate
     predict_tags(model, folder / "oct27.test.tsv.gz", tmp_path / "pred.parquet")
     again = measure(tmp_path / "pred.parquet", view="pooled")["pooled"]
     assert again.to_dict() == found.measured["pooled"].to_dict()
