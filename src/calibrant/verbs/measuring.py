@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.io import Columns, Predictions, load_tally, open_predictions
-from calibrant.io.saved import tally_view
+from calibrant.io import Columns, Predictions, open_predictions
+from calibrant.io.table_formats import parquet_parts
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
@@ -253,6 +253,12 @@ def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] |
     """Return name, view and content of a tally, saved or in memory; None for a table."""
     if isinstance(source, Tally):
         return "a tally", asked[0] if asked else "binary", source
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    if not os.fspath(source).endswith(".parquet") and parquet_parts(source) is None:
+        return None  # text is measured without loading what reads tallies
+    from calibrant.io.saved import load_tally, tally_view
+
     view = tally_view(source)
     return None if view is None else (os.fspath(source), view, load_tally(source))
 
