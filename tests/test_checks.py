@@ -32,7 +32,7 @@ from calibrant.seeds import generator
         ([0, 1], ["a", "b"], r"y_prob has dtype"),
         ([0, 1, 1], [0.5, 0.5], r"y_true has 3 values and y_prob has 2"),
         ([[0], [1]], [0.5, 0.5], r"y_true has shape \(2, 1\)"),
-        ([0, 1], [[0.5, 0.5], [0.5, 0.5]], r"y_prob has shape \(2, 2\).*name the view"),
+        ([0, 1], [[0.5, 0.5], [0.5, 0.5]], r"y_prob has shape \(2, 2\).*one column at a time"),
         ([], [], r"y_prob is empty"),
         (1, 0.5, r"y_prob has shape \(\)"),
     ],
