@@ -188,12 +188,6 @@ def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | 
     """Return a dataframe whose columns have the names of labels as an array, in the order of ``classes``.
 
     Without ``classes``, that is the sorted order of the labels. Anything else is returned unchanged.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> by_label(pd.DataFrame({"yes": [0.9], "no": [0.1]}), ["no", "yes"]).tolist()
-    [[0.1, 0.9]]
     """
     names = column_names(values, y if classes is None else classes, "X")
     if names is None:

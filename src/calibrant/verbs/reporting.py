@@ -167,14 +167,7 @@ def report(
     run = Run(threads, progress, command)
     listed = source_list(sources)
     if all(isinstance(each, (Measured, Measurement)) for each in listed):
-        called = _named(["model"] if len(listed) == 1 and not names else names, listed)
-        pairs = zip(called, listed, strict=True)
-        note = "Differences need the items of both models: give tables instead of results of `measure`."
-        return Report(
-            tuple(ReportedModel(name, _whole(each, run)) for name, each in pairs),
-            command=command,
-            notes=(note,) if len(listed) > 1 else (),
-        )
+        return _of_results(listed, names, run)
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
@@ -239,11 +232,18 @@ def _named(names: Sequence[str] | None, sources: Sequence[Any]) -> list[str]:
     return called
 
 
-def _whole(measured: Measured | Measurement, run: Run) -> Measured:
-    """Return a measurement; one view becomes a measurement of only this view."""
-    if isinstance(measured, Measured):
-        return measured
-    return Measured(run.recipe(f"view {measured.view}", "view", measured.n), (measured,))
+def _of_results(results: Sequence[Measured | Measurement], names: Sequence[str] | None, run: Run) -> Report:
+    """Return measurements side by side; one view becomes a measurement of only this view."""
+    called = _named(["model"] if len(results) == 1 and not names else names, results)
+    models = [
+        each
+        if isinstance(each, Measured)
+        else Measured(run.recipe(f"view {each.view}", "view", each.n), (each,))
+        for each in results
+    ]
+    note = "Differences need the items of both models: give tables instead of results of `measure`."
+    notes = (note,) if len(models) > 1 else ()
+    return Report(tuple(map(ReportedModel, called, models)), command=run.command, notes=notes)
 
 
 def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, settings: Settings) -> Drawing:
