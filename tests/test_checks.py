@@ -27,7 +27,7 @@ from calibrant.seeds import generator
         ([0, 2], [0.5, 0.5], r"y_true\[1\] is 2, not 0 or 1"),
         ([0, -1], [0.5, 0.5], r"y_true\[1\] is -1"),
         ([0, 0.5], [0.5, 0.5], r"y_true\[1\] is 0.5"),
-        ([0, float("nan")], [0.5, 0.5], r"y_true\[1\] is nan"),
+        ([0, float("nan")], [0.5, 0.5], r"y_true\[1\] is nan, not 0 or 1: drop rows without a label"),
         (["yes", "no"], [0.5, 0.5], r"y_true has dtype"),
         ([0, 1], ["a", "b"], r"y_prob has dtype"),
         ([0, 1, 1], [0.5, 0.5], r"y_true has 3 values and y_prob has 2"),

@@ -258,13 +258,11 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     suspect = array.dtype.kind == "f" or kernels.any_other_integer(array)
     bad = kernels.first_other_label(array) if suspect else -1
     if bad >= 0:
-        raise InputError(
-            f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
-            "pass 1 where the event happened and 0 elsewhere, or, for more than two classes, a matrix of "
-            "probabilities with one column per class",
-            code="label-value",
-            row=int(bad),
-        )
+        value = array[bad].item()
+        hint = "pass 1 where the event happened and 0 elsewhere, or, for more than two classes, a matrix of "
+        hint += "probabilities with one column per class"
+        hint = hint if value == value else "drop rows without a label"
+        raise InputError(f"{name}[{bad}] is {value!r}, not 0 or 1", hint, code="label-value", row=int(bad))
     return array
 
 
