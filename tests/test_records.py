@@ -300,3 +300,11 @@ def test_a_brief_part_shows_its_first_table(trials: Trials) -> None:
     names = [table.name for table in Series(first=trials, second=trials).to_tables()]
     assert [name for name in names if name.startswith("second")] == ["second.trials"]
     assert [name for name in names if name.startswith("first")] == ["first.trials", "first.numbers"]
+
+
+def test_a_quantity_is_formatted_with_its_interval_and_is_a_number_if_it_is_defined() -> None:
+    assert f"{Quantity(0.123456, 0.1, 0.2):.2f}, {Quantity(0.5):.1%}" == "0.12 [0.10, 0.20], 50.0%"
+    assert f"{Quantity(0.123456, 0.1, 0.2)} {Quantity(None, reason='few'):.2f}" == "0.1235 [0.1000, 0.2000] -"
+    assert float(Quantity(0.123456, 0.1, 0.2)) == 0.123456
+    with pytest.raises(TypeError, match="the number is undefined: one item"):
+        float(Quantity(None, reason="one item"))

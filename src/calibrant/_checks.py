@@ -127,7 +127,9 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
     array = as_array(values, name)
     if array.ndim != 1:
-        hint = "pass one column, or name the view" if array.ndim == 2 else "pass a 1-D array"
+        hint = "pass one column" if array.ndim == 2 else "pass a 1-D array"
+        if array.ndim == 2 and array.shape[1] > 1:
+            hint += " at a time; calibrant.measure takes labels (n,) and probabilities (n, K) of K classes"
         raise InputError(f"{name} has shape {array.shape}, expected (n,)", hint, code="shape")
     if array.size == 0:
         raise InputError(f"{name} is empty", "pass at least one pair", code="empty")
@@ -187,7 +189,7 @@ def scores(values: ArrayLike, name: str = "y_prob", *, in_range: bool = True) ->
 
 def _floats(array: NDArray[Any], name: str) -> NDArray[np.floating[Any]]:
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} has dtype {array.dtype}", "pass numbers in [0, 1]", code="dtype")
+        raise InputError(f"{name} has dtype {array.dtype}", "pass floats in [0, 1]", code="dtype")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return np.ascontiguousarray(array)
@@ -247,9 +249,8 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     if array.dtype.kind not in "fiub":
         if array.dtype.kind == "O":
             cluster_codes(array, name, hint="drop rows without a label", code="missing-value")
-        raise InputError(
-            f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the view", code="dtype"
-        )
+        hint = f"pass labels 0 and 1, such as {name} == 'yes'"
+        raise InputError(f"{name} has dtype {array.dtype}", hint, code="dtype")
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):  # which kernels do not know
         array = array.astype(np.float64)
     if not in_range or array.dtype == np.bool_:
@@ -257,13 +258,11 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     suspect = array.dtype.kind == "f" or kernels.any_other_integer(array)
     bad = kernels.first_other_label(array) if suspect else -1
     if bad >= 0:
-        raise InputError(
-            f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
-            "pass 1 where the event happened and 0 elsewhere, or, for more than two classes, a matrix of "
-            "probabilities with one column per class",
-            code="label-value",
-            row=int(bad),
-        )
+        value = array[bad].item()
+        hint = "pass 1 where the event happened and 0 elsewhere, or, for more than two classes, a matrix of "
+        hint += "probabilities with one column per class"
+        hint = hint if value == value else "drop rows without a label"
+        raise InputError(f"{name}[{bad}] is {value!r}, not 0 or 1", hint, code="label-value", row=int(bad))
     return array
 
 

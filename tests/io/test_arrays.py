@@ -102,6 +102,26 @@ def test_columns_of_a_dataframe_name_their_classes() -> None:
     assert "class:red" in [each.view for each in measure(np.asarray(given)[some], turned[some]).views]
 
 
+def test_a_label_without_a_column_of_its_name_is_refused_if_others_have_one() -> None:
+    score = pd.DataFrame(BAYES.predict_proba(WINE[1::2]), columns=["amber", "Red", "white"])
+    with pytest.raises(
+        InputError, match="p has columns with the names of labels, but no column 'red': rename"
+    ):
+        measure(NAMES[1::2], score)
+    other = measure(NAMES[1::2], score.add_prefix("p_"))["top"]  # no name is a label: the order counts
+    assert other.calibration_error == measure(NAMES[1::2], score.to_numpy())["top"].calibration_error
+
+
+def test_probabilities_of_two_classes_have_the_views_of_more() -> None:
+    found = measure(Y, ROWS, view=["top", "class:0"])
+    assert list(found) == ["top", "class:0"]
+    assert "binary" not in found
+    assert found["top"].brier == pytest.approx(measure(Y, ROWS)["binary"].brier)
+    right = (ROWS[:, 1] > 0.5) == Y
+    assert found["top"].ece == pytest.approx(measure(right, ROWS.max(axis=1))["binary"].ece)
+    assert list(measure(Y, ROWS)) == ["binary"]
+
+
 @pytest.mark.parametrize("names", [["no", "yes"], [False, True], [0, 1]])
 def test_the_event_of_two_named_columns_is_the_last_in_sorted_order(names: list[Any]) -> None:
     truth = np.array(names)[np.asarray(Y, int)]

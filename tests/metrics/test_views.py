@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calibrant.exceptions import InputError
@@ -157,6 +158,15 @@ def test_ambiguous_or_broken_input_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         class_predictions(y, prob, **options)
+
+
+def test_columns_of_a_dataframe_are_in_the_order_of_the_classes() -> None:
+    prob = pd.DataFrame({"yes": [0.9, 0.4], "no": [0.1, 0.6]})
+    assert class_predictions(["yes", "no"], prob, classes=["yes", "no"]).label.tolist() == [0, 1]
+    with pytest.raises(
+        InputError, match="classes and the columns of y_prob have the same names in different"
+    ):
+        class_predictions(["yes", "no"], prob, classes=["no", "yes"])
 
 
 def test_rows_of_float32_softmax_are_accepted() -> None:

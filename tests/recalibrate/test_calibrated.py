@@ -12,6 +12,7 @@ import pytest
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -347,6 +348,12 @@ def test_a_column_of_clusters_exists_and_excludes_groups() -> None:
     frame = pd.DataFrame(X, columns=list("abcd"))
     with pytest.raises(InputError, match="X has no column 'document': its columns are 'a', 'b', 'c', 'd'"):
         Calibrated(clusters="document").fit(frame, BINARY)
+    needing = ColumnTransformer([("a", "passthrough", ["a", "b"])])
+    words = (
+        "the estimator needs the column 'a', which only clusters the items: leave `clusters` out, and pass"
+    )
+    with pytest.raises(InputError, match=words):
+        Calibrated(make_pipeline(needing, GaussianNB()), clusters="a").fit(frame, BINARY)
     with pytest.raises(InputError, match="both a column of clusters and groups are given: give one of them"):
         Calibrated(clusters="a").fit(frame, BINARY, groups=np.arange(150))
 

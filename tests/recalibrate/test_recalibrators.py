@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,10 +23,12 @@ from calibrant.recalibrate import (
     BinaryRecalibrator,
     HistogramBinning,
     Isotonic,
+    MatrixScaling,
     Platt,
     Recalibrator,
     ScalingBinning,
     Temperature,
+    VectorScaling,
     VennAbers,
 )
 
@@ -44,6 +48,39 @@ ESTIMATORS: list[BinaryRecalibrator] = [
 MONOTONE = [model for model in ESTIMATORS if not isinstance(model, HistogramBinning | BBQ)]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 QUERIES = np.concatenate([np.linspace(0, 1, 101), [1e-300, 1e-9, 1 - 1e-12]])
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, VectorScaling(), MatrixScaling()], ids=str)
+def test_columns_of_a_dataframe_name_their_labels(estimator: BinaryRecalibrator, count: int) -> None:
+    rng = np.random.default_rng(7)
+    names = np.array(["amber", "red", "white"])[:count]
+    rows = rng.dirichlet(np.ones(count), 300)
+    labels = np.array([rng.choice(names, p=row) for row in rows])
+    frame = pd.DataFrame(rows, columns=names)
+    turned = frame[names[::-1]]
+    expected = clone(estimator).fit(rows, labels)
+    for library in (turned, pl.from_pandas(turned)):
+        found = clone(estimator).fit(library, labels)
+        assert found.classes_.tolist() == names.tolist()
+        assert np.array_equal(found.predict_proba(library), expected.predict_proba(rows))
+        assert np.array_equal(expected.transform(library), found.transform(rows))
+    with pytest.raises(InputError, match="no column 'amber': rename the columns"):
+        expected.transform(frame.rename(columns={"amber": "gold"}))
+    with pytest.raises(
+        InputError, match="X has a column 'gold', and y has no such label: leave the column out"
+    ):
+        clone(estimator).fit(frame.assign(gold=0.0), labels)
+
+
+@pytest.mark.parametrize("estimator", [Temperature, VectorScaling])
+def test_stated_classes_order_the_columns_of_a_dataframe(estimator: Any) -> None:
+    rows = np.random.default_rng(8).dirichlet([1, 1], 200)
+    labels = np.where(np.arange(200) % 3 < rows[:, 0] * 3, "a", "b")
+    found = estimator(classes=["b", "a"]).fit(pd.DataFrame(rows, columns=["a", "b"]), labels)
+    assert np.allclose(
+        found.predict_proba(rows[:, ::-1]), estimator().fit(rows, labels).transform(rows)[:, ::-1]
+    )
 
 
 def drawn(seed: int, n: int, digits: int | None = None) -> tuple[Floats, NDArray[np.bool_]]:

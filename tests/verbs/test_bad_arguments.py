@@ -13,7 +13,8 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, save_tally
-from calibrant.verbs import apply, fit, measure, report, tally, tally_by
+from calibrant.recalibrate import Platt
+from calibrant.verbs import apply, fit, measure, report, slices, tally, tally_by
 
 SCORE = np.linspace(0.01, 0.99, 60)
 PAIRS = pa.table({"score": SCORE, "label": (np.arange(60) % 7 > 2).astype(int)})
@@ -35,6 +36,15 @@ def summed(tmp_path: Path) -> Path:
     [
         (lambda _: measure(PAIRS, view=NUMBER), "view is 3: give .*, a list of these names, or None"),
         (lambda _: measure(PAIRS, interval=INTERVAL), "interval is 'exact': give inverted, sampling or boot"),
+        (lambda _: report([measure(PAIRS)] * 2, names=["a"]), "2 models need as many different names, not a"),
+        (
+            lambda _: report(PAIRS, model=Platt()),
+            "the recalibrator is a Platt: give the result of `calibrant.f",
+        ),
+        (
+            lambda _: slices(WIDE, by=SCORE),
+            "by is a ndarray: name a column of the table, or a list of columns",
+        ),
         (lambda _: report([]), "there are no sources: pass a list of tables, one per model"),
         (lambda _: tally(WIDE, view="classwise"), "classwise consists of several views, and a tally has one"),
         (

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 
-from calibrant import InputError, ReliabilityDisplay, measure, slices
+from calibrant import InputError, ReliabilityDisplay, measure, report, slices
 from calibrant.results.measurement import Measured
 from tests.quantities import defined
 
@@ -109,6 +109,17 @@ def test_a_page_is_not_written_under_a_name_that_no_browser_opens(tmp_path: Path
     with pytest.raises(InputError, match=r"a report is an HTML file: give a name that ends in \.html"):
         measure(Y, P).report(tmp_path / name)
     assert not [*tmp_path.iterdir()]
+
+
+def test_results_of_measure_are_reported_side_by_side_without_a_difference() -> None:
+    found = measure([0, 1] * 30, [0.2, 0.7] * 30)
+    both = report([found, found["binary"]], names=["whole", "view"])
+    assert [(model.name, model.measured.views) for model in both.models] == [
+        ("whole", found.views),
+        ("view", found.views),
+    ]
+    assert not both.differences
+    assert "give tables instead of results of `measure`" in both.notes[0]
 
 
 def test_a_view_of_a_measurement_writes_its_page(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.columns import ZERO_ONE
 from calibrant.io.frames import FrameTable
 from calibrant.io.predictions import Columns, Predictions, predictions_of
-from calibrant.metrics.views import class_predictions, label_codes
+from calibrant.metrics.views import check_order, class_predictions, column_names, label_codes
 
 ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
 
@@ -26,6 +26,7 @@ def array_predictions(
     classes: Sequence[str | int] | None = None,
     clusters: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    wide: bool = False,
 ) -> Predictions:
     """Return labels and probabilities as a prediction table.
 
@@ -45,6 +46,8 @@ def array_predictions(
     clusters, sample_weight
         (n,) clusters and weights. The items of a `calibrant.Calibrated` have the column of clusters that it
         names.
+    wide
+        Return a wide table for two classes too, which has more views.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def array_predictions(
     if score.ndim == 2 and score.shape[1] == 1:
         score = score[:, 0]
     columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
-    if score.ndim == 2 and score.shape[1] > 2:
+    if score.ndim == 2 and (score.shape[1] > 2 or wide):
         return _wide(labels, score, classes, columns)
     if score.ndim == 2 or classes is not None:
         code, known = label_codes(labels, 2, classes)
@@ -165,20 +168,13 @@ def _by_name(
     p: Any, score: NDArray[Any], labels: Any, classes: Sequence[str | int] | None
 ) -> tuple[NDArray[Any], Sequence[str | int] | None]:
     """The columns of a dataframe under their names, if these contain every label; of two, sorted by name."""
-    names = list(getattr(p, "columns", ()))
-    texts = list(map(str, names))
-    met = set(map(str, _checks.one_dimensional(labels, "y").tolist()))
-    if len(set(texts)) != score.shape[1] or names == list(range(len(names))) or not met <= set(texts):
-        return score, classes
     if classes is not None:
-        given = list(map(str, classes))
-        if given != texts and set(given) == set(texts):
-            message = "classes and the columns of p have the same names in different orders"
-            raise InputError(message, "leave classes out, or pass p.to_numpy()", code="row-order")
+        check_order(p, classes, "p")
         return score, classes
-    if len(names) == 2 and texts != sorted(texts):
-        return score[:, ::-1], texts[::-1]
-    return score, texts
+    names = column_names(p, labels, "p")
+    if names is not None and len(names) == 2 and names != sorted(names):
+        return score[:, ::-1], names[::-1]
+    return score, names
 
 
 def _check_items(X: Any, y: Any, known: Collection[Any]) -> None:

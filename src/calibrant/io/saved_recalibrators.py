@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct
 
+from calibrant.exceptions import InputError
 from calibrant.io.envelope import Envelope, Version
 from calibrant.records import plain
 
@@ -147,15 +148,15 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     ENVELOPE.write(path, content)
 
 
-def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
+def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> SavedRecalibrator:
     """Read a recalibrator that `save_recalibrator` wrote, in this version of calibrant or an older one.
 
-    Nothing in the file is executed, whoever wrote it.
+    Nothing in the file is executed, whoever wrote it. A `SavedRecalibrator` is returned unchanged.
 
     Raises
     ------
     InputError
-        There is no such file.
+        There is no such file, or a path is needed.
     FormatError
         The file is no recalibrator, is damaged or cut short, or was written by a newer calibrant.
 
@@ -170,6 +171,12 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
     """
     from calibrant.recalibrate import Recalibrator
 
+    if isinstance(path, SavedRecalibrator):
+        return path
+    given: object = path
+    if not isinstance(given, (str, os.PathLike)):
+        hint = "give the result of `calibrant.fit`, or the path of a file that `save_recalibrator` wrote"
+        raise InputError(f"the recalibrator is a {type(given).__name__}", hint, code="parameter")
     name = os.fspath(path)
     saved = ENVELOPE.read(name)
     with ENVELOPE.reviving(name):

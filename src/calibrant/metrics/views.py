@@ -94,6 +94,8 @@ def class_predictions(
     """
     prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"), score_name)
     names = _class_names(classes, prob.shape[1])
+    if classes is not None:
+        check_order(y_prob, names, score_name)
     label = class_indices(y_true, names, named=classes is not None)
     _checks.same_length(label_name, len(label), score_name, len(prob))
     # One column stands for the row here: weights and clusters are checked as for pairs.
@@ -144,6 +146,58 @@ def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
             f"classes has {len(names)} names and y_prob {count} columns", "pass one name per column"
         )
     return names
+
+
+def column_names(values: Any, labels: ArrayLike, called: str) -> list[str] | None:
+    """Return the names of a dataframe's columns if each label has one; None if columns go by position.
+
+    Raises
+    ------
+    InputError
+        If columns have the names of some labels, but not of all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"yes": [0.9], "no": [0.1]}), ["no"], "p")
+    ['yes', 'no']
+    """
+    names = list(getattr(values, "columns", ()))
+    texts = list(map(str, names))
+    if len(set(texts)) < max(2, len(texts)) or names == list(range(len(names))):
+        return None
+    hint = "drop rows without a label"
+    met = _checks.cluster_codes(labels, "y", hint=hint, code="missing-value")[1].tolist()
+    lost = [str(label) for label in met if str(label) not in texts]
+    if 0 < len(lost) < len(met):
+        message = f"{called} has columns with the names of labels, but no column {lost[0]!r}"
+        hint = f"rename the columns, or pass {called}.to_numpy(), with columns in the labels' sorted order"
+        raise InputError(message, hint, code="class-unknown")
+    return None if lost else texts
+
+
+def check_order(values: Any, classes: Sequence[str | int], called: str) -> None:
+    """Raise if the columns of a dataframe have the names of the classes in another order."""
+    names = column_names(values, list(map(str, classes)), called)
+    if names is not None and len(names) == len(classes) and names != list(map(str, classes)):
+        message = f"classes and the columns of {called} have the same names in different orders"
+        raise InputError(message, f"give one order, or pass {called}.to_numpy()", code="row-order")
+
+
+def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | None = None) -> Any:
+    """Return a dataframe whose columns have the names of labels as an array, in the order of ``classes``.
+
+    Without ``classes``, that is the sorted order of the labels. Anything else is returned unchanged.
+    """
+    names = column_names(values, y if classes is None else classes, "X")
+    if names is None:
+        return values
+    order = [str(each) for each in (_checks.cluster_codes(y, "y")[1] if classes is None else classes)]
+    if len(order) < len(names):
+        extra = next(name for name in names if name not in order)
+        message = f"X has a column {extra!r}, and y has no such label"
+        raise InputError(message, "leave the column out, or pass X.to_numpy()", code="class-unknown")
+    return _checks.as_array(values, "X")[:, [names.index(each) for each in order]]
 
 
 def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:

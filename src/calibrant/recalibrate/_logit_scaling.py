@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
+from calibrant.metrics.views import by_label
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of
 from calibrant.recalibrate.base import ArrayRecalibrator
 
@@ -56,6 +57,7 @@ class LogitScaling(ArrayRecalibrator):
         """
         self.check_parameters()
         clip = float(self.clip)
+        X = by_label(X, y, self.classes)
         items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
         self._minimize(items)
         self.clipped_count_ = items.clipped
@@ -83,6 +85,7 @@ class LogitScaling(ArrayRecalibrator):
             If it has not been fitted, for bad values, or for another number of columns than in `fit`.
         """
         self.check_fitted()
+        X = by_label(X, self.classes_, self.classes_)
         logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
         if logit.shape[1] != self.n_features_in_:
             raise InputError(

@@ -15,7 +15,7 @@ from calibrant import _checks
 from calibrant._checks import Check, Floats, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.metrics.views import class_predictions, label_codes
+from calibrant.metrics.views import by_label, class_predictions, label_codes
 from calibrant.records import plain
 
 Source = Pairs | Tally
@@ -273,7 +273,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
             (n,) or (n, 1) scores in [0, 1], or (n, K) probabilities of K classes whose rows sum to 1.
         y
             (n,) labels: 1 if the event happened, else 0. For (n, K), 0 to K - 1, or any K labels, whose
-            columns are in sorted order, as in scikit-learn.
+            columns are in sorted order, as in scikit-learn, or have the names of the labels in a dataframe.
         sample_weight
             (n,) non-negative weights; None counts every pair once.
         clusters
@@ -290,7 +290,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
             For bad values (with the row), a single label, too few pairs, or a bad parameter.
         """
         self.check_parameters()
-        column, shape = one_column(X)
+        column, shape = one_column(by_label(X, y))
         if len(shape) == 2 and shape[1] > 1:
             return self._fit_rows(column, y, sample_weight, clusters)
         pairs = _checks.pairs(
@@ -350,7 +350,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
             If it has not been fitted (code ``undefined``), or a score is not in [0, 1].
         """
         self.check_fitted()
-        column, shape = one_column(X)
+        column, shape = one_column(by_label(X, self.classes_, self.classes_))
         if hasattr(self, "columns_") or (len(shape) == 2 and shape[1] > 1):
             return self._map_rows(column)
         score = _checks.scores(column, "X").astype(np.float64, copy=False)

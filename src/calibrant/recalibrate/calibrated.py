@@ -180,12 +180,19 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         flag(self.ensemble, "ensemble")
         estimator, recalibrator = self._estimator(), _recalibrator(self.recalibrator)
         data = self._checked(X, y, sample_weight, groups)
-        if isinstance(self.cv, str):
-            data = self._of_prefit(estimator, data)
-            scores = _scores(estimator, data.X, self.classes_)
-            self.members_ = [Member(estimator, _fitted_map(recalibrator, scores, data, self.classes_))]
-        else:
-            self.members_ = self._cross_fitted(estimator, recalibrator, data)
+        try:
+            if isinstance(self.cv, str):
+                data = self._of_prefit(estimator, data)
+                scores = _scores(estimator, data.X, self.classes_)
+                self.members_ = [Member(estimator, _fitted_map(recalibrator, scores, data, self.classes_))]
+            else:
+                self.members_ = self._cross_fitted(estimator, recalibrator, data)
+        except (KeyError, ValueError) as error:
+            if self.clusters is None or repr(self.clusters) not in str(error):
+                raise
+            message = f"the estimator needs the column {self.clusters!r}, which only clusters the items"
+            hint = "leave `clusters` out, and pass the column to fit as groups"
+            raise InputError(message, hint, code="column") from error
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -400,7 +407,8 @@ def _column(X: Any, name: str | None) -> NDArray[Any] | None:
         some = ", ".join(map(repr, columns[:5])) + (
             f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         )
-        hint = f"its columns are {some}" if near is None else f"did you mean {near!r}?"
+        hint = f"its columns are {some}; clusters that are not in X are passed to fit as groups"
+        hint = hint if near is None else f"did you mean {near!r}?"
         raise InputError(f"X has no column {name!r}", hint, code="column")
     return np.asarray(frame[name].to_numpy())
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Check, Floats, flag, list_of_names, optional
 from calibrant.exceptions import InputError
+from calibrant.metrics.views import by_label
 from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
 from calibrant.recalibrate._newton import fit
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
@@ -118,11 +119,11 @@ class Temperature(LogOddsRecalibrator):
             For bad values (with the row), or if no positive, finite T maximizes the likelihood.
         """
         self.check_parameters()
-        column, _ = one_column(X)
+        column, _ = one_column(by_label(X, y, self.classes))
         if np.ndim(column) < 2 and not self.logits:
             return super().fit(X, y, sample_weight, clusters)
         clip = float(self.clip)
-        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
+        items = items_of(column, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
         self._learn_items(items)
         self.clipped_count_ = items.clipped
         self._fitted_on(len(items.label), *items.range)
@@ -148,7 +149,7 @@ class Temperature(LogOddsRecalibrator):
             If it has not been fitted, for bad values, or for another number of columns than in `fit`.
         """
         self.check_fitted()
-        column, shape = one_column(X)
+        column, shape = one_column(by_label(X, self.classes_, self.classes_))
         width = shape[1] if np.ndim(column) == 2 else 1
         if width != self.n_features_in_:
             raise InputError(
@@ -158,7 +159,7 @@ class Temperature(LogOddsRecalibrator):
             )
         if width == 1:
             return super().transform(X)
-        logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
+        logit, _ = logits_of(column, logits=self.logits, clip=self.clip)
         return softmax(logit, np.full(width, 1 / self.temperature_), np.zeros(width))
 
     def _restore(self, learned: dict[str, Any]) -> None:

@@ -419,6 +419,8 @@ class Quantity(Record, frozen=True):
     0.0430 [0.0350, 0.0510] -
     >>> Quantity(None, reason="one item").to_dict()
     {'estimate': None, 'reason': 'one item'}
+    >>> f"{Quantity(0.043, 0.035, 0.051):.2f}", float(Quantity(0.043))
+    ('0.04 [0.04, 0.05]', 0.043)
     """
 
     estimate: Annotated[float | None, msgspec.Meta(description="The number; null if it is undefined.")]
@@ -448,6 +450,17 @@ class Quantity(Record, frozen=True):
     def __str__(self) -> str:
         ends = "" if self.low is None and self.high is None else f" {interval(self.low, self.high)}"
         return decimal(self.estimate) + ends
+
+    def __format__(self, each: str) -> str:
+        if not each or self.estimate is None:
+            return str(self)
+        ends = "" if self.low is None or self.high is None else f" [{self.low:{each}}, {self.high:{each}}]"
+        return f"{self.estimate:{each}}{ends}"
+
+    def __float__(self) -> float:
+        if self.estimate is None:
+            raise TypeError(f"the number is undefined: {self.reason}")
+        return float(self.estimate)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.to_dict().items())})"

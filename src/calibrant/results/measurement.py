@@ -413,6 +413,9 @@ class Measured(Record, frozen=True):
     def _library(self) -> Library | None:
         return self.recipe.library
 
+    def __iter__(self) -> Iterator[str]:
+        return (each.view for each in self.views)
+
     def __getitem__(self, view: str) -> Measurement:
         for measurement in self.views:
             if measurement.view == view:

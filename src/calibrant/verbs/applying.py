@@ -277,8 +277,8 @@ def before_and_after(
     if isinstance(sources[0], Tally) or tally_view(sources[0]) is not None:
         message, hint = "a tally does not contain single scores to recalibrate", "give the table itself"
         raise InputError(message, hint, code="parameter")
+    saved = load_recalibrator(model)
     called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
-    saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
     before = open_predictions(sources[0], columns)
     how = saved.method if saved.group is None else f"{saved.method}, {saved.group}"
     fitted = "" if saved.source is None else f" on {saved.source}"

@@ -103,7 +103,7 @@ def group_changes(
     >>> [(len(group.classes), round(group.share, 2)) for group in found.groups]
     [(7, 0.54), (42, 0.46)]
     """
-    saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
+    saved = load_recalibrator(model)
     table = open_predictions(source, columns)
     again = None if dev is None else open_predictions(dev, columns)
     grouping = Grouping(group, groups, counts, draws, level, seed)

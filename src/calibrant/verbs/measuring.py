@@ -135,15 +135,17 @@ def measure(
     >>> measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)["binary"].n
     200
     """
-    source = _given(source, p, y, columns, classes=classes, clusters=clusters, sample_weight=sample_weight)
-    settings = Settings(
-        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact
-    )
+    asked = asked_names(view)
+    arrays = {"classes": classes, "clusters": clusters, "sample_weight": sample_weight}
+    source = _given(source, p, y, columns, wide=asked is not None and "binary" not in asked, **arrays)
+    settings = Settings(asked, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
     run = Run(threads, progress, command)
     return measured(*read(source, settings, run, columns), settings, run)
 
 
-def _given(source: Any, p: Any, y: Any, columns: Columns | Mapping[str, Any] | None, **arrays: Any) -> Any:
+def _given(
+    source: Any, p: Any, y: Any, columns: Columns | Mapping[str, Any] | None, *, wide: bool, **arrays: Any
+) -> Any:
     """Return the table, or a table of the arrays."""
     if p is None and y is None and not hasattr(source, "predict_proba"):
         alone = [name for name, value in arrays.items() if value is not None]
@@ -156,7 +158,7 @@ def _given(source: Any, p: Any, y: Any, columns: Columns | Mapping[str, Any] | N
     if Columns.of(columns) != Columns():
         message = "columns are named although labels and probabilities are given as arrays"
         raise InputError(message, "leave `columns` out", code="column")
-    return array_predictions(source, p, y, **arrays)
+    return array_predictions(source, p, y, wide=wide, **arrays)
 
 
 def read(

@@ -414,8 +414,8 @@ def apply(
     >>> apply(model, [0.2, 0.9]).round(2)
     array([0.28, 0.89])
     """
+    saved = load_recalibrator(model)
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)
-    saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
     named = Columns.of(columns)
     if output is None and not isinstance(source, (str, os.PathLike)) and not is_frame(source):
         if named != Columns():

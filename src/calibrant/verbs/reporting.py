@@ -165,13 +165,13 @@ def report(
     6004.0
     """
     run = Run(threads, progress, command)
-    if isinstance(sources, (Measured, Measurement)):
-        measured = _whole(sources, run)
-        return Report((ReportedModel(names[0] if names else "model", measured),), command=command)
+    listed = source_list(sources)
+    if all(isinstance(each, (Measured, Measurement)) for each in listed):
+        return _of_results(listed, names, run)
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
-    sources = source_list(sources)
+    sources = listed
     model = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
@@ -183,10 +183,7 @@ def report(
         grouping = Grouping(group, groups, counts, level=level, seed=seed)
         mended = _before_and_after(sources, names, model, dev, grouping, columns, progress)
     sources, names = mended.sources, mended.names
-    called = list(names) if names is not None else model_names(sources)
-    if len(called) != len(sources) or len(set(called)) < len(called):
-        message = f"{len(sources)} models need as many different names, not {', '.join(called)}"
-        raise InputError(message, "give each model a different name (`names`)", code="parameter")
+    called = _named(names, sources)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
@@ -226,11 +223,27 @@ def report(
     )
 
 
-def _whole(measured: Measured | Measurement, run: Run) -> Measured:
-    """Return a measurement; one view becomes a measurement of only this view."""
-    if isinstance(measured, Measured):
-        return measured
-    return Measured(run.recipe(f"view {measured.view}", "view", measured.n), (measured,))
+def _named(names: Sequence[str] | None, sources: Sequence[Any]) -> list[str]:
+    """Return the names of the models, one for each source."""
+    called = list(names) if names is not None else model_names(sources)
+    if len(called) != len(sources) or len(set(called)) < len(called):
+        message = f"{len(sources)} models need as many different names, not {', '.join(called)}"
+        raise InputError(message, "give each model a different name (`names`)", code="parameter")
+    return called
+
+
+def _of_results(results: Sequence[Measured | Measurement], names: Sequence[str] | None, run: Run) -> Report:
+    """Return measurements side by side; one view becomes a measurement of only this view."""
+    called = _named(["model"] if len(results) == 1 and not names else names, results)
+    models = [
+        each
+        if isinstance(each, Measured)
+        else Measured(run.recipe(f"view {each.view}", "view", each.n), (each,))
+        for each in results
+    ]
+    note = "Differences need the items of both models: give tables instead of results of `measure`."
+    notes = (note,) if len(models) > 1 else ()
+    return Report(tuple(map(ReportedModel, called, models)), command=run.command, notes=notes)
 
 
 def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, settings: Settings) -> Drawing:

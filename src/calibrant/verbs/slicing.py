@@ -65,6 +65,9 @@ def slices(
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
     predictions = open_predictions(source, columns)
+    if not isinstance(by, (str, list, tuple)):
+        hint = "name a column of the table, or a list of columns"
+        raise InputError(f"by is a {type(by).__name__}", hint, code="parameter")
     names = [by] if isinstance(by, str) else by
     if predictions.log is not None and "model" not in names:
         predictions.log.check_one_model(
