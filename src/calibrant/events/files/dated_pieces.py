@@ -13,6 +13,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io.text import open_lines
 from calibrant.lazy import from_extra
 from calibrant.structures.documents import Document
+from calibrant.structures.files.column_documents import first_lines
 from calibrant.structures.files.conllu_documents import MISC, ConlluDocuments
 from calibrant.structures.files.coreference import titled
 from calibrant.structures.files.sentences import is_conllu
@@ -103,11 +104,7 @@ def iter_unread(path: str | os.PathLike[str]) -> Iterator[Item]:
         yield from iter_dated(path)
         return
     with open_lines(path) as (name, lines):
-        head = []
-        for line in lines:
-            head.append(line)
-            if line.strip() and not line.startswith("#"):
-                break
+        head = first_lines(lines)
         if head and not head[-1].startswith("#") and head[-1].strip() and is_conllu(name, head):
             yield from _Cutter(name, head).cut(lines)
             return
