@@ -213,7 +213,10 @@ def _task(found: Protocol) -> Step:
 
 
 def _reference(found: Protocol) -> Step:
-    lines = tuple(found.reference.settings().items())
+    name = f"{found.grouping.capitalize()}s"
+    lines = tuple(
+        (name if key == "Documents" else key, text) for key, text in found.reference.settings().items()
+    )
     return Step("Produce a reference", "The labels with which systems are compared.", lines)
 
 
