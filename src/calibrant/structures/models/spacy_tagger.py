@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.lazy import from_extra
+from calibrant.structures.models._tagger import ChainTagger
 from calibrant.structures.models._vocabulary import (
     Sentences,
     codes_of,
     refuse_other_than_text,
     sentence_lengths,
-    split,
 )
 from calibrant.structures.posterior import ChainPosterior
 
@@ -32,7 +32,7 @@ BATCH = 64  # sentences per batch; their word vectors fit into a processor's cac
 EMPTY = "_"  # no features in CoNLL-U and spaCy; no part of speech in CoNLL-U
 
 
-class SpacyTagger:
+class SpacyTagger(ChainTagger):
     """Tagger or morphologizer of a trained spaCy pipeline, on given tokens.
 
     Probabilities are the component's softmax over whole tags. The pipeline's tokenizer is not used.
@@ -46,8 +46,8 @@ class SpacyTagger:
         Folder written by spaCy, name of an installed pipeline, or loaded pipeline.
     column
         ``"xpos"``: tags of the tagger. ``"upos+feats"``: tags of the morphologizer in the format of CoNLL-U
-        (``NOUN|Number=Sing``, or ``ADP`` without features). ``"upos"``: the same, summed over features. A
-        missing part of speech is ``_``.
+        (``NOUN|Number=Sing``, or ``ADP`` without features). ``"upos"``: the same, summed over features, while
+        spaCy uses the part of speech of the best whole tag. A missing part of speech is ``_``.
 
     Attributes
     ----------
@@ -152,42 +152,6 @@ class SpacyTagger:
             docs = [self._document(sentences[row], row) for row in range(first, last)]
             unary[offsets[first] : offsets[last]] = self._of_documents(docs)
         return ChainPosterior(unary, lengths=lengths, tags=self.tags)
-
-    def predict(self, sentences: Sentences) -> list[list[str]]:
-        """Return the most probable tag of each token.
-
-        The tags equal spaCy's for ``"xpos"`` and ``"upos+feats"``. For ``"upos"``, probabilities are summed
-        over features, while spaCy uses the part of speech of the best whole tag.
-
-        Parameters
-        ----------
-        sentences
-            Tokens of each sentence.
-
-        Returns
-        -------
-        list of list of str
-            One tag per token.
-
-        Raises
-        ------
-        InputError
-            As for `posterior`.
-
-        Examples
-        --------
-        >>> import spacy
-        >>> from spacy.training import Example
-        >>> nlp = spacy.blank("en")
-        >>> component = nlp.add_pipe("tagger")
-        >>> example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["PRP", "VBP"]})
-        >>> optimizer = nlp.initialize(lambda: [example])
-        >>> _ = nlp.update([example], sgd=optimizer)
-        >>> SpacyTagger(nlp).predict([["I", "see"]])
-        [['PRP', 'VBP']]
-        """
-        posterior = self.posterior(sentences)
-        return split([self.tags[code] for code in posterior.viterbi().tolist()], posterior.lengths)
 
     def _document(self, sentence: Sequence[str], row: int) -> Doc:
         from spacy.tokens import Doc
