@@ -239,15 +239,21 @@ def test_tokens_without_rows_are_refused(tmp_path: Path) -> None:
         open_predictions(tmp_path / "a.parquet").read()
 
 
-def test_texts_of_two_converted_archives_stay_different_clusters(tmp_path: Path) -> None:
-    logits, labels = np.linspace(-1, 1, 24).reshape(2, 4, 3), np.tile([0, 1, 2, -100], (2, 1))
+@pytest.mark.parametrize("names", [("one.npz", "two.npz"), ("one/test.npz", "two/test.npz")])
+def test_texts_of_two_converted_archives_stay_different_clusters(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    logits = np.linspace(-1, 1, 24).reshape(2, 4, 3)
     (tmp_path / "parts").mkdir()
-    for name in ("one", "two"):
-        np.savez(tmp_path / f"{name}.npz", predictions=logits, label_ids=labels)
-        write_predictions(open_predictions(tmp_path / f"{name}.npz"), tmp_path / "parts" / f"{name}.parquet")
+    for place, name in enumerate(names):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        labels = np.tile([place, 1, 2, -100], (2, 1))
+        np.savez(tmp_path / name, predictions=logits, label_ids=labels)
+        write_predictions(open_predictions(tmp_path / name), tmp_path / "parts" / f"{place}.parquet")
     found = open_predictions(tmp_path / "parts")
     assert found.read().cluster is not None
-    assert found.clusters == ["one:0", "one:1", "two:0", "two:1"]
+    assert len(set(found.clusters)) == 4
+    assert all(":" in name for name in found.clusters)
 
 
 def test_labels_that_are_names_of_classes_are_read(tmp_path: Path) -> None:

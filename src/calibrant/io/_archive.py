@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         np.asarray(matrix, dtype=np.float64),
         given[0] == "logits",
         _labels(origin, arrays, rows, classes),
-        None if clusters is None else _clusters(origin, clusters, codes, named="clusters" in loaded),
+        None if clusters is None else _clusters(origin, arrays, codes, named="clusters" in loaded),
         None if weights is None else _weights(origin, weights),
         "threshold" in arrays,
         item=None if items is None else _coded(items, item_codes),
@@ -186,14 +187,15 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
     array = arrays.get(name)
     if array is None:
         return None
+    hint = "store one value per row"
     if array.ndim != 1:
-        raise _error(
-            origin, f"{name} has shape {array.shape}, expected (n,)", "store one value a row", "shape"
-        )
+        if name == "labels":
+            hint += (
+                ", the position of its class; repeat the row of an item with several labels, and add clusters"
+            )
+        raise _error(origin, f"{name} has shape {array.shape}, expected (n,)", hint, "shape")
     if len(array) != rows:
-        raise _error(
-            origin, f"{name} has {len(array)} values for {rows} rows", "store one value a row", "length"
-        )
+        raise _error(origin, f"{name} has {len(array)} values for {rows} rows", hint, "length")
     return array
 
 
@@ -203,13 +205,18 @@ def _coded(values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
     return codes.of(pa.array(values.tolist()))
 
 
-def _clusters(origin: Origin, values: NDArray[Any], codes: Codes, *, named: bool) -> NDArray[np.int64]:
-    """Codes of clusters; texts without names get the file's, since other files number theirs alike."""
+def _clusters(
+    origin: Origin, arrays: dict[str, NDArray[Any]], codes: Codes, *, named: bool
+) -> NDArray[np.int64]:
+    """Codes of clusters; texts without names get the file's, since other files number theirs alike.
+
+    Files of the same name in different folders differ in the checksum of their labels.
+    """
     if named:
-        return _coded(values, codes)
-    texts, where = np.unique(values, return_inverse=True)
-    stem = Path(origin.name).stem
-    return _coded(np.array([f"{stem}:{text}" for text in texts.tolist()]), codes)[where]
+        return _coded(arrays["clusters"], codes)
+    texts, where = np.unique(arrays["clusters"], return_inverse=True)
+    file = f"{Path(origin.name).stem}-{crc32(arrays['labels'].astype(np.int64).tobytes()):08x}"
+    return _coded(np.array([f"{file}:{text}" for text in texts.tolist()]), codes)[where]
 
 
 def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:

@@ -290,7 +290,10 @@ class _Repeats:
         item = self._reader.item_codes.names[found >> 32]
         name = self._reader.class_codes.names[found & 0xFFFFFFFF]
         message = f"item {_checks.shown(item)} has class {_checks.shown(name)} twice"
-        hint = "write one row per item and class; name repeated labels of an item in a column cluster"
+        hint = (
+            "write one row per item and class; name repeated labels of an item in a column cluster, "
+            "and give the items of different files different names"
+        )
         raise InputError(message, hint, code="duplicate", file=file)
 
 

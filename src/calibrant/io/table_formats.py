@@ -174,7 +174,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             + ", ".join(f".{each}.gz" for each in TEXT)
         )
         hint = f"end the file name in its format: {known}"
-        if kind in ("npy", "pt", "pth"):
+        if kind in ("npy", "pt", "pth", "safetensors"):
             hint = "write scores and labels to one .npz archive: numpy.savez(FILE, logits=..., labels=...)"
             if kind != "npy":
                 hint += ", with `.float().numpy()` of each tensor"

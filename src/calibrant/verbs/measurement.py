@@ -40,7 +40,7 @@ FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact
 CANCEL = (
     "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}): gaps of opposite sign cancel "
     "within the plotted bins, so CalibErr and the plot understate the error; use smaller bins to see more "
-    "of it"
+    "of it. If an item has several rows with the same score, name the item as its cluster"
 )
 DROPPED = "scores below the threshold were dropped"
 

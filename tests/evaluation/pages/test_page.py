@@ -127,3 +127,18 @@ def test_a_page_of_one_system_with_labels_has_no_calibration(tmp_path: Path) -> 
     made = protocol_page(protocol(path))
     assert (made.calibration, made.selective, made.cards) == (None, (), ())
     assert "There is one system" in Reader(made.to_html()).text
+
+
+def test_metrics_that_are_not_drawn_are_noted(tmp_path: Path) -> None:
+    path = hostile_evaluation(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        text.replace("[evaluation]", '[evaluation]\nmetrics = ["accuracy", "f1_macro", "precision_macro"]'),
+        encoding="utf-8",
+    )
+    assert "metrics are drawn" not in protocol_page(protocol(path)).to_html()
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"accuracy", ', '"accuracy", "recall_macro", '),
+        encoding="utf-8",
+    )
+    assert "The first 3 metrics are drawn." in protocol_page(protocol(path)).to_html()

@@ -437,3 +437,26 @@ def test_the_shipped_outputs_are_what_the_script_makes(tmp_path: Path) -> None:
         for text in (before["logistic.csv"], (tmp_path / "new" / "logistic.csv").read_text(encoding="utf-8"))
     )
     assert new == pytest.approx(old, abs=2e-3)
+
+
+def test_tables_without_rows_are_left_out(evaluation: Write) -> None:
+    found = protocol(
+        evaluation(f'{TASK}[annotators]\nfile = "annotations.csv"\n[reference]\nties = "drop"\n{SYSTEM}')
+    )
+    assert [table.name for table in found.to_tables()] == ["scores", "open"]
+    assert "There is one system, so nothing is compared." in [each.text for each in found.findings]
+
+
+@pytest.mark.parametrize(("column", "values"), [("label", ("keep", "drop")), ("probability", ("0.9", "0.2"))])
+def test_documents_that_only_a_system_names_are_noted(
+    evaluation: Write, column: str, values: tuple[str, str]
+) -> None:
+    gold = "\n".join(["item,label", *(f"{item},{('keep', 'drop')[item % 2]}" for item in range(8))])
+    rows = [f"{item},{values[item % 3 == 0]},{'xy'[item // 4]}" for item in range(8)]
+    text = f'{TASK}[reference]\nrule = "adjudicated"\nfile = "gold.csv"\n{SYSTEM}'
+    found = protocol(evaluation(text, gold=gold, one="\n".join([f"item,{column},document", *rows])))
+    assert found.reference.documents is None
+    assert found.notes == (
+        "one names documents and the reference does not, so intervals treat items as independent; "
+        "add the column of documents to the reference.",
+    )

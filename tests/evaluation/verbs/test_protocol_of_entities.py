@@ -18,6 +18,7 @@ from calibrant.evaluation import (
     protocol,
     surface_sums,
 )
+from calibrant.evaluation.pages.page import protocol_page
 from calibrant.exceptions import InputError
 
 Write = Callable[..., Path]
@@ -157,3 +158,10 @@ def test_a_truncated_or_mixed_file_is_refused(evaluation: Write, tmp_path: Path)
     (tmp_path / "one.conll.gz").write_bytes(b"PAR1" + bytes(range(256)) * 4)
     with pytest.raises(InputError, match=r"one\.conll\.gz"):
         protocol(path)
+
+
+def test_sentences_are_called_sentences(evaluation: Write) -> None:
+    for metric in ("accuracy", "entity_f1", "surface_f1"):
+        found = protocol(evaluation(metrics=f'["{metric}"]'))
+        assert found.scores().title.endswith("300 items of 60 sentences, 2 systems")
+        assert ("Sentences", "60") in protocol_page(found).steps[1].lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,8 @@ class SystemOutput:
         (items, labels) in the order of the task; None if the system gives labels.
     tokens
         As in `ItemLabels`.
+    documents
+        True if the table names documents.
     """
 
     file: str
@@ -83,6 +85,7 @@ class SystemOutput:
     labels: Integers | None
     probabilities: Floats | None
     tokens: dict[str, str] | None = None
+    documents: bool = False
 
 
 def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Ratings, dict[str, str]]:
@@ -219,7 +222,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
         assert found.probabilities is not None
         score = found.probabilities[:, 0]
         both = [score, 1 - score] if labels[0] == positive else [1 - score, score]
-        return SystemOutput(file.name, found.items, None, np.column_stack(both))
+        return replace(found, probabilities=np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
         how = f"write one column per label, {listed(wide)}"
@@ -271,7 +274,7 @@ def prediction_frame(
 def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in found.names.values()], np.int64)
-    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens)
+    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens, bool(found.documents))
 
 
 def _is_conll(path: Path) -> bool:
@@ -327,7 +330,7 @@ def _of_columns(file: Table, table: NamedColumns, columns: Sequence[Role]) -> Sy
         raise found.error(
             int(off[0]), message, "write the probabilities of all labels of the task", "class-sum"
         )
-    return SystemOutput(file.name, found.names["item"], None, matrix)
+    return SystemOutput(file.name, found.names["item"], None, matrix, documents="document" in file.columns)
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:

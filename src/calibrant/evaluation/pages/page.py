@@ -48,7 +48,8 @@ def score_pictures(found: Protocol) -> list[Picture]:
     ]
     ax = evaluation_plots.score_intervals(names, scores)
     svg = plots.inline_svg(figure_of(ax), name="scores", description=f"Scores of {', '.join(names)}")
-    return [Picture(svg, "Scores with their intervals", SCORES_CAPTION)]
+    drawn = f" The first {len(scores)} metrics are drawn." if len(found.metrics) > len(scores) else ""
+    return [Picture(svg, "Scores with their intervals", SCORES_CAPTION + drawn)]
 
 
 def selective_pictures(found: Protocol) -> list[Picture]:
@@ -213,7 +214,10 @@ def _task(found: Protocol) -> Step:
 
 
 def _reference(found: Protocol) -> Step:
-    lines = tuple(found.reference.settings().items())
+    name = f"{found.grouping.capitalize()}s"
+    lines = tuple(
+        (name if key == "Documents" else key, text) for key, text in found.reference.settings().items()
+    )
     return Step("Produce a reference", "The labels with which systems are compared.", lines)
 
 

@@ -230,7 +230,9 @@ class MetricComparison(Record, frozen=True, kw_only=True):
         """Return the differences, with the metric in their title; none for one system."""
         title = f"Differences of {self.metric} on {counted(self.units, self.unit)}"
         return tuple(
-            replace(each, name=f"differences {self.metric}", title=title) for each in super().to_tables()
+            replace(each, name=f"differences {self.metric}", title=title)
+            for each in super().to_tables()
+            if each.rows
         )
 
 
@@ -317,6 +319,11 @@ class Protocol(Record, frozen=True, kw_only=True):
         """Return the notes on the data."""
         yield from (("findings", note) for note in self.notes)
 
+    @property
+    def grouping(self) -> str:
+        """Name of a group of items: sentence in a reference in CoNLL columns, otherwise document."""
+        return "sentence" if self.comparisons[0].unit.startswith("sentence") else "document"
+
     def to_tables(self) -> tuple[Table, ...]:
         """Return the systems' scores, their differences by each metric, and the conclusions."""
         compared = (table for each in self.comparisons for table in each.to_tables())
@@ -331,6 +338,8 @@ class Protocol(Record, frozen=True, kw_only=True):
             ("open", "no", f"Conclusions that the data do not support at {level}"),
         ):
             rows = tuple(row[:place] + row[place + 1 :] for row in findings.rows if row[place] == wanted)
+            if not rows:
+                continue
             columns = findings.columns[:place] + findings.columns[place + 1 :]
             caption = f"{title}. {findings.caption}"
             notes = findings.notes if name == "open" else ()
@@ -347,6 +356,6 @@ class Protocol(Record, frozen=True, kw_only=True):
         ]
         size = counted(self.reference.items, "item")
         if self.reference.documents is not None:
-            size += f" of {counted(self.reference.documents, 'document')}"
+            size += f" of {counted(self.reference.documents, self.grouping)}"
         caption = f"{self.task.name}: {size}, {counted(len(self.systems), 'system')}"
         return Table("scores", *columns_of(found, self.level), caption, title=f"Scores. {caption}")

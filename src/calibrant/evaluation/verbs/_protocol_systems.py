@@ -43,6 +43,8 @@ class Decided:
         Number of items that are not in the reference.
     other_tokens
         Number of items whose token differs from the reference.
+    documents
+        True if its file names documents, and the reference does not.
     """
 
     system: SystemFile
@@ -51,6 +53,7 @@ class Decided:
     rule: str | None
     unused: int
     other_tokens: int = 0
+    documents: bool = False
 
 
 def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
@@ -64,17 +67,18 @@ def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
     output = read_system(system, plan.labels, plan.positive)
     order = _order(system.name, output, gold.items)
     unused = len(output.items) - len(gold.items)
+    lost = output.documents and gold.documents is None
     if output.labels is not None:
         other = 0
         if output.tokens is not None and gold.tokens is not None:
             other = sum(
                 output.tokens[item] != word for item, word in zip(gold.items, gold.tokens, strict=True)
             )
-        return Decided(system, output.labels[order], None, None, unused, other)
+        return Decided(system, output.labels[order], None, None, unused, other, lost)
     assert output.probabilities is not None
     probability = output.probabilities[order]
     label, rule = _decide(system, probability, gold, plan)
-    return Decided(system, label, probability, rule, unused)
+    return Decided(system, label, probability, rule, unused, documents=lost)
 
 
 def _order(name: str, output: SystemOutput, items: Sequence[str]) -> Integers:

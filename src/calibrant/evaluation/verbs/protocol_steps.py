@@ -514,7 +514,7 @@ def protocol(
         power=plan.power,
         samples=plan.samples,
         seed=plan.seed,
-        notes=(*notes, *_notes(gold.record, found, scored), *_token_notes(systems, gold)),
+        notes=(*notes, *_notes(gold.record, found, scored), *_output_notes(systems, gold)),
         version=__version__,
         command=command,
     )
@@ -556,8 +556,13 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
     return notes
 
 
-def _token_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
+def _output_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
     return [
+        f"{each.system.name} names documents and the reference does not, so intervals treat items as "
+        "independent; add the column of documents to the reference."
+        for each in systems
+        if each.documents
+    ] + [
         f"{each.system.name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
         "the reference; tags are compared by sentence and position."
         for each in systems

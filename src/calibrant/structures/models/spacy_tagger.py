@@ -47,8 +47,8 @@ class SpacyTagger(ChainTagger):
         Folder written by spaCy, name of an installed pipeline, or loaded pipeline.
     column
         ``"xpos"``: tags of the tagger. ``"upos+feats"``: tags of the morphologizer in the format of CoNLL-U
-        (``NOUN|Number=Sing``, or ``ADP`` without features). ``"upos"``: the same, summed over features. A
-        missing part of speech is ``_``.
+        (``NOUN|Number=Sing``, or ``ADP`` without features). ``"upos"``: the same, summed over features, while
+        spaCy uses the part of speech of the best whole tag. A missing part of speech is ``_``.
 
     Attributes
     ----------
