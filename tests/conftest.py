@@ -18,8 +18,9 @@ from hypothesis import settings
 from pyarrow import parquet as pq
 
 from calibrant.cli import main
+from calibrant.data import dated_documents
 from tests.command_line import Ran, Run
-from tests.made_up import write_narrated, write_tagged
+from tests.made_up import write_copies, write_narrated, write_tagged
 
 mpl.use("Agg")
 
@@ -86,6 +87,24 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Ran(int(left.value.code or 0), captured.out, err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def coref(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A coreference model that is unsure of much."""
+    from calibrant.structures import read_documents, save_model
+    from calibrant.structures.models import CoreferenceModel
+
+    path = tmp_path_factory.mktemp("model") / "small.model"
+    documents = read_documents(dated_documents())
+    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(documents), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus that ships, a dozen times under other names."""
+    return write_copies(tmp_path_factory.mktemp("many") / "many.conllu")
 
 
 class Cluster:

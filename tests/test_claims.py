@@ -32,6 +32,11 @@ def record(name: str) -> dict[str, Any]:
     return loaded
 
 
+def rows(study: str, table: str, name: str) -> dict[str, dict[str, Any]]:
+    """The rows of a table in a study's record, by their value in a column."""
+    return {each[name]: each for each in record(f"studies/{study}.json")["tables"][table]}
+
+
 def row(start: str) -> str:
     """The two descriptions in a row of the README's table."""
     [found] = [" | ".join(cells) for task, cells in ROWS.items() if task.startswith(start)]
@@ -85,8 +90,7 @@ def test_the_coverage_of_kappa_is_that_of_the_record() -> None:
 
 
 def test_the_error_rates_of_two_equal_systems_are_those_of_the_record() -> None:
-    folds = record("studies/significance.json")["tables"]["folds"]
-    [ten] = [each for each in folds if each["cross-validation"] == "10 x 10"]
+    ten = rows("significance", "folds", "cross-validation")["10 x 10"]
     text = row("two equally good systems")
     assert f"in {ten['plain t']:.0f} % of the cases" in text
     assert text.endswith(f"| {ten['corrected t']:.0f} %")
@@ -140,10 +144,10 @@ def test_the_coverage_of_changes_in_the_guide_is_that_of_the_record() -> None:
 
 
 def test_the_error_rates_of_tests_on_folds_in_the_guide_are_those_of_the_record() -> None:
-    rows = {each["cross-validation"]: each for each in record("studies/significance.json")["tables"]["folds"]}
+    folds = rows("significance", "folds", "cross-validation")
     sentence = r"in (\d+) of 100 cross-validations with 2 x 5 folds, and in (\d+) of 100 with 10 x 10\."
     found = told("evaluate", sentence + r" The corrected test finds one in (\d+) and in (\d+) of 100")
-    recorded = [rows[folds][test] for test in ("plain t", "corrected t") for folds in ("2 x 5", "10 x 10")]
+    recorded = [folds[each][test] for test in ("plain t", "corrected t") for each in ("2 x 5", "10 x 10")]
     assert found == [f"{each:.0f}" for each in recorded]
 
 
@@ -155,11 +159,10 @@ def test_the_coverage_of_kappa_in_the_guide_is_that_of_the_front_page() -> None:
 
 
 def test_the_false_alarms_of_dependent_days_in_the_guide_are_those_of_the_record() -> None:
-    rows = {
-        each["days"]: f"{each['unit day, %']:.0f}"
-        for each in record("studies/monitoring.json")["tables"]["dependent_days"]
-    }
-    effects = [rows[f"AR(0.9) day effects, {size}"] for size in ("0.5 logits", "1 logit")]
+    days = rows("monitoring", "dependent_days", "days")
+    effects = [
+        f"{days[f'AR(0.9) day effects, {size}']['unit day, %']:.0f}" for size in ("0.5 logits", "1 logit")
+    ]
     assert told("monitoring", r"false alarm in (\d+) % \(effects of 0.5 logits\) to (\d+) %") == effects
 
 

@@ -19,33 +19,19 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from calibrant.data import dated_documents
 from calibrant.events import EventStore, extract_events
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.structures import predict_coreference, predict_tags, read_documents, save_model, train_tagger
+from calibrant.structures import predict_coreference, predict_tags, train_tagger
 from calibrant.structures.models import CoreferenceModel
 from calibrant.verbs import executors, tally_files
 from calibrant.verbs.executors import workers_of
-from tests.made_up import COPIES, write_copies
+from tests.made_up import COPIES
 
 distributed = pytest.importorskip("distributed")
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "small.model"
-    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(read_documents(dated_documents())), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The corpus that ships, a dozen times under other names."""
-    return write_copies(tmp_path_factory.mktemp("many") / "many.conllu")
-
-
 def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
-    tmp_path: Path, many: Path, model: Path, cluster: Any, monkeypatch: Any
+    tmp_path: Path, many: Path, coref: Path, cluster: Any, monkeypatch: Any
 ) -> None:
     from calibrant.events.verbs import extraction as event_extraction
 
@@ -58,9 +44,9 @@ def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
             killed.append(done)
 
     found = extract_events(
-        many, tmp_path / "a", coref=model, samples=20, executor=cluster.address, part=10, progress=kill
+        many, tmp_path / "a", coref=coref, samples=20, executor=cluster.address, part=10, progress=kill
     )
-    extract_events(many, tmp_path / "b", coref=model, samples=20, part=10)
+    extract_events(many, tmp_path / "b", coref=coref, samples=20, part=10)
     assert found.documents == 14 * COPIES > killed[0]
     stores = [EventStore(tmp_path / name) for name in "ab"]
     assert stores[0].digest() == stores[1].digest()
@@ -69,7 +55,7 @@ def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
 
 
 def test_an_error_in_the_documents_comes_out_as_it_is(
-    tmp_path: Path, many: Path, model: Path, cluster: Any
+    tmp_path: Path, many: Path, coref: Path, cluster: Any
 ) -> None:
     text = many.read_text(encoding="utf-8")
     file = tmp_path / "bad.conllu"
@@ -77,7 +63,7 @@ def test_an_error_in_the_documents_comes_out_as_it_is(
     line = text[:place].count("\n") + 1
     file.write_text(text[:place] + text[place:].replace("\t0\t", "\t99\t", 1), encoding="utf-8")
     with pytest.raises(InputError, match=r"document '7-callao': .*99") as error:
-        extract_events(file, tmp_path / "s", coref=model, samples=20, executor=cluster.address)
+        extract_events(file, tmp_path / "s", coref=coref, samples=20, executor=cluster.address)
     assert error.value.line is not None
     assert line < error.value.line < line + 20
 
@@ -99,11 +85,11 @@ def test_tallies_of_files_are_merged_to_the_last_bit(tmp_path: Path, cluster: An
 
 
 def test_coreference_and_tags_are_the_same_to_the_last_byte(
-    tmp_path: Path, narrated: Path, tagged: Path, model: Path, cluster: Any
+    tmp_path: Path, narrated: Path, tagged: Path, coref: Path, cluster: Any
 ) -> None:
     for name, executor in (("here", None), ("there", cluster.address)):
         predict_coreference(
-            model,
+            coref,
             narrated / "test.conllu",
             tmp_path / f"{name}.jsonl",
             detect=True,
@@ -205,11 +191,11 @@ if __name__ == "__main__":
 """
 
 
-def begun(folder: Path, documents: Path, model: Path, workers: int, executor: str) -> subprocess.Popen[str]:
+def begun(folder: Path, documents: Path, coref: Path, workers: int, executor: str) -> subprocess.Popen[str]:
     """A run that has written a part, and is not at its end."""
     script = folder / "run.py"
     script.write_text(RUN, encoding="utf-8")
-    given = [documents, folder / "s", model, workers, executor]
+    given = [documents, folder / "s", coref, workers, executor]
     command = [sys.executable, str(script), *map(str, given)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     while not list((folder / "s" / "documents").glob("*.parquet")):
@@ -220,36 +206,36 @@ def begun(folder: Path, documents: Path, model: Path, workers: int, executor: st
 
 @pytest.mark.slow
 def test_a_run_on_a_cluster_that_is_killed_goes_on_where_it_was(
-    tmp_path: Path, many: Path, model: Path, cluster: Any
+    tmp_path: Path, many: Path, coref: Path, cluster: Any
 ) -> None:
-    process = begun(tmp_path, many, model, 1, cluster.address)
+    process = begun(tmp_path, many, coref, 1, cluster.address)
     process.kill()
     process.communicate()
     kept = EventStore(tmp_path / "s").document_count
-    found = extract_events(many, tmp_path / "s", coref=model, samples=20, part=10, executor=cluster.address)
+    found = extract_events(many, tmp_path / "s", coref=coref, samples=20, part=10, executor=cluster.address)
     assert found.kept == kept > 0
-    extract_events(many, tmp_path / "t", coref=model, samples=20)
+    extract_events(many, tmp_path / "t", coref=coref, samples=20)
     assert EventStore(tmp_path / "s").digest() == EventStore(tmp_path / "t").digest()
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_changes_nothing(tmp_path: Path, many: Path, model: Path) -> None:
-    process = begun(tmp_path, many, model, 2, "")
+def test_a_process_that_is_killed_changes_nothing(tmp_path: Path, many: Path, coref: Path) -> None:
+    process = begun(tmp_path, many, coref, 2, "")
     workers = [each for each in psutil.Process(process.pid).children() if "spawn_main" in str(each.cmdline())]
     assert len(workers) == 2
     workers[0].kill()
     errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    extract_events(many, tmp_path / "t", coref=model, samples=20)
+    extract_events(many, tmp_path / "t", coref=coref, samples=20)
     assert EventStore(tmp_path / "s").digest() == EventStore(tmp_path / "t").digest()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_what_ends_a_run_leaves_no_process_behind(
-    tmp_path: Path, many: Path, model: Path, number: signal.Signals
+    tmp_path: Path, many: Path, coref: Path, number: signal.Signals
 ) -> None:
-    process = begun(tmp_path, many, model, 2, "")
+    process = begun(tmp_path, many, coref, 2, "")
     everyone = psutil.Process(process.pid).children(recursive=True)
     assert len(everyone) >= 2
     if number == signal.SIGINT:

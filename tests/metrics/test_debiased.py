@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,18 +198,13 @@ def test_negative_zero_is_zero() -> None:
     assert debiased_squared_error(y, [0.0, -0.0] * 20) == debiased_squared_error(y, [0.0] * 40)
 
 
-def test_weights_of_one_change_nothing() -> None:
+@pytest.mark.parametrize(
+    "more", [{"sample_weight": np.full(400, 2.5)}, {"clusters": np.arange(400)}], ids=list
+)
+def test_equal_weights_and_clusters_of_one_pair_change_nothing(more: dict[str, Any]) -> None:
     source = sample(400)
-    assert debiased_squared_error(
-        source.label, source.score, sample_weight=np.full(400, 2.5)
-    ) == pytest.approx(debiased_squared_error(source.label, source.score), rel=1e-12)
-
-
-def test_clusters_of_one_pair_change_nothing() -> None:
-    source = sample(400)
-    assert debiased_squared_error(source.label, source.score, clusters=np.arange(400)) == pytest.approx(
-        debiased_squared_error(source.label, source.score), rel=1e-12
-    )
+    expected = debiased_squared_error(source.label, source.score)
+    assert debiased_squared_error(source.label, source.score, **more) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_bin_of_one_cluster_joins_its_neighbour() -> None:

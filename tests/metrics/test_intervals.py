@@ -39,6 +39,9 @@ def drawn(n: int, k: float, *, seed: int = 0, cluster_size: int = 1, label_corre
     return pairs(found.label, found.score, clusters=found.cluster)
 
 
+CLUSTERED: Any = {"cluster_size": 20, "label_correlation": 0.3}
+
+
 def test_the_interval_holds_the_values_that_the_test_accepts() -> None:
     found = Moments(estimate=0.004, null_variance=1e-6, null_skewness=0.3, slope=2e-4, curvature=0.05)
     low, high = inverted(found, 1.96)
@@ -69,7 +72,7 @@ def test_no_interval_reaches_beyond_the_largest_possible_error(method: Any) -> N
 
 
 def test_the_record_names_its_recipe() -> None:
-    record = error_interval(drawn(2000, 0.1, cluster_size=20, label_correlation=0.3), level=0.9)
+    record = error_interval(drawn(2000, 0.1, **CLUSTERED), level=0.9)
     assert (record.method, record.level, record.estimand, record.clusters) == ("inverted", 0.9, "rms", 100)
     assert (record.bin_size, record.bins, record.n) == (20, 120, 2000)
     assert 0 <= defined(record.low) < defined(record.estimate) < defined(record.high)
@@ -83,29 +86,16 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
     assert defined(wide.low) < defined(narrow.low) < defined(narrow.high) < defined(wide.high)
 
 
-def test_pairs_and_a_tally_give_one_interval() -> None:
-    source = drawn(3000, 0.05)
-    expected = error_interval(source)
-    tally = error_interval(Tally.from_pairs(source, exact=True))
-    assert tally.low == pytest.approx(expected.low, rel=1e-9)
-    assert tally.high == pytest.approx(expected.high, rel=1e-9)
-
-
-def test_a_clustered_tally_gives_the_interval_of_its_pairs() -> None:
-    source = drawn(2000, 0.1, cluster_size=20, label_correlation=0.3)
-    expected = error_interval(source)
-    found = error_interval(Tally.from_pairs(source, exact=True))
-    assert found.clusters == 100
-    assert found.low == pytest.approx(expected.low, rel=1e-9)
-    assert found.high == pytest.approx(expected.high, rel=1e-9)
-
-
-def test_a_compressed_tally_gives_nearly_the_interval_of_its_pairs() -> None:
-    source = drawn(100_000, 0.1)
-    expected = error_interval(source)
-    found = error_interval(Tally.from_pairs(source, exact=False))
-    assert found.low == pytest.approx(expected.low, rel=0.03)
-    assert found.high == pytest.approx(expected.high, rel=0.03)
+@pytest.mark.parametrize(
+    ("n", "k", "more", "near"),
+    [(3000, 0.05, {}, 1e-9), (2000, 0.1, CLUSTERED, 1e-9), (100_000, 0.1, {}, 0.03)],
+    ids=["exact", "clustered", "compressed"],
+)
+def test_pairs_and_a_tally_give_one_interval(n: int, k: float, more: dict[str, Any], near: float) -> None:
+    source, exact = drawn(n, k, **more), n < 100_000
+    expected, found = error_interval(source), error_interval(Tally.from_pairs(source, exact=exact))
+    assert found.clusters == (100 if more else None)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=near)
 
 
 def test_correlated_labels_widen_the_interval() -> None:
@@ -155,7 +145,7 @@ def test_rare_events_that_did_not_happen_do_not_speak_against_calibration() -> N
 
 
 def test_equal_seeds_give_equal_results() -> None:
-    source = drawn(2000, 0.1, cluster_size=20, label_correlation=0.3)
+    source = drawn(2000, 0.1, **CLUSTERED)
     for method in ("sampling", "bootstrap"):
         one, other = (error_interval(source, method=method, seed=5, samples=50) for _ in range(2))
         assert one == other
@@ -243,7 +233,7 @@ def test_methods_of_the_test_agree() -> None:
 
 
 def test_sign_flips_of_clusters_agree_with_the_gamma_distribution() -> None:
-    source = drawn(2000, 0.05, seed=2, cluster_size=20, label_correlation=0.3)
+    source = drawn(2000, 0.05, seed=2, **CLUSTERED)
     gamma = calibration_test(source)
     flips = calibration_test(source, method="sign-flip", samples=4000)
     assert flips.p_value == pytest.approx(defined(gamma.p_value), abs=0.03)
@@ -252,7 +242,7 @@ def test_sign_flips_of_clusters_agree_with_the_gamma_distribution() -> None:
 
 def test_redrawn_labels_are_refused_for_clusters() -> None:
     with pytest.raises(InputError, match="cannot be redrawn"):
-        calibration_test(drawn(200, 0.1, cluster_size=20, label_correlation=0.3), method="redraw")
+        calibration_test(drawn(200, 0.1, **CLUSTERED), method="redraw")
 
 
 def test_a_gross_error_is_seen_by_every_method() -> None:

@@ -14,8 +14,6 @@ from calibrant.cli import main
 from calibrant.data import dated_documents
 from calibrant.events import EventStore, event_table
 from calibrant.outputs import schema
-from calibrant.structures import read_documents, save_model
-from calibrant.structures.models import CoreferenceModel
 
 
 def run(*arguments: object) -> Result:
@@ -23,17 +21,9 @@ def run(*arguments: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "small.model"
-    documents = read_documents(dated_documents())
-    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(documents), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory, coref: Path) -> Path:
     path = tmp_path_factory.mktemp("store") / "my store"
-    result = run("run", dated_documents(), "-o", path, "--coref", model, "--workers", 1, "--with-text")
+    result = run("run", dated_documents(), "-o", path, "--coref", coref, "--workers", 1, "--with-text")
     assert result.exit_code == 0, result.output
     assert "  Documents        14\n" in result.stdout
     assert "  Cannot count      1\n" in result.stdout
@@ -41,9 +31,9 @@ def store(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     return path
 
 
-def test_a_second_run_finds_all_done(store: Path, model: Path) -> None:
+def test_a_second_run_finds_all_done(store: Path, coref: Path) -> None:
     result = run(
-        "run", dated_documents(), "-o", store, "--coref", model, "--workers", 1, "--with-text", "--json"
+        "run", dated_documents(), "-o", store, "--coref", coref, "--workers", 1, "--with-text", "--json"
     )
     values = json.loads(result.stdout)
     assert (values["documents"], values["kept"]) == (14, 14)
@@ -93,11 +83,11 @@ def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of the size of files")
 def test_a_full_disk_ends_a_run_in_one_line_and_the_next_goes_on(
-    tmp_path: Path, store: Path, model: Path
+    tmp_path: Path, store: Path, coref: Path
 ) -> None:
     import resource
 
-    asked = ("run", dated_documents(), "-o", tmp_path / "s", "--coref", model, "--workers", 1, "--with-text")
+    asked = ("run", dated_documents(), "-o", tmp_path / "s", "--coref", coref, "--workers", 1, "--with-text")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2500, before[1]))  # the manifest fits, a part does not
@@ -143,8 +133,8 @@ def test_a_folder_goes_before_a_store_that_ships(tmp_path: Path, monkeypatch: py
     assert "this is not a store of events" in result.output
 
 
-def test_the_counts_of_a_run_add_up(tmp_path: Path, model: Path) -> None:
-    result = run("run", dated_documents(), "-o", tmp_path / "new", "--coref", model, "--workers", 1)
+def test_the_counts_of_a_run_add_up(tmp_path: Path, coref: Path) -> None:
+    result = run("run", dated_documents(), "-o", tmp_path / "new", "--coref", coref, "--workers", 1)
     assert "  Cannot count      1\n" in result.stdout
     assert "  May count        11\n" in result.stdout
     assert "The other 2 parsed documents count for no country." in result.stdout

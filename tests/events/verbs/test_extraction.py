@@ -24,7 +24,7 @@ from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError, MissingExtraError
 from calibrant.structures import read_documents, save_model, train_coreference
 from calibrant.structures.models import CoreferenceModel
-from tests.made_up import COPIES, write_copies
+from tests.made_up import COPIES
 
 NURSERY = """
 import os, random, signal, sys, time
@@ -64,21 +64,6 @@ print(inside, os.waitpid(forked(), 0)[1])
 """
 
 
-@pytest.fixture(scope="session")
-def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A coreference model that is unsure of much."""
-    path = tmp_path_factory.mktemp("model") / "small.model"
-    documents = read_documents(dated_documents())
-    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(documents), path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The corpus that ships, a dozen times under other names."""
-    return write_copies(tmp_path_factory.mktemp("many") / "many.conllu")
-
-
 def shuffled(path: Path, output: Path) -> Path:
     head, *documents = path.read_text(encoding="utf-8").split("# newdoc")
     random.Random(4).shuffle(documents)
@@ -86,11 +71,11 @@ def shuffled(path: Path, output: Path) -> Path:
     return output
 
 
-def test_the_store_says_what_the_library_says_of_each_document(tmp_path: Path, small_model: Path) -> None:
-    found = extract_events(dated_documents(), tmp_path / "s", coref=small_model, seed=5, with_text=True)
+def test_the_store_says_what_the_library_says_of_each_document(tmp_path: Path, coref: Path) -> None:
+    found = extract_events(dated_documents(), tmp_path / "s", coref=coref, seed=5, with_text=True)
     assert (found.documents, found.skipped, found.kept) == (14, 1, 0)
     stored = {each.id: each for each in EventStore(tmp_path / "s").documents()}
-    model = Extractor(settings(small_model)).model
+    model = Extractor(settings(coref)).model
     matched = 0
     for document in read_documents(dated_documents()):
         posterior = model.posterior([document])
@@ -115,9 +100,9 @@ def test_the_store_says_what_the_library_says_of_each_document(tmp_path: Path, s
     assert matched == found.matched >= 10
 
 
-def test_a_run_names_the_model_and_its_training_texts(tmp_path: Path, small_model: Path) -> None:
-    found = extract_events(dated_documents(), tmp_path / "unnamed", coref=small_model)
-    assert found.coref == str(small_model)
+def test_a_run_names_the_model_and_its_training_texts(tmp_path: Path, coref: Path) -> None:
+    found = extract_events(dated_documents(), tmp_path / "unnamed", coref=coref)
+    assert found.coref == str(coref)
     assert found.trained_on == "unknown texts"
     assert "was trained on unknown texts" in found.notes[0]
     about, named = "A war at sea", tmp_path / "named.model"
@@ -139,8 +124,8 @@ def test_the_model_of_fiction_that_ships_says_how_to_get_one_for_news(tmp_path: 
     assert "calibrant data train" in found.notes[0]
 
 
-def test_evidence_points_at_the_words_of_the_text(tmp_path: Path, small_model: Path) -> None:
-    extract_events(dated_documents(), tmp_path / "s", coref=small_model, with_text=True)
+def test_evidence_points_at_the_words_of_the_text(tmp_path: Path, coref: Path) -> None:
+    extract_events(dated_documents(), tmp_path / "s", coref=coref, with_text=True)
     document = EventStore(tmp_path / "s").document("papudo")
     assert document is not None
     assert document.text is not None
@@ -152,8 +137,8 @@ def test_evidence_points_at_the_words_of_the_text(tmp_path: Path, small_model: P
     assert shares == sorted(shares, reverse=True)
 
 
-def test_without_being_asked_no_text_is_stored(tmp_path: Path, small_model: Path) -> None:
-    extract_events(dated_documents(), tmp_path / "s", coref=small_model)
+def test_without_being_asked_no_text_is_stored(tmp_path: Path, coref: Path) -> None:
+    extract_events(dated_documents(), tmp_path / "s", coref=coref)
     assert all(each.text is None and each.title is None for each in EventStore(tmp_path / "s").documents())
     stored = b"".join(file.read_bytes() for file in (tmp_path / "s").rglob("*") if file.is_file())
     assert b"corvette" not in stored
@@ -165,8 +150,8 @@ def settings(model: Path, **changes: Any) -> Extraction:
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=lambda rules: rules.name)
-def test_skipping_changes_nothing(many: Path, small_model: Path, rules: Rules) -> None:
-    quick, slow = (Extractor(settings(small_model, rules=rules, skip=skip)) for skip in (True, False))
+def test_skipping_changes_nothing(many: Path, coref: Path, rules: Rules) -> None:
+    quick, slow = (Extractor(settings(coref, rules=rules, skip=skip)) for skip in (True, False))
     skipped = 0
     for item in iter_dated(many):
         found, wanted = quick.stored(item), slow.stored(item)
@@ -176,14 +161,13 @@ def test_skipping_changes_nothing(many: Path, small_model: Path, rules: Rules) -
     assert skipped >= COPIES
 
 
-def test_skipping_changes_nothing_for_raw_text(data: Path, small_model: Path) -> None:
+def test_skipping_changes_nothing_for_raw_text(data: Path, coref: Path) -> None:
     pytest.importorskip("spacy")
     parser = os.environ.get("CALIBRANT_MODELS")
     if not parser:
         pytest.skip("needs a parser: set CALIBRANT_MODELS to the folder that holds one")
     settings_of = [
-        settings(small_model, parser=f"{parser}/en_ud_ewt_gum", samples=20, skip=skip)
-        for skip in (True, False)
+        settings(coref, parser=f"{parser}/en_ud_ewt_gum", samples=20, skip=skip) for skip in (True, False)
     ]
     quick, slow = map(Extractor, settings_of)
     texts = iter_dated(data / "current-events" / "documents.jsonl.gz")
@@ -193,9 +177,9 @@ def test_skipping_changes_nothing_for_raw_text(data: Path, small_model: Path) ->
     assert 0 < sum(found.skipped for found, _ in results) < len(results)
 
 
-def test_order_parts_and_threads_change_nothing(tmp_path: Path, many: Path, small_model: Path) -> None:
+def test_order_parts_and_threads_change_nothing(tmp_path: Path, many: Path, coref: Path) -> None:
     def digest(name: str, documents: Path, **how: Any) -> str:
-        found = extract_events(documents, tmp_path / name, coref=small_model, samples=20, **how)
+        found = extract_events(documents, tmp_path / name, coref=coref, samples=20, **how)
         assert found.documents == 14 * COPIES
         return EventStore(tmp_path / name).digest()
 
@@ -207,9 +191,9 @@ def test_order_parts_and_threads_change_nothing(tmp_path: Path, many: Path, smal
 
 
 @pytest.mark.slow
-def test_three_processes_change_nothing(tmp_path: Path, many: Path, small_model: Path) -> None:
+def test_three_processes_change_nothing(tmp_path: Path, many: Path, coref: Path) -> None:
     for name, workers in (("a", 1), ("b", 3)):
-        extract_events(many, tmp_path / name, coref=small_model, samples=20, workers=workers, part=10)
+        extract_events(many, tmp_path / name, coref=coref, samples=20, workers=workers, part=10)
     assert EventStore(tmp_path / "a").digest() == EventStore(tmp_path / "b").digest()
     parts = [sorted((tmp_path / name / "documents").glob("*.parquet")) for name in "ab"]
     assert [part.read_bytes() for part in parts[0]] == [part.read_bytes() for part in parts[1]]
@@ -218,9 +202,9 @@ def test_three_processes_change_nothing(tmp_path: Path, many: Path, small_model:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are copies")
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_run_killed_again_and_again_makes_the_same_store(
-    tmp_path: Path, many: Path, small_model: Path, times: int
+    tmp_path: Path, many: Path, coref: Path, times: int
 ) -> None:
-    command = [sys.executable, "-c", NURSERY, str(many), str(tmp_path / "s"), str(small_model), str(times)]
+    command = [sys.executable, "-c", NURSERY, str(many), str(tmp_path / "s"), str(coref), str(times)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     inside, last = map(int, done.stdout.split())
     assert last == 0, done.stderr
@@ -232,12 +216,12 @@ def test_a_run_killed_again_and_again_makes_the_same_store(
     assert not list((tmp_path / "s" / "documents").glob("*.damaged")), "a part was neither whole nor absent"
 
 
-def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, small_model: Path) -> None:
-    extract_events(dated_documents(), tmp_path / "s", coref=small_model)
-    found = extract_events(many, tmp_path / "s", coref=small_model)
+def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, coref: Path) -> None:
+    extract_events(dated_documents(), tmp_path / "s", coref=coref)
+    found = extract_events(many, tmp_path / "s", coref=coref)
     assert (found.documents, found.kept) == (14 * COPIES, 0)
     assert EventStore(tmp_path / "s").document_count == 14 * (COPIES + 1)
-    assert extract_events(many, tmp_path / "s", coref=small_model).kept == 14 * COPIES
+    assert extract_events(many, tmp_path / "s", coref=coref).kept == 14 * COPIES
 
 
 @pytest.mark.parametrize(
@@ -253,23 +237,23 @@ def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, small_
     ids=str,
 )
 def test_other_settings_are_not_mixed(
-    tmp_path: Path, small_model: Path, changed: dict[str, Any], wanted: str
+    tmp_path: Path, coref: Path, changed: dict[str, Any], wanted: str
 ) -> None:
-    extract_events(dated_documents(), tmp_path / "s", coref=small_model)
+    extract_events(dated_documents(), tmp_path / "s", coref=coref)
     with pytest.raises(InputError, match=wanted):
-        extract_events(dated_documents(), tmp_path / "s", coref=small_model, **changed)
+        extract_events(dated_documents(), tmp_path / "s", coref=coref, **changed)
 
 
-def test_stores_by_the_paper_s_rules_can_be_gone_on_with(tmp_path: Path, small_model: Path) -> None:
-    extract_events(dated_documents(), tmp_path / "s", coref=small_model, rules="paper")
+def test_stores_by_the_paper_s_rules_can_be_gone_on_with(tmp_path: Path, coref: Path) -> None:
+    extract_events(dated_documents(), tmp_path / "s", coref=coref, rules="paper")
     shipped = EventStore(event_store("reuters-21578-paper")).manifest
     assert EventStore(tmp_path / "s").manifest.settings["rules"] == shipped.settings["rules"]
 
 
-def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path) -> None:
-    extract_events(dated_documents(), tmp_path / "s", coref=small_model)
+def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, coref: Path) -> None:
+    extract_events(dated_documents(), tmp_path / "s", coref=coref)
     copied = tmp_path / "moved.model"
-    copied.write_bytes(small_model.read_bytes())
+    copied.write_bytes(coref.read_bytes())
     extract_events(dated_documents(), tmp_path / "s", coref=copied)  # the same model under another name
     other = tmp_path / "other.model"
     save_model(CoreferenceModel(bits=10, least=1, epochs=1).fit(read_documents(dated_documents())), other)
@@ -278,16 +262,16 @@ def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path
     lexicon = tmp_path / "own.csv"
     lexicon.write_text("code,name\nCHL,Chilean\nPER,Chilean\n")
     with pytest.raises(InputError, match="another lexicon"):
-        extract_events(dated_documents(), tmp_path / "s", coref=small_model, lexicon=lexicon)
-    found = extract_events(dated_documents(), tmp_path / "t", coref=small_model, lexicon=lexicon)
+        extract_events(dated_documents(), tmp_path / "s", coref=coref, lexicon=lexicon)
+    found = extract_events(dated_documents(), tmp_path / "t", coref=coref, lexicon=lexicon)
     assert found.notes[1:] == ("the lexicon gives 'Chilean' to CHL and PER; it counts for CHL",)
     assert EventStore(tmp_path / "t").counts().countries == ("CHL",)
 
 
-def test_the_verbs_asked_for_are_the_ones_that_count(tmp_path: Path, small_model: Path) -> None:
+def test_the_verbs_asked_for_are_the_ones_that_count(tmp_path: Path, coref: Path) -> None:
     verbs = tmp_path / "verbs.txt"
     verbs.write_text("bombard\n")
-    found = extract_events(dated_documents(), tmp_path / "s", coref=small_model, verbs=verbs)
+    found = extract_events(dated_documents(), tmp_path / "s", coref=coref, verbs=verbs)
     assert found.verbs == ("bombard",)
     assert EventStore(tmp_path / "s").counts().names == ("valparaiso",)
 
@@ -298,26 +282,26 @@ def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
     return file
 
 
-def test_raw_text_needs_a_parser(tmp_path: Path, small_model: Path) -> None:
+def test_raw_text_needs_a_parser(tmp_path: Path, coref: Path) -> None:
     with pytest.raises(InputError, match=r"raw text, which needs a parser.*`parser`") as caught:
-        extract_events(raw(tmp_path), tmp_path / "s", coref=small_model)
+        extract_events(raw(tmp_path), tmp_path / "s", coref=coref)
     assert str(caught.value).startswith(f"{tmp_path}/docs.jsonl, line 1: document 'a' is raw text")
-    found = extract_events(raw(tmp_path, "Nothing."), tmp_path / "t", coref=small_model)
+    found = extract_events(raw(tmp_path, "Nothing."), tmp_path / "t", coref=coref)
     assert found.skipped == 1  # what cannot count needs none
     pytest.importorskip("spacy")
     with pytest.raises(InputError, match="the spaCy pipeline does not exist"):
-        extract_events(raw(tmp_path), tmp_path / "u", coref=small_model, parser="no_such_parser")
+        extract_events(raw(tmp_path), tmp_path / "u", coref=coref, parser="no_such_parser")
 
 
-def test_bad_documents_stop_the_run_before_anything_is_made(tmp_path: Path, small_model: Path) -> None:
+def test_bad_documents_stop_the_run_before_anything_is_made(tmp_path: Path, coref: Path) -> None:
     file = raw(tmp_path)
     file.write_text(file.read_text() * 2)
     with pytest.raises(InputError, match="two documents have the id"):
-        extract_events(file, tmp_path / "s", coref=small_model)
+        extract_events(file, tmp_path / "s", coref=coref)
     assert not (tmp_path / "s").exists()
 
 
-def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path, small_model: Path) -> None:
+def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path, coref: Path) -> None:
     text = dated_documents().read_text(encoding="utf-8")
     cut = text.index("# newdoc id = callao")
     lines = [line.split("\t") for line in text[cut:].split("\n")]
@@ -327,16 +311,16 @@ def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path,
     file = tmp_path / "odd.conllu"
     file.write_text(text[:cut] + "\n".join("\t".join(line) for line in lines), encoding="utf-8")
     with pytest.raises(InputError, match=r"document 'callao': the dependency labels \(SUBJ\)"):
-        extract_events(file, tmp_path / "s", coref=small_model)
+        extract_events(file, tmp_path / "s", coref=coref)
 
 
-def test_a_dask_scheduler_needs_dask(tmp_path: Path, small_model: Path, monkeypatch: Any) -> None:
+def test_a_dask_scheduler_needs_dask(tmp_path: Path, coref: Path, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match="needs Dask"):
-        extract_events(dated_documents(), tmp_path / "s", coref=small_model, executor="tcp://127.0.0.1:1")
+        extract_events(dated_documents(), tmp_path / "s", coref=coref, executor="tcp://127.0.0.1:1")
 
 
-def test_memory_does_not_hold_the_documents(tmp_path: Path, small_model: Path, monkeypatch: Any) -> None:
+def test_memory_does_not_hold_the_documents(tmp_path: Path, coref: Path, monkeypatch: Any) -> None:
     """Only a few batches are read ahead of what was written."""
     from calibrant.events.verbs import extraction as event_extraction
 
@@ -361,7 +345,7 @@ def test_memory_does_not_hold_the_documents(tmp_path: Path, small_model: Path, m
         extract_events(
             dated_documents(),
             tmp_path / "s",
-            coref=small_model,
+            coref=coref,
             executor=pool,
             workers=2,
             progress=note,

@@ -40,8 +40,8 @@ def written(folder: Path, *records: object, name: str = "a.jsonl") -> Path:
     return path
 
 
-def broken(path: Path, **options: Any) -> InputError:
-    with pytest.raises(InputError) as caught:
+def broken(path: Path, message: str | None = None, **options: Any) -> InputError:
+    with pytest.raises(InputError, match=message) as caught:
         list(read_posteriors(path, **options))
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -247,10 +247,7 @@ def test_posteriors_of_real_documents_keep_their_pair_probabilities(data: Path, 
 def test_a_line_whose_parts_do_not_fit_is_refused(
     tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
-    error = broken(written(tmp_path, "", {**LINE, **change}))
-    assert error.line == 2
-    with pytest.raises(InputError, match=message):
-        raise error
+    assert broken(written(tmp_path, "", {**LINE, **change}), message).line == 2
 
 
 @pytest.mark.parametrize(
@@ -268,10 +265,8 @@ def test_a_line_whose_parts_do_not_fit_is_refused(
     ],
 )
 def test_a_mention_that_cannot_be_is_refused(tmp_path: Path, mention: object, message: str) -> None:
-    error = broken(written(tmp_path, {**LINE, "mentions": [MENTIONS[0], mention, MENTIONS[2]]}))
-    assert error.line == 1
-    with pytest.raises(InputError, match=f"line 1: document 'd1', mention 1 .*{message}"):
-        raise error
+    path = written(tmp_path, {**LINE, "mentions": [MENTIONS[0], mention, MENTIONS[2]]})
+    assert broken(path, f"line 1: document 'd1', mention 1 .*{message}").line == 1
 
 
 @pytest.mark.parametrize(
@@ -310,17 +305,16 @@ def test_a_mention_that_cannot_be_is_refused(tmp_path: Path, mention: object, me
 def test_a_row_that_is_no_distribution_is_refused(
     tmp_path: Path, row: object, code: str, message: str
 ) -> None:
-    error = broken(written(tmp_path, {**LINE, "antecedents": [*DENSE[:2], row]}))
+    path = written(tmp_path, {**LINE, "antecedents": [*DENSE[:2], row]})
+    error = broken(path, f"line 1: document 'd1', mention 2.*{message}")
     assert (error.line, error.code) == (1, code)
-    with pytest.raises(InputError, match=f"line 1: document 'd1', mention 2.*{message}"):
-        raise error
 
 
 def test_an_antecedent_outside_the_window_is_refused(tmp_path: Path) -> None:
     for row in ([0.1, 0.8, 0.1], [[0, 0.1], [1, 0.9]]):
-        error = broken(written(tmp_path, {**LINE, "antecedents": [*DENSE[:2], row]}), window=1)
-        with pytest.raises(FormatError, match="mention 2: antecedent 0 is outside the window of 1"):
-            raise error
+        path = written(tmp_path, {**LINE, "antecedents": [*DENSE[:2], row]})
+        error = broken(path, "mention 2: antecedent 0 is outside the window of 1", window=1)
+        assert type(error) is FormatError
     with pytest.raises(InputError, match="window"):
         list(read_posteriors(written(tmp_path, LINE), window=0))
 
@@ -340,10 +334,8 @@ def test_an_antecedent_outside_the_window_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_such_object_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    error = broken(written(tmp_path, LINE, text))
-    assert error.line == 2
-    with pytest.raises(FormatError, match=message):
-        raise error
+    error = broken(written(tmp_path, LINE, text), message)
+    assert (error.line, type(error)) == (2, FormatError)
 
 
 def test_a_name_is_given_once(tmp_path: Path) -> None:
