@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from calibrant.io import save_tally
-from calibrant.io.saved import KEY
+from calibrant.io.tables import TALLY_KEY
 from calibrant.metrics.tally import Tally
 from tests.command_line import Ran, Run
 
@@ -126,7 +126,7 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
 def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.1, 0.9]), path)
-    table = pq.read_table(path).replace_schema_metadata({KEY: '{"version": 99}'})
+    table = pq.read_table(path).replace_schema_metadata({TALLY_KEY: '{"version": 99}'})
     pq.write_table(table, path)
     refused(
         run("measure", path), "format version 99, but this calibrant reads up to 1: install a newer calibrant"

@@ -28,6 +28,31 @@ def test_measure_says_what_of_a_run_was_left_out() -> None:
     assert len(found["recipe"]["notes"]) == 2
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["measure"],
+        ["plan", "--error", "0.1", "--pilot"],
+        ["monitor", "--time", "subject", "--by", "value", "--view", "class:1"],
+    ],
+)
+def test_logs_of_two_models_are_not_measured_as_one(command: list[str]) -> None:
+    found = CliRunner().invoke(main, [*command, str(HARNESS)])
+    assert found.exit_code == 2
+    assert "logs of 2 models: toy/large, toy/small: name the folder of one model" in found.stderr
+
+
+def test_reports_call_logs_of_the_same_model_by_their_files(tmp_path: Path) -> None:
+    option = {"token": "A", "logprob": -0.5}, {"token": "B", "logprob": -1.0}
+    choice = {"logprobs": {"content": [{**option[0], "top_logprobs": option}]}}
+    for name in ("short", "long"):
+        lines = [{"id": str(n), "model": "m", "choices": [choice], "answer": "AB"[n % 2]} for n in range(60)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = [tmp_path / "short.jsonl", tmp_path / "long.jsonl"]
+    found = json.loads(printed("report", *files, "--json", "-o", tmp_path / "report.html"))
+    assert [model["name"] for model in found["models"]] == ["short", "long"]
+
+
 def test_measure_takes_the_options_of_logs(tmp_path: Path) -> None:
     one = printed("measure", HARNESS / "toy__large", "--view", "top", "--json")
     other = printed("measure", HARNESS / "toy__large", "--view", "top", "--normalise", "bytes", "--json")

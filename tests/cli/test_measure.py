@@ -72,6 +72,11 @@ def test_the_text_has_the_numbers_the_bins_the_recipe_and_what_to_type_next(
         assert part in ran.out, part
 
 
+def test_the_suggested_report_has_the_views_that_were_asked_for(run: Run, wide_table: Path) -> None:
+    ran = run("measure", wide_table, "--view", "top", "--view", "class:red")
+    assert f"calibrant report {wide_table} --view top --view class:red -o report.html" in ran.out
+
+
 def test_json_follows_the_schema_and_says_what_the_library_says(run: Run, long_table: Path) -> None:
     ran = run("measure", long_table, "--json")
     found = json.loads(ran.out)

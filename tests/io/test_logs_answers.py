@@ -256,6 +256,19 @@ def test_completions_and_batches_say_the_same(tmp_path: Path) -> None:
     assert open_log(path).read().score == pytest.approx(expected)
 
 
+def test_responses_of_two_models_in_one_file_are_refused(tmp_path: Path) -> None:
+    path = lines_of(tmp_path, [chat("A", FIRST, **TWO), {**chat("A", FIRST, **TWO), "model": "m-2"}])
+    with pytest.raises(InputError, match="line 2: a response of 'm-2', after those of 'm-1'"):
+        open_log(path).read()
+
+
+def test_options_of_single_lines_are_not_noted_as_those_of_the_log(tmp_path: Path) -> None:
+    found = open_predictions(lines_of(tmp_path, [chat("A", FIRST, **TWO), chat("A", FIRST, **TWO)]))
+    found.read()
+    assert found.log is not None
+    assert not any(note.startswith("options") for note in found.log.notes)
+
+
 def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
     path = lines_of(tmp_path, [chat("A", FIRST, id="q1"), chat(" B", SECOND, id="q2")])
     (tmp_path / "gold.tsv").write_text("q1\tB\nq2\tA\n")

@@ -245,6 +245,15 @@ def test_a_file_cut_short_is_called_so(tmp_path: Path) -> None:
             open_log(tmp_path / name).read()
 
 
+def test_an_empty_file_of_samples_is_left_out_with_a_note(tmp_path: Path) -> None:
+    rewritten(tmp_path, "even", lambda lines: None, "samples_even_2026-11-02T10-11-12.131415.jsonl")
+    (tmp_path / "samples_crashed_2026-11-02T10-11-12.131415.jsonl").touch()
+    found = open_predictions(tmp_path)
+    assert len(found.read())
+    assert found.log is not None
+    assert found.log.notes == ["Left out: task crashed: its file is empty."]
+
+
 def test_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "samples_a.jsonl"
     path.write_bytes(samples("even")[0].read_bytes() + b'{"doc_id": "\xff"}\n')

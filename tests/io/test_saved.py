@@ -14,7 +14,8 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_tally, save_tally
-from calibrant.io.saved import ENVELOPE, KEY, tally_view
+from calibrant.io.saved import ENVELOPE, tally_view
+from calibrant.io.tables import TALLY_KEY
 from calibrant.metrics.tally import Tally
 from calibrant.verbs import measure
 
@@ -52,7 +53,7 @@ def test_a_tally_comes_back_as_it_was(tmp_path: Path, kind: str) -> None:
 
 def test_the_view_of_a_tally_stands_in_the_file_as_before(tmp_path: Path) -> None:
     save_tally(example("exact"), tmp_path / "a.parquet", view="top")
-    header = json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[KEY])
+    header = json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[TALLY_KEY])
     assert header == {"version": 1, "kind": "exact", "weighted": False, "event": "top", "pairs": 500}
 
 
@@ -79,8 +80,8 @@ def test_a_tally_of_version_1_still_loads(kind: str) -> None:
 
 def rewritten(path: Path, **changes: object) -> None:
     table = pq.read_table(path)
-    header = json.loads(table.schema.metadata[KEY]) | changes
-    pq.write_table(table.replace_schema_metadata({KEY: json.dumps(header)}), path)
+    header = json.loads(table.schema.metadata[TALLY_KEY]) | changes
+    pq.write_table(table.replace_schema_metadata({TALLY_KEY: json.dumps(header)}), path)
 
 
 def test_a_tally_of_a_newer_version_is_refused(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_what_is_no_tally_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="this is not a saved tally"):
         load_tally(path)
     header = '{"version": 1, "kind": "exact", "weighted": false, "pairs": 1}'
-    pq.write_table(pa.table({"n": [1]}).replace_schema_metadata({KEY: header}), path)
+    pq.write_table(pa.table({"n": [1]}).replace_schema_metadata({TALLY_KEY: header}), path)
     with pytest.raises(FormatError, match="there is no column 'low'"):
         load_tally(path)
 

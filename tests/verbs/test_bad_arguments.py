@@ -14,7 +14,7 @@ import pytest
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, save_tally
 from calibrant.recalibrate import Platt
-from calibrant.verbs import apply, fit, measure, report, slices, tally, tally_by
+from calibrant.verbs import apply, fit, measure, plan, report, slices, tally, tally_by
 
 SCORE = np.linspace(0.01, 0.99, 60)
 PAIRS = pa.table({"score": SCORE, "label": (np.arange(60) % 7 > 2).astype(int)})
@@ -57,9 +57,11 @@ def summed(tmp_path: Path) -> Path:
             lambda summed: fit(summed, group="class"),
             "a tally without classes can only have one map of single",
         ),
+        (lambda summed: slices(summed, "x"), "a tally, which contains sums and no single scores"),
+        (lambda summed: plan(error=0.1, pilot=summed), "a tally, which contains sums and no single scores"),
         (
             lambda summed: report(summed, model=fit(PAIRS)),
-            "a tally does not contain single scores to recalibrate: give the table itself",
+            "a tally, which contains sums and no single scores: give the table itself",
         ),
         (
             lambda _: apply(fit(PAIRS), SCORE, columns=Columns(score="p")),

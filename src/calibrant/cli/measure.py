@@ -21,23 +21,23 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
-    from calibrant.io import Columns
     from calibrant.results.measurement import Measured
 
 
-def _lines_of(measured: Measured, source: str, columns: Columns) -> list[str]:
+def _lines_of(measured: Measured, source: str, settings: dict[str, Any]) -> list[str]:
     """Return the lines of a whole measurement."""
     from calibrant.cli import text
 
     recipe = measured.recipe
     head = f"{recipe.file}: {text.counted(recipe.rows, 'row')}, {recipe.form} table"
-    return [head, "", *measured.to_text().splitlines(), "", *_next_steps(measured, source, columns)]
+    return [head, "", *measured.to_text().splitlines(), "", *_next_steps(measured, source, settings)]
 
 
-def _next_steps(measured: Measured, source: str, columns: Columns) -> list[str]:
+def _next_steps(measured: Measured, source: str, settings: dict[str, Any]) -> list[str]:
     """Return the lines that suggest the next commands."""
-    name = ("PRED" if source == "-" else shlex.quote(source)) + spelled(columns)
-    lines = [f"  calibrant report {name} -o report.html    the same numbers with figures"]
+    name = ("PRED" if source == "-" else shlex.quote(source)) + spelled(settings["columns"])
+    views = "".join(f" --view {shlex.quote(view)}" for view in settings["view"] or ())
+    lines = [f"  calibrant report {name}{views} -o report.html    the same numbers with figures"]
     if len(measured.views) > 1:
         view = shlex.quote(measured.views[0].view)
         lines.append(f"  calibrant measure {name} --view {view}    one view with its bins")
@@ -89,4 +89,4 @@ def command(
         first = found.views[0]
         save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: view {first.view}"]
-    printing.show(found, lambda: [*_lines_of(found, predictions, settings["columns"]), *wrote])
+    printing.show(found, lambda: [*_lines_of(found, predictions, settings), *wrote])

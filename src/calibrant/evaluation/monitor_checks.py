@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Literal
@@ -73,15 +74,18 @@ def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
         raise InputError(message, "name all days by text, or all by numbers", code="parameter")
     if name in seen:
         raise InputError(f"day {name!r} was added before", "add each day once", code="duplicate")
-    if max(name, last, key=_order) == last:
+    if order(name) < order(last):
         hint = "assign late labels to the day on which they arrive"
         raise InputError(f"day {name!r} is before {last!r}, which was added", hint, code="parameter")
     return name
 
 
-def _order(day: str | int) -> tuple[int, str]:
-    """Return a key that orders numbers by value and text as text."""
-    return (0, day) if isinstance(day, str) else (day, "")
+def order(day: str | int) -> tuple[int, list[int | str], str]:
+    """Return a key that orders numbers by value, also those within text: v2 comes before v10."""
+    if not isinstance(day, str):
+        return day, [], ""
+    parts = re.split(r"([0-9]{1,18})", day)  # text and numbers take turns
+    return 0, [int(part) if place % 2 else part for place, part in enumerate(parts)], day
 
 
 def _is_text(name: str) -> bool:
@@ -107,9 +111,9 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
     if found <= CRITICAL / math.sqrt(len(error)):
         return None
     return (
-        f"the errors of days persist (lag-1 autocorrelation {found:.2f} over {len(error)} days): the model "
-        "has changed, or days depend on each other. If days depend on each other, an alarm may be false, and "
-        "the unit dependent-day allows for it; if not, the unit item finds a change sooner"
+        f"the errors of windows persist (lag-1 autocorrelation {found:.2f} over {len(error)} windows): the "
+        "model has changed, or windows depend on each other. If they do, an alarm may be false, and the unit "
+        "dependent-day allows for it; if not, the unit item finds a change sooner"
     )
 
 

@@ -56,13 +56,13 @@ NEVER_CALIBRATED = (
     "nothing changes: recalibrate it, or compare with a reference period"
 )
 CONDITIONS = {
-    "day": "the errors of a day do not depend on those of earlier days (labels of one day may depend on each "
-    "other in any way); day effects that persist break it: use the unit dependent-day",
-    "cluster": "clusters are independent of each other and of earlier days; no cluster has errors that "
+    "day": "the errors of a window do not depend on those of earlier windows (labels of one window may "
+    "depend on each other in any way); effects that persist break it: use the unit dependent-day",
+    "cluster": "clusters are independent of each other and of earlier windows; no cluster has errors that "
     "persist",
-    "item": "all labels are independent of each other and of earlier days",
-    "dependent-day": "the errors of days are nearly a normal AR(1) process with a correlation of at most "
-    "0.95 between adjacent days, and noise; the bound is checked by simulation and is not exact",
+    "item": "all labels are independent of each other and of earlier windows",
+    "dependent-day": "the errors of windows are nearly a normal AR(1) process with a correlation of at most "
+    "0.95 between adjacent windows, and noise; the bound is checked by simulation and is not exact",
 }
 HAS_CHANGED = "labels depart from the scores by more than in the reference period"
 NO_POWER = "the reference has too little evidence to detect a change in these regions: "
@@ -259,7 +259,7 @@ class CalibrationMonitor:
         Parameters
         ----------
         day
-            A date, text or number after the last day (text is compared as text: write dates as YYYY-MM-DD).
+            A date, text or number after the last day (write dates as YYYY-MM-DD; v2 comes before v10).
             Omit days without labels.
         y_true, y_prob
             (n,) labels 0 / 1 and scores.

@@ -219,6 +219,8 @@ class HarnessLog:
         best, count = good.most_common(1)[0]
         if 2 * count > len(first):
             return best
+        if not first:
+            raise self._no_options(1, "its file is empty")
         worst = next(each for each in first if _gold_of(each, best) is None)
         told = "" if worst.accuracy is None else f", and the metric acc is {shown(worst.accuracy)}"
         why = f"the target {shown(worst.target)} is not one of {len(worst.texts)} options{told}"

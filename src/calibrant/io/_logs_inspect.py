@@ -193,8 +193,8 @@ class InspectLog:
         there = ", ".join(f"{count} {what}" for what, count in seen.items()) + f", {epochs or 1} epoch(s)"
         hint = (
             "calibration needs choices with log-probabilities "
-            "(GenerateConfig(logprobs=True, top_logprobs=20)), a confidence in the metadata of a score, "
-            "or choices over several epochs"
+            "(GenerateConfig(logprobs=True, top_logprobs=20)), a numeric `confidence` in the metadata of a "
+            "score, or choices over several epochs"
         )
         message = f"task {self.task} has nothing to calibrate ({there})"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
@@ -293,7 +293,7 @@ def _stated(sample: Sample, where: str) -> tuple[list[str], list[float], list[in
     value, right = found
     if not 0 <= value <= 1:
         message = f"the confidence {value!r} is not a probability in [0, 1]"
-        raise InputError(message, "drop the sample or repair it", code="score-range", file=where)
+        raise InputError(message, "divide percentages by 100, or drop it", code="score-range", file=where)
     return ["answer"], [float(value)], [0] if right else []
 
 

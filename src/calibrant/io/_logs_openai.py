@@ -70,7 +70,7 @@ class AnswerLog:
     @property
     def notes(self) -> list[str]:
         """Notes on the responses read so far."""
-        found = [f"options: {', '.join(self._options or [])}"]
+        found = [f"options: {', '.join(self._options)}"] if self._options else []
         if self.items:
             found.append(
                 f"the log-probabilities listed for the options add up to {self.listed / self.items:.3f} on "
@@ -154,10 +154,11 @@ class AnswerLog:
             self.listed += found.listed
             self.unlisted += found.unlisted
             task, subject = str(line.get("task") or self.task), str(line.get("subject") or self.task)
-            model = str(response.get("model") or self.model)
-            collector.add(
-                model, task, subject, name, options, found.values, [options.index(right)], logs=False
-            )
+            if (model := str(response.get("model") or self.model)) != self.model:
+                message = f"a response of {shown(model)}, after those of {shown(self.model)}"
+                raise self._error(message, "write the responses of each model to a file", "parameter", number)
+            place = [options.index(right)]
+            collector.add(model, task, subject, name, options, found.values, place, logs=False)
             if len(collector) == AT_ONCE:
                 yield collector.block()
                 collector = Collector()

@@ -24,7 +24,7 @@ from calibrant.io.readers import (
 from calibrant.io.readers import Form as Form
 from calibrant.io.roles import ROWS, Role, open_table
 from calibrant.io.table_formats import FORMATS, locate, parquet_parts
-from calibrant.io.tables import RECALIBRATED_KEY, Table
+from calibrant.io.tables import RECALIBRATED_KEY, TALLY_KEY, Table
 from calibrant.io.tables import listed as listed
 
 if TYPE_CHECKING:
@@ -164,6 +164,11 @@ class Predictions:
         new.form, new.rows, new._classes = "wide", None, None
         new.has_classes = new.has_items = True
         return new
+
+    def check_one_model(self) -> None:
+        """Raise `InputError` if this is a log of several models."""
+        if self.log is not None:
+            self.log.check_one_model()
 
     def of_model(self, model: str) -> Predictions:
         """Return the part of a log that is of one model."""
@@ -370,6 +375,9 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
 
 def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:
     """Return predictions of an open table; for a log, its table is also given as ``log``."""
+    if TALLY_KEY in table.metadata:
+        message, hint = "this is a tally, which contains sums and no single scores", "give the table itself"
+        raise InputError(message, hint, code="file-kind", file=table.name)
     roles = prediction_roles(table, None if log is not None else asked.form, asked.named)
     wide, threshold = class_names(roles), threshold_of(table)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.

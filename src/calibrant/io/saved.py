@@ -23,11 +23,11 @@ from calibrant.io.columns import as_numpy
 from calibrant.io.envelope import Envelope, Version
 from calibrant.io.origin import most_unpacked, parquet_file, reading, too_large
 from calibrant.io.table_formats import locate, parquet_parts
+from calibrant.io.tables import TALLY_KEY
 
 if TYPE_CHECKING:
     from calibrant.metrics.tally import Tally
 
-KEY = b"calibrant.tally"
 COUNTS = ("n", "positives")
 NUMBER = 8  # bytes
 ROUNDING = 1e-9  # of sums, as parts of their size
@@ -87,7 +87,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
     header = _Header(
         version=ENVELOPE.version, kind=tally.kind, weighted=tally.weighted, view=view, pairs=tally.total_n
     )
-    table = pa.table(columns).replace_schema_metadata({KEY: msgspec.json.encode(header)})
+    table = pa.table(columns).replace_schema_metadata({TALLY_KEY: msgspec.json.encode(header)})
     with writing(path) as file:
         parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
 
@@ -201,7 +201,7 @@ def _view(name: str) -> str | None:
 def _header(name: str) -> _Header | None:
     origin = locate(name)
     with reading(name):
-        text = (parquet_file(origin.open()).schema_arrow.metadata or {}).get(KEY)
+        text = (parquet_file(origin.open()).schema_arrow.metadata or {}).get(TALLY_KEY)
     return None if text is None else ENVELOPE.decode(text, name)
 
 

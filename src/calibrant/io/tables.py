@@ -26,6 +26,7 @@ Kind = Literal["number", "label", "name"]
 BLOCK = 4 << 20
 PEEK = 1000
 THRESHOLD_KEY = b"calibrant.threshold"
+TALLY_KEY = b"calibrant.tally"
 RECALIBRATED_KEY = b"calibrant.recalibrated"
 THRESHOLD_LINE = "# calibrant threshold="
 # Python's float also takes 1_0 and the digits of other scripts, which the reader refuses.

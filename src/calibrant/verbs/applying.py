@@ -18,7 +18,6 @@ from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.frames import in_library_of
 from calibrant.io.predictions import listed
 from calibrant.io.readers import Reader, check_range, check_sums
-from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import (
     TABLE_KINDS,
     SavedRecalibrator,
@@ -26,7 +25,6 @@ from calibrant.io.saved_recalibrators import (
     file_digest,
     load_recalibrator,
 )
-from calibrant.metrics.tally import Tally
 from calibrant.verbs.sources import Rows, ViewSource
 
 
@@ -274,9 +272,6 @@ def before_and_after(
     if len(sources) != 1:
         message = f"{len(sources)} tables are given with a recalibrator"
         raise InputError(message, "give one table with the recalibrator (`model`)", code="parameter")
-    if isinstance(sources[0], Tally) or tally_view(sources[0]) is not None:
-        message, hint = "a tally does not contain single scores to recalibrate", "give the table itself"
-        raise InputError(message, hint, code="parameter")
     saved = load_recalibrator(model)
     called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
     before = open_predictions(sources[0], columns)

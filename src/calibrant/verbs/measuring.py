@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.io import Columns, Predictions, open_predictions
+from calibrant.io import Columns, open_predictions
 from calibrant.io.table_formats import parquet_parts
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
@@ -184,7 +184,6 @@ def read(
             raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
         return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n)
     predictions = open_predictions(source, columns)
-    check_model(predictions)
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
@@ -210,12 +209,6 @@ def _library(source: Any) -> Library | None:
     from calibrant.records.frames import library_of
 
     return library_of(source)
-
-
-def check_model(predictions: Predictions) -> None:
-    """Raise an error if a log contains several models."""
-    if predictions.log is not None:
-        predictions.log.check_one_model()
 
 
 def measured(sources: Sequence[ViewSource], recipe: Recipe, settings: Settings, run: Run) -> Measured:

@@ -48,7 +48,6 @@ from calibrant.verbs._methods import (
     named_groups_of,
 )
 from calibrant.verbs.applying import Mending, array_scores, kind_of, of_file
-from calibrant.verbs.measuring import check_model
 
 POINTS = 1001
 EQUAL = "all scores are equal, so the map is constant: it only contains the fraction of positives"
@@ -272,7 +271,7 @@ def fit(
             alone, (view, load_tally(source)), method, n_bins, called, os.fspath(source), command
         )
     predictions = open_predictions(source, columns)
-    check_model(predictions)
+    predictions.check_one_model()
     kind = kind_of(predictions)
     joint = kind == "wide" and METHODS[method].maps != "scores"
     _check(predictions, method, called, joint=joint)

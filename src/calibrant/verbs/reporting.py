@@ -54,7 +54,9 @@ def by_model(
         found += [opened.of_model(model) for model in opened.log.models] if several else [opened]
         models += opened.log.models
     named = len(models) == len(found) == len(set(models))
-    return found, models if names is None and named else names
+    if names is None and (named or len(found) == len(sources)):
+        return found, models if named else model_names(sources)
+    return found, names
 
 
 def is_log(path: Any) -> bool:

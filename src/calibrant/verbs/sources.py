@@ -505,6 +505,7 @@ def view_sources(
     any size in memory. For the top label, a long table is read as a wide table, item by item; a log contains
     its top labels.
     """
+    predictions.check_one_model()
     if "top" in views and predictions.log is not None:
         of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
         others = [view for view in views if view != "top"]

@@ -20,7 +20,6 @@ from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.verbs.measuring import check_model
 from calibrant.verbs.sources import (
     CLASS,
     TallyParts,
@@ -86,7 +85,6 @@ def tally(
     """
     check_threads(threads)
     predictions = open_predictions(source, columns)
-    check_model(predictions)
     views = [one_view(view, predictions)]
     found = view_sources(predictions, views, whole=exact, collected=0, threads=threads, progress=progress)[0][
         0

@@ -59,7 +59,7 @@ def test_without_an_alarm_it_says_so(run: Run, stream: Path) -> None:
 
 
 def test_the_condition_of_the_promise_is_printed_and_in_the_record(run: Run, stream: Path) -> None:
-    for unit, words in {"day": "do not depend on those of earlier days", "dependent-day": "AR(1)"}.items():
+    for unit, words in {"day": "do not depend on those of earlier windows", "dependent-day": "AR(1)"}.items():
         options = ["--time", "date", "--unit", unit]
         assert words in run("monitor", stream, *options).out
         assert words in json.loads(run("monitor", stream, *options, "--json").out)["condition"]

@@ -51,6 +51,22 @@ def test_windows_are_those_of_the_monitor_itself() -> None:
         assert one.error.estimate == pytest.approx(other.error.estimate, rel=1e-6, abs=1e-9)
 
 
+def test_versions_are_taken_in_the_order_of_their_numbers() -> None:
+    columns = table()
+    columns["version"] = np.repeat([f"v{place}.10" for place in range(3, 13)], 60)
+    shuffled = pa.table(columns).take(np.random.default_rng(1).permutation(600))
+    found = monitor(shuffled, time="version", by="value")
+    assert [day.day for day in found.days] == [f"v{place}.10" for place in range(3, 13)]
+    later = monitor(shuffled, time="version", by="value", against="reference", reference="v9.2")
+    assert [day.day for day in later.days] == ["v9.10", "v10.10", "v11.10", "v12.10"]
+
+
+def test_months_may_be_written_without_days() -> None:
+    columns = table() | {"month": np.repeat([f"2026-{month:02}" for month in range(1, 11)], 60)}
+    found = monitor(pa.table(columns), time="month", by="month")
+    assert [day.day for day in found.days] == [f"2026-{month:02}" for month in range(1, 11)]
+
+
 @pytest.mark.parametrize(("by", "windows"), [("day", 10), ("week", 3), ("month", 1), ("value", 10)])
 def test_windows_are_days_weeks_months_or_what_stands_there(by: str, windows: int) -> None:
     found = monitor(pa.table(table()), time="day", by=by)

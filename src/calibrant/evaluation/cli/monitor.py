@@ -25,7 +25,7 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     "--by",
     type=click.Choice(["day", "week", "month", "value"]),
     default="day",
-    help="Windows of time. value: each value of the column, in the order of numbers or text.",
+    help="Windows of time. value: each value of the column, in the order of numbers or text (v2 before v10).",
 )
 @click.option(
     "--against",

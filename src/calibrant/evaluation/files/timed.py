@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._checks import Integers, shown
+from calibrant.evaluation.monitor_checks import order
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
@@ -20,7 +21,6 @@ from calibrant.metrics.periods import parse_date, period_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 BY = ("day", "week", "month", "value")
 WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -134,7 +134,8 @@ def window_of(value: Any, by: str) -> str | int:
         day = value
     else:
         try:
-            day = parse_date(value if isinstance(value, str) else "")
+            text = value if isinstance(value, str) else ""
+            day = parse_date(f"{text}-01" if by == "month" and len(text) == 7 else text)
         except InputError:
             hint = "write it as YYYY-MM-DD, or use values as windows (`by='value'`)"
             raise InputError(f"{shown(value)} is not a date", hint, code="date") from None
@@ -208,16 +209,14 @@ class Windows:
 
 
 def after(point: str | int, until: str | int | None) -> bool:
-    """Return True if a window comes after another one; text is compared as text.
+    """Return True if a window comes after another one; numbers within text are compared by value.
 
     Examples
     --------
-    >>> after(10, 9), after("10", "9")
-    (True, False)
+    >>> after(10, 9), after("v10", "v9"), after("2026-09-30", "2026-10-01")
+    (True, True, False)
     """
-    if isinstance(point, int) and isinstance(until, int):
-        return point > until
-    return str(point) > str(until)
+    return until is not None and order(point) > order(until)
 
 
 def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import decoded
 from calibrant.evaluation.files.timed import BY, WHOLE, Windows, after, timed, window_of
+from calibrant.evaluation.monitor_checks import order
 from calibrant.evaluation.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.exceptions import FormatError, InputError
@@ -85,7 +86,7 @@ def monitor(
         Name of that column: dates (YYYY-MM-DD; a time after the date is ignored) or time stamps. If labels
         arrive late, use the day on which they arrived.
     by
-        ``day``, ``week``, ``month``, or ``value``: whole numbers or text, in their order.
+        ``day``, ``week``, ``month``, or ``value``: whole numbers or text, in their order (v2 before v10).
     against
         ``calibrated``, or ``reference``: no worse than the rows up to ``reference``.
     reference
@@ -181,19 +182,20 @@ class _Table:
         for number, name in enumerate(self.names):
             if not self.old[number] and number in self.stored.counts:
                 found.setdefault(name, []).append(number)
-        yield from sorted(found.items(), key=lambda item: (isinstance(item[0], str), item[0]))
+        yield from sorted(found.items(), key=lambda item: order(item[0]))
 
     def rows(self, numbers: list[int]) -> dict[str, NDArray[Any]]:
         """Return the rows of some windows in the order of the table, with the number of their window."""
         parts = [self.stored.read(number) for number in numbers]
         rows = np.concatenate(parts)
         found = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
-        rank = {name: place for place, name in enumerate(sorted({self.names[each] for each in numbers}))}
+        names = sorted({self.names[number] for number in numbers}, key=order)
+        rank = {name: place for place, name in enumerate(names)}
         windows = [rank[self.names[number]] for number in numbers]
         found["window"] = np.repeat(windows, [len(part) for part in parts])
         if len(numbers) > 1 and "row" in found:
-            order = np.argsort(found["row"], kind="stable")
-            found = {name: values[order] for name, values in found.items()}
+            by_row = np.argsort(found["row"], kind="stable")
+            found = {name: values[by_row] for name, values in found.items()}
         return found
 
 
@@ -229,6 +231,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
     """Raise `InputError` for a table that a monitor cannot use."""
+    predictions.check_one_model()
     if settings.view in ("top", "pooled") and predictions.form == "long":
         hint = "write a wide table with one p_<class> column per class"
         message = f"a long table cannot be monitored for {settings.view}"
