@@ -13,6 +13,7 @@ from pyarrow import parquet
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.roles import open_table
+from calibrant.io.table_formats import parquet_parts
 from calibrant.verbs import measure, slices, sources, tally
 
 NAMES = ("a", "b")
@@ -58,7 +59,20 @@ def test_what_an_interrupted_job_left_is_no_part_of_the_table(folder: Path, pair
     for name in ("_temporary/0/4.parquet", ".tmp/4.parquet", "later/.4.parquet", "later/_4.parquet"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         parquet.write_table(pa.table({"other": [1]}), folder / name)
-    assert open_predictions(folder).rows == len(pairs)
+    for source in (folder, f"{folder}/**/*.parquet", f"{folder}/*/../**/*.parquet"):
+        assert open_predictions(source).rows == len(pairs)
+    with pytest.raises(InputError, match="there is no column 'score'"):
+        open_predictions(f"{folder}/_temporary/**/*.parquet")
+
+
+def test_linked_folders_are_read_and_each_file_once(folder: Path, pairs: pa.Table, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    for link, target in (("1", folder), ("day", folder / "later"), ("last.parquet", folder / "1.parquet")):
+        (tmp_path / "lake" / link).symlink_to(target)
+    (folder / "again").symlink_to(tmp_path / "lake")
+    (folder / "0.parquet").symlink_to(folder / "later" / "3.parquet")
+    assert open_predictions(tmp_path / "lake").rows == len(pairs)
+    assert [file.name for file in parquet_parts(folder) or ()] == ["1.parquet", "2.parquet", "3.parquet"]
 
 
 def test_a_partition_key_may_begin_with_an_underscore(tmp_path: Path) -> None:

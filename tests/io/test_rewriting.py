@@ -177,10 +177,13 @@ def test_a_folder_of_files_is_rewritten_as_one_table_and_its_files_stay(
         pq.write_table(table.slice(500 * part, 500), parts / f"{part}.parquet")
     assert open_scores(parts).rewrite(tmp_path / "new.parquet", squared, note="n") == 1000
     assert pq.read_table(tmp_path / "new.parquet")["item"].to_pylist() == list(range(1000))
+    (tmp_path / "new.parquet").unlink()
     for name in ("1.parquet", "2.parquet"):
         with pytest.raises(InputError, match="the output would be in the folder that is read"):
             open_scores(parts).rewrite(parts / name, squared, note="n")
     assert sorted(each.name for each in parts.iterdir()) == ["0.parquet", "1.parquet"]
+    with pytest.raises(InputError, match="the output would be in the folder that is read"):
+        open_scores(tmp_path).rewrite(tmp_path / "3.parquet", squared, note="n")  # its files are all in parts
     bad = table.set_column(1, "score", pa.array([0.5] * 3 + [1.5] * 997)).slice(0, 500)
     pq.write_table(bad, parts / "1.parquet")
     with pytest.raises(InputError, match=r"1\.parquet, row 4, column score: 1\.5 is not"):

@@ -56,7 +56,7 @@ def _numba() -> Any:
             if not self.said:
                 self.said = True
                 sys.stderr.write(
-                    "calibrant: compiling kernels (the first time after an install; under a minute)\n"
+                    "calibrant: compiling kernels (once for each kind of computation; under a minute)\n"
                 )
 
         def on_end(self, event: Any) -> None:

@@ -262,9 +262,11 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
         raise InputError("the output has no name", "name a file", code="output")
     form = FORMATS[written_format(name, stdout=False)]
     keep_sources(name, source)
-    if name.endswith(".parquet") and any(
-        Path(name).resolve().parent == each.resolve().parent for each in parts
-    ):
+    place = Path(name).resolve().parent
+    read = {each.resolve().parent for each in parts}
+    if parts and Path(source).is_dir() and place.is_relative_to(Path(source).resolve()):
+        read.add(place)
+    if name.endswith(".parquet") and place in read:
         message = "the output would be in the folder that is read"
         raise InputError(message, "choose another folder (`output`)", code="output", file=name)
     return form

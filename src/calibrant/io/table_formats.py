@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -250,8 +251,9 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
 def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     """Return the Parquet files of a folder, with its subfolders, or of a pattern; None for other paths.
 
-    As in Spark, files and subfolders of a folder are no part of the table if their name begins with ``.`` or
-    ``_`` (``_temporary`` of a job that was stopped), except for partition keys (``_day=1``).
+    As in Spark, files and subfolders are no part of the table if their name begins with ``.`` or ``_``
+    (``_temporary`` of a job that was stopped), unless they are partition keys (``_day=1``) or a part of the
+    pattern begins in the same way.
 
     Raises
     ------
@@ -261,11 +263,12 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     name = os.fspath(source)
     path = Path(name)
     if path.is_dir():
-        files = sorted(path.rglob("*.parquet"))
-        return tuple(each for each in files if not any(map(_hidden, each.relative_to(path).parts))) or None
+        return _below(path) or None
     if path.exists() or not any(sign in name for sign in WILD):
         return None
-    found = sorted(Path(each) for each in glob.glob(name, recursive=True))
+    named = _left_out(path)
+    fits = sorted(Path(each) for each in glob.glob(name, recursive=True))
+    found = [each for each in fits if all(any(map(Path(part).match, named)) for part in _left_out(each))]
     if not found:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
     others = [each.name for each in found if each.suffix != ".parquet"]
@@ -273,6 +276,27 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         hint = "name Parquet files only; `calibrant convert` writes one from each file"
         raise InputError(f"the pattern also fits {others[0]}", hint, code="file-kind", file=name)
     return tuple(found)
+
+
+def _below(folder: Path) -> tuple[Path, ...]:
+    """Return each Parquet file below a folder once, links last: they may lead to a folder that was read."""
+    waiting, seen, found = deque([folder]), set(), []
+    while waiting:
+        path = waiting.popleft()
+        if (real := os.path.realpath(path)) in seen:
+            continue
+        seen.add(real)
+        if path.is_dir():
+            for each in sorted(path.iterdir()):
+                if not _hidden(each.name):
+                    (waiting.append if each.is_symlink() else waiting.appendleft)(each)
+        elif path.suffix == ".parquet":
+            found.append(path)
+    return tuple(sorted(found))
+
+
+def _left_out(path: Path) -> list[str]:
+    return [part for part in path.parts if _hidden(part)]
 
 
 def _hidden(name: str) -> bool:

@@ -104,16 +104,13 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
         raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
     row_bin = np.minimum(np.searchsorted(bins.edge_high, clustered.score), len(bins) - 1)
     units = group_by(clustered.cluster, row_bin)
-    unit_bin = units.first(row_bin)
+    unit_bin, weight = units.first(row_bin), units.sum(clustered.weight)
     p = bins.frequency
-    weight, weight2 = units.sum(clustered.weight), units.sum(clustered.weight2)
-    positives2 = units.sum(clustered.weight2_positives)
-    share = p[unit_bin]
-    residual = units.sum(clustered.weight_positives) - share * weight
-    own = positives2 * (1 - share) ** 2 + (weight2 - positives2) * share**2
-    products = np.bincount(unit_bin, residual**2 - own, minlength=len(bins)).sum()
+    products = np.sum((units.sum(clustered.weight_positives) - p[unit_bin] * weight) ** 2)
     mass2 = np.bincount(unit_bin, weight**2, minlength=len(bins))
-    squares = np.bincount(unit_bin, weight2, minlength=len(bins))
+    squares = np.bincount(row_bin, clustered.weight2, minlength=len(bins))
+    positives2 = np.bincount(row_bin, clustered.weight2_positives, minlength=len(bins))
+    products -= np.sum(positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)
     possible = float(np.sum(p * (1 - p) * (mass2 - squares)))
     correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
     effect: Floats = 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation

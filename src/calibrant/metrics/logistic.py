@@ -258,7 +258,7 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
     difference = np.bincount(cluster, events - scores)
     summed = np.bincount(cluster, events + scores)
     close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
-    return len(np.unique(cluster)) > 1 and bool(close.all())
+    return bool(close.all()) and bool((cluster != cluster[0]).any())
 
 
 def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:

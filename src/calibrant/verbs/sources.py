@@ -311,6 +311,8 @@ class TallyParts:
             self._waiting.append(pairs)
             self._length += len(pairs)
         most = TALLIED_AT_ONCE // max(1, len(self._beside))
+        if pairs.cluster is not None:
+            most *= 4  # a pair takes less memory than the row of a tally that it may become
         if self._length >= max(most, min(LEAST_AT_ONCE, TALLIED_AT_ONCE)):
             self._flush()
 
@@ -642,7 +644,9 @@ def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
     new_score = (np.diff(tally.low, prepend=0) > 0) | (np.diff(tally.high, prepend=0) > 0)
     rows = sorted_by(np.cumsum(new_score, dtype=np.int64), cluster)
     apart = ("kind", "cluster", "clusters", "weighted")
-    columns = {each.name: getattr(tally, each.name)[rows] for each in fields(Tally) if each.name not in apart}
+    columns = {each.name: getattr(tally, each.name) for each in fields(Tally) if each.name not in apart}
+    moved = {id(column): column[rows] for column in {id(each): each for each in columns.values()}.values()}
+    columns = {name: moved[id(column)] for name, column in columns.items()}  # those of two names stay one
     return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)
 
 
