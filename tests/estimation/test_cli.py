@@ -204,7 +204,9 @@ def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
     ran = run("estimate", scores, "--labelled", labels)
     assert (ran.code, ran.out) == (2, "")
-    assert "column weight: weights are not used: for sampling weights, write the column chance" in ran.err
+    assert (
+        "column weight: counts do not use weights: for sampling weights, write the column chance" in ran.err
+    )
 
 
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:

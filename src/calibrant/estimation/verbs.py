@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
 
 from calibrant._checks import Integers, shown
 from calibrant.estimation.estimating import METHODS, corrected_counts
@@ -115,7 +114,9 @@ def _check_weights(scored: FoundColumns, labels: FoundColumns) -> None:
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
             hint = "for sampling weights, write the column chance = 1 / weight; otherwise rename the column"
-            raise InputError("weights are not used", hint, code="column", file=table.name, column="weight")
+            raise InputError(
+                "counts do not use weights", hint, code="parameter", file=table.name, column="weight"
+            )
     chance = labels.get("chance")
     if chance is not None and not chance.all():
         hint = "give the probability, above 0, with which it was selected"
@@ -123,8 +124,8 @@ def _check_weights(scored: FoundColumns, labels: FoundColumns) -> None:
         raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
 
 
-def _is_class(found: FoundColumns, part: str, view: str) -> NDArray[np.bool_]:
-    """Return which names of classes are the class of a view."""
+def _is_class(found: FoundColumns, part: str, view: str) -> Any:
+    """Return (n,) which names of classes are the class of a view."""
     found.check_spelling(part, "write each class in one way")
     if part == "label":
         found.check_gaps(part, "leave the field of a missing label empty", ".")
@@ -133,8 +134,7 @@ def _is_class(found: FoundColumns, part: str, view: str) -> NDArray[np.bool_]:
         message, hint = f"no value is {shown(name)}", f"the classes are {listed(names)}"
         column = found.roles[part].name
         raise InputError(message, hint, code="class-unknown", file=found.table.name, column=column)
-    chosen: NDArray[np.bool_] = found[part] == names.index(name)
-    return chosen
+    return found[part] == names.index(name)
 
 
 def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
