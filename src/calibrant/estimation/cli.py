@@ -14,7 +14,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 @click.command(
     "estimate",
     short_help="Estimate counts from scores and a labeled subsample.",
-    epilog="Example: calibrant estimate texts.csv --labelled coded.csv --score model --view class:economy",
+    epilog="Example: calibrant estimate scores.parquet --labelled labels.csv --by year",
 )
 @click.argument("predictions", metavar="PRED")
 @click.option(
