@@ -135,6 +135,72 @@ def test_groups_spelled_in_two_ways_are_refused(run: Run, tmp_path: Path) -> Non
     )
 
 
+@pytest.fixture
+def named(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(0)
+    names = np.array(["Law and crime", "Sport", "Other"])
+    truth = rng.choice(3, 300)
+    model = np.where(rng.random(300) < 0.8, truth, rng.choice(3, 300))
+    texts, coded = tmp_path / "texts.csv", tmp_path / "coded.csv"
+    rows = [f"{row},{names[model[row]]},{int(model[row] == 1)},{'LR'[row % 2]}" for row in range(300)]
+    texts.write_text("\n".join(["item,score,sport,party", *rows]), encoding="utf-8")
+    rows = [f"{row},{names[truth[row]]},{int(truth[row] == 1)}" for row in range(100)]
+    coded.write_text("\n".join(["item,label,sport", *rows, "100,,"]), encoding="utf-8")
+    return texts, coded
+
+
+def test_a_class_of_names_is_counted_like_its_zeros_and_ones(run: Run, named: tuple[Path, Path]) -> None:
+    texts, coded = named
+    given = ["estimate", texts, "--labelled", coded, "--by", "party", "--json"]
+    found = json.loads(run(*given, "--view", "class:Sport").out)
+    recoded = json.loads(run(*given, "--score", "sport", "--label", "sport").out)
+    assert found["estimates"] == recoded["estimates"]
+    assert {one["period"] for one in found["estimates"]} == {"all", "L", "R"}
+    assert json.loads(run(*given, "--view", "class:Law and crime").out)["estimates"] != found["estimates"]
+
+
+def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: tuple[Path, Path]) -> None:
+    texts, coded = named
+    given = ["estimate", texts, "--labelled", coded]
+    hint = "if the columns contain class names, count one class with --view class:NAME\n"
+    for score in ("score", "sport"):
+        ran = run(*given, "--score", score)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.endswith(hint)
+        assert "p_<class>" not in ran.err
+    ran = run(*given, "--view", "Sport")
+    assert ran.err == "calibrant: 'Sport' is no class: write --view class:NAME\n"
+    ran = run(*given, "--view", "class:sport")
+    assert "texts.csv, column score: no value is 'sport': the classes are" in ran.err
+    for gap in ("NA", "."):
+        coded.write_text(f"item,label\n1,Sport\n2,{gap}\n", encoding="utf-8")
+        ran = run(*given, "--view", "class:Sport")
+        assert f"row 2, column label: '{gap}' may be a missing label: leave the field" in ran.err
+    coded.write_text("item,label\n1,Other\n2,other\n", encoding="utf-8")
+    assert "differ in spaces or capitals only" in run(*given, "--view", "class:Sport").err
+
+
+def test_groups_are_a_named_column_and_periods_need_dates(run: Run, named: tuple[Path, Path]) -> None:
+    texts, coded = named
+    given = ["estimate", texts, "--labelled", coded, "--score", "sport", "--label", "sport"]
+    ran = run(*given, "--by", "prty")
+    assert "no column 'prty': did you mean 'party'? Name a column, or week, month, quarter or year" in ran.err
+    assert "there is no column 'date'" in run(*given, "--by", "year").err
+    texts.write_text(texts.read_text(encoding="utf-8").replace("party", "year", 1), encoding="utf-8")
+    found = json.loads(run(*given, "--by", "year", "--json").out)
+    assert {one["period"] for one in found["estimates"]} == {"all", "L", "R"}
+
+
+def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
+    ran = run("estimate", scores, "--labelled", labels)
+    assert (ran.code, ran.out) == (2, "")
+    assert (
+        "column weight: counts do not use weights: for sampling weights, write the column chance" in ran.err
+    )
+
+
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     scores = tmp_path / "own.csv"
     scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")

@@ -26,8 +26,15 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 )
 @click.option(
     "--by",
-    type=click.Choice(["week", "month", "quarter", "year"]),
-    help="Length of the periods, from the column date.  [default: the column period, if there is one]",
+    metavar="week|month|quarter|year|NAME",
+    help="Length of the periods of the column date, or a column of groups.  [default: the column period, if "
+    "there is one]",
+)
+@click.option(
+    "--view",
+    metavar="class:NAME",
+    help="Class to count, if scores and labels are class names.  [default: scores are probabilities, and "
+    "labels are 0 or 1]",
 )
 @click.option(
     "--method",
@@ -56,7 +63,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     "--score",
     metavar="NAME",
     default="score",
-    help="Column of predicted probabilities.",
+    help="Column of predicted probabilities, or with --view of predicted classes.",
 )
 @click.option("--label", metavar="NAME", default="label", help="Column of labels.")
 @click.option("--item", metavar="NAME", default="item", help="Column of document names.")
@@ -66,8 +73,8 @@ def command(
 ) -> None:
     """Estimate the number of positive documents per period from all scores and some labels.
 
-    PRED is a table with columns item and score, and period or date. The labeled documents must be a random
-    subsample. Labels are in a separate table, or in a column of PRED that is empty for the other documents.
+    PRED is a table with columns item and score, and optionally period or date. The labeled documents must be
+    a random subsample. Labels are in a separate table, or in a column of PRED that is empty for the others.
     """
     from calibrant.estimation.verbs import estimate
 

@@ -58,23 +58,11 @@ ONE_SIDED = (
 
 @dataclass(frozen=True)
 class Study:
-    """Data and settings that the estimates of all periods share.
+    """Data and settings that the estimates of all periods share."""
 
-    Attributes
-    ----------
-    whole
-        All documents.
-    group
-        (n,) groups with a fixed number of labels; None for independent draws or equal probabilities.
-    factor
-        The weight of the scores that makes the variance least; None with too few labels.
-    corpus, level
-        As in `corrected_counts`.
-    """
-
-    whole: Sample
-    group: Integers | None
-    factor: float | None
+    whole: Sample  # all documents
+    group: Integers | None  # (n,) with a fixed number of labels; None if draws are independent or equal
+    factor: float | None  # the weight of the scores that makes the variance least; None with few labels
     corpus: bool
     level: float
 
@@ -424,22 +412,12 @@ def _inverted(
 
 @dataclass(frozen=True)
 class Kind:
-    """Scores of the labeled documents of one kind: positive or negative.
-
-    Attributes
-    ----------
-    mean, variance
-        Mean and variance of the scores, weighted by inverse selection probabilities.
-    sums
-        (clusters,) contribution of each cluster, or document, to the error of the mean.
-    effective
-        Effective number of clusters, or of documents.
-    """
+    """Scores of the labeled documents of one kind, with inverse selection probabilities as weights."""
 
     mean: float
     variance: float
-    sums: Floats
-    effective: float
+    sums: Floats  # (clusters,) contribution of each cluster, or document, to the error of the mean
+    effective: float  # number of clusters, or of documents
 
     @classmethod
     def of(cls, sample: Sample, kind: int, spared: Floats) -> Kind:

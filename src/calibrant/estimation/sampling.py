@@ -101,19 +101,8 @@ def groups_of_chances(sample: Sample, sampling: str) -> tuple[Integers | None, s
 
     If every group of documents with one selection probability has a fixed number of labels n, then n over the
     probability is the number of documents in the group, and the sum of these numbers is the number of all
-    documents. With independent draws, the sum is only close to it.
-
-    Parameters
-    ----------
-    sample
-        Sample with unequal selection probabilities.
-    sampling
-        ``"detect"``, ``"independent"`` or ``"fixed"``.
-
-    Returns
-    -------
-    tuple of an array and a string
-        (n,) groups of the labeled documents, or None for independent draws; and the name of the design.
+    documents. With independent draws, the sum is only close to it. Return the (n,) groups of the labeled
+    documents, or None for independent draws, and the name of the design.
 
     Raises
     ------
@@ -209,18 +198,11 @@ class Moments:
 def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Moments:
     """Return the moments of a part; a kind with too few labels there borrows those of the whole sample.
 
+    The scores are multiplied by ``factor``, and the weights divided by ``total``.
+
     With fewer than 10 labels of a kind, or unequal weights, the scores and weights of the kind are shrunken
     towards those of all labels, by so much as if two labels had been drawn from these. The scores then
     explain less, which errs on the side of width.
-
-    Parameters
-    ----------
-    part, whole
-        A period or group, and all documents.
-    factor
-        That multiplies the scores.
-    total
-        By which weights are divided to get fractions of the estimate.
     """
 
     def sums(source: Sample, chosen: NDArray[np.bool_], kind: int) -> Floats:
@@ -304,17 +286,10 @@ class ShareModel:
 
 
 def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float:
-    """Return the factor, at least 1, of the variance of a weighted sum of residuals due to clusters.
+    """Return the factor, at least 1, of the variance of a weighted sum of labels' residuals due to clusters.
 
     The sums of clusters have the correction of Bell and McCaffrey (CR2), which for a mean divides by the
     fraction of the weight that is outside the cluster.
-
-    Parameters
-    ----------
-    parts
-        Labeled documents.
-    residuals
-        (n,) deviations of labels from their prediction by the scores and the mean, for each part.
     """
     if parts[0].cluster is None:
         return 1.0

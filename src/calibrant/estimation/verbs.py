@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from calibrant._checks import Integers, one_of, shown
+from calibrant._checks import Integers, shown
 from calibrant.estimation.estimating import METHODS, corrected_counts
 from calibrant.estimation.results.estimates import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
-from calibrant.metrics.periods import PERIODS, By, parse_date, period_of
+from calibrant.io.tables import listed
+from calibrant.metrics.periods import PERIODS, parse_date, period_of
+
+CLASSES = "; if the columns contain class names, count one class with `view='class:NAME'`"
 
 
 def estimate(
     predictions: Any,
     labelled: Any = None,
     *,
-    by: By | None = None,
+    by: str | None = None,
+    view: str | None = None,
     methods: Sequence[str] = METHODS,
     population: str = "corpus",
     sampling: str = "detect",
@@ -35,14 +39,16 @@ def estimate(
     Parameters
     ----------
     predictions
-        Table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or ``date`` for ``by``.
+        Table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or the column of ``by``.
     labelled
         Table with ``item`` and ``label`` (0 or 1) of a random subsample; ``chance`` if documents had unequal
         selection probabilities, ``cluster`` if labels are dependent. None: ``predictions`` has these columns,
         and needs no ``item``. A row with an empty label is a document without a label.
     by
-        ``week``, ``month``, ``quarter`` or ``year`` of the dates. None: the periods of the table, if it has
-        them.
+        ``week``, ``month``, ``quarter`` or ``year`` of the column ``date``, or a column of groups.
+        None: the column ``period``, if there is one.
+    view
+        ``class:NAME`` if scores and labels are class names: NAME counts as 1, and the others as 0.
     methods, population, sampling, level
         As in `calibrant.estimation.corrected_counts`.
     score, label, item
@@ -53,7 +59,8 @@ def estimate(
     Raises
     ------
     InputError
-        If a table cannot be read, a labeled item has no score, an item is in two rows, or a date is invalid.
+        If a table cannot be read, a labeled item has no score, an item is in two rows, a date is invalid, or
+        no score or no label is the class.
 
     Examples
     --------
@@ -64,26 +71,35 @@ def estimate(
     >>> [(one.period, one.method, round(one.count.estimate, 1)) for one in found.estimates][:2]
     [('all', 'uncorrected', 4.4), ('all', 'ppi', 4.0)]
     """
-    if by is not None:
-        one_of(by, PERIODS, "by")
+    if view is not None and not view.startswith("class:"):
+        raise InputError(f"{view!r} is no class", "write `view='class:NAME'`", code="parameter")
     table = open_table(predictions)
     alone = labelled is None
-    time = Role("period", needed=False) if by is None else Role("date", how="add it, or leave `by` out")
+    dated = by in PERIODS and ("date" in table.columns or by not in table.columns)
+    how = "name a column, or week, month, quarter or year of the column date, with `by`"
+    time = Role("date", how=how) if dated else Role("period", column=by, needed=False, how=how)
     names = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
-    scored = read_table(table, [Role("score", "score", score), names, time])
     how = "name it with `label`" + (", or give a table of labels (`labelled`)" if alone else "")
     roles = [
-        Role("label", "label", label, gaps=True, how=how),
+        Role("label", "label" if view is None else "name", label, gaps=True, how=how),
         Role("chance", "score", needed=False),
         Role("cluster", needed=False),
     ]
-    labels = read_table(table, roles) if alone else read(labelled, [*roles, names])
-    _check_chances(labels)
+    try:
+        scored = read_table(table, [Role("score", "score" if view is None else "name", score), names, time])
+        labels = read_table(table, roles) if alone else read(labelled, [*roles, names])
+    except InputError as error:
+        if error.code == "label-value":
+            error.hint = "write 1 or 0, or leave the field of a missing label empty" + CLASSES
+        elif view is None and (error.code, error.column) == ("column-type", score):
+            error.hint += CLASSES
+        raise
+    _check_weights(scored, labels)
     found = corrected_counts(
-        scored["score"],
+        scored["score"] if view is None else _is_class(scored, "score", view),
         labels.rows - table.first_row if alone else _rows(labels, scored),
-        labels["label"],
-        periods=periods_of(scored, by),
+        labels["label"] if view is None else _is_class(labels, "label", view),
+        periods=periods_of(scored, by if dated else None),
         chances=labels.get("chance"),
         clusters=labels.texts("cluster") if "cluster" in labels else None,
         methods=methods,
@@ -94,12 +110,31 @@ def estimate(
     return structs.replace(found, command=command)
 
 
-def _check_chances(labels: FoundColumns) -> None:
+def _check_weights(scored: FoundColumns, labels: FoundColumns) -> None:
+    for table in (scored.table, labels.table):
+        if "weight" in table.columns:
+            hint = "for sampling weights, write the column chance = 1 / weight; otherwise rename the column"
+            raise InputError(
+                "counts do not use weights", hint, code="parameter", file=table.name, column="weight"
+            )
     chance = labels.get("chance")
     if chance is not None and not chance.all():
         hint = "give the probability, above 0, with which it was selected"
         message = "the selection probability of a labeled document is 0"
         raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
+
+
+def _is_class(found: FoundColumns, part: str, view: str) -> Any:
+    """Return (n,) which names of classes are the class of a view."""
+    found.check_spelling(part, "write each class in one way")
+    if part == "label":
+        found.check_gaps(part, "leave the field of a missing label empty", ".")
+    names, name = found.names[part], view.removeprefix("class:")
+    if name not in names:
+        message, hint = f"no value is {shown(name)}", f"the classes are {listed(names)}"
+        column = found.roles[part].name
+        raise InputError(message, hint, code="class-unknown", file=found.table.name, column=column)
+    return found[part] == names.index(name)
 
 
 def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
@@ -112,7 +147,7 @@ def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
     return np.array([place[name] for name in labels.names["item"]], np.int64)
 
 
-def periods_of(table: FoundColumns, by: By | None) -> Any:
+def periods_of(table: FoundColumns, by: str | None) -> Any:
     """Return the periods of a table's rows: of its dates, or without `by` its column; None without both.
 
     Raises

@@ -276,6 +276,15 @@ class FoundColumns:
                 message = f"{shown(name)} and {shown(other)} differ in spaces or capitals only"
                 raise self.error(row, message, hint, "name-spelling", part=part)
 
+    def check_gaps(self, part: str, hint: str, *more: str) -> None:
+        """Raise if a name of a part is NA or the like, or one of ``more``."""
+        for code, name in enumerate(self.names[part]):
+            if name.strip().casefold() in {"na", "nan", "n/a", "#n/a", *more}:
+                row = int(np.flatnonzero(self[part] == code)[0])
+                raise self.error(
+                    row, f"{shown(name)} may be a missing label", hint, "missing-value", part=part
+                )
+
     def placed(self, error: InputError, part: str | None = None) -> InputError:
         """Add the place in the file to an error of code that only knew the values."""
         column = error.column if part is None else self.roles[part].name

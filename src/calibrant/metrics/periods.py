@@ -40,7 +40,7 @@ def parse_date(text: str) -> date:
         raise InputError(f"{text!r:.40} is not a date", "write it as YYYY-MM-DD", code="date") from None
 
 
-def period_of(day: date, by: By) -> str:
+def period_of(day: date, by: str) -> str:
     """Return the period that contains a day.
 
     Parameters

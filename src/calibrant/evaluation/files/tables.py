@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import Floats, Integers, shown
+from calibrant._checks import Floats, Integers
 from calibrant.evaluation.ratings import Ratings
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
@@ -136,7 +136,7 @@ def rating_table(source: Any, roles: Sequence[Role], order: Sequence[str] | None
     found.check_spelling(annotator, "write each annotator's name in one way")
     if order is None:
         found.check_spelling(label, "write each label in one way, or list all labels in `labels`")
-        _check_gaps(found, label)
+        found.check_gaps(label, "leave the field of a missing label empty, or list all labels in `labels`")
     given = [found.texts(role.part) for role in roles[:3]]
     try:
         ratings = Ratings.from_table(*given, order=order)
@@ -145,14 +145,6 @@ def rating_table(source: Any, roles: Sequence[Role], order: Sequence[str] | None
     part = roles[-1].part
     groups = group_of_each(found, found["item"], found.names["item"], part)
     return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()))
-
-
-def _check_gaps(found: FoundColumns, part: str) -> None:
-    for code, name in enumerate(found.names[part]):
-        if name.strip().casefold() in {"na", "nan", "n/a", "#n/a"}:
-            row = int(np.flatnonzero(found[part] == code)[0])
-            hint = "leave the field of a missing label empty, or list all labels in `labels`"
-            raise found.error(row, f"{shown(name)} may be a missing label", hint, "missing-value", part=part)
 
 
 def read_results(
