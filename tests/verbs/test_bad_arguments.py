@@ -20,6 +20,7 @@ SCORE = np.linspace(0.01, 0.99, 60)
 PAIRS = pa.table({"score": SCORE, "label": (np.arange(60) % 7 > 2).astype(int)})
 WIDE = pa.table({"p_a": SCORE, "p_b": 1 - SCORE, "label": np.where(np.arange(60) % 5 > 1, "a", "b")})
 NUMBER: Any = 3
+COLUMN: Any = SCORE
 INTERVAL: Any = "exact"
 
 
@@ -42,7 +43,7 @@ def summed(tmp_path: Path) -> Path:
             "the recalibrator is a Platt: give the result of `calibrant.f",
         ),
         (
-            lambda _: slices(WIDE, by=SCORE),
+            lambda _: slices(WIDE, by=COLUMN),
             "by is a ndarray: name a column of the table, or a list of columns",
         ),
         (lambda _: report([]), "there are no sources: pass a list of tables, one per model"),
