@@ -214,8 +214,7 @@ def _resampled_pairs(cells: Cells, times: int, rng: np.random.Generator) -> _Nod
 
 def _poisson_sums(weight: Floats, weight2: Floats, times: int, rng: np.random.Generator) -> Floats:
     unit = _ratio(weight2, weight)
-    sums: Floats = unit * rng.poisson(_ratio(weight, unit), (times, len(weight)))
-    return sums
+    return unit * rng.poisson(_ratio(weight, unit), (times, len(weight)))
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

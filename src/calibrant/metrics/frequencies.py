@@ -116,5 +116,4 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     squares = np.bincount(unit_bin, weight2, minlength=len(bins))
     possible = float(np.sum(p * (1 - p) * (mass2 - squares)))
     correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
-    effect: Floats = 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
-    return effect
+    return 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation

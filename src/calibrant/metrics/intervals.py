@@ -100,8 +100,7 @@ def _refuse_weights(table: Residuals) -> None:
 def _both(values: Floats) -> Floats:
     """Positives plus negatives, by bin."""
     half = values.shape[-1] // 2
-    total: Floats = values[..., :half] + values[..., half:]
-    return total
+    return values[..., :half] + values[..., half:]
 
 
 def _estimates(residual: Floats, residual2: Floats, weight: Floats, weight2: Floats) -> Floats:

@@ -242,8 +242,7 @@ def _redraw(tally: Tally, count: int) -> Callable[[np.random.Generator, int], Fl
 
     def draw(rng: np.random.Generator, times: int) -> Floats:
         mass = matched.draw(rng, times) - cells.sum_score if flips is None else flips.draw(rng, times)
-        nodes: Floats = on_nodes(mass, mass * position) / tally.total_weight
-        return nodes
+        return on_nodes(mass, mass * position) / tally.total_weight
 
     return draw
 
@@ -322,8 +321,7 @@ def consistency_bars(bins: Bins, *, level: float = 0.95) -> ConsistencyBars:
 
     def quantile(share: float) -> Floats:
         counts = binomial_quantile(share, np.maximum(matched.trials, 1), matched.probability)
-        ends: Floats = matched.as_sums(counts) / bins.weight
-        return ends
+        return matched.as_sums(counts) / bins.weight
 
     tail = (1 - level) / 2
     one, other = quantile(tail), quantile(1 - tail)

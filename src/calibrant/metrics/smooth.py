@@ -135,8 +135,7 @@ def fixed_points(
 
     def excess(log_bandwidth: Floats) -> Floats:
         error = mean_absolute(smoothed(modes, np.exp(log_bandwidth), count))
-        difference: Floats = np.log(np.maximum(error, TINY)) - log_bandwidth
-        return difference
+        return np.log(np.maximum(error, TINY)) - log_bandwidth
 
     error_there = mean_absolute(smoothed(modes, smallest, count))
     low = np.full(len(modes), np.log(smallest))

@@ -42,14 +42,12 @@ class Cut:
     @property
     def frequency(self) -> Floats:
         """Proportion of positives per bin."""
-        share: Floats = self.weight_positives / self.weight
-        return share
+        return self.weight_positives / self.weight
 
     @property
     def score(self) -> Floats:
         """Mean score per bin."""
-        mean: Floats = self.weight_score / self.weight
-        return mean
+        return self.weight_score / self.weight
 
 
 BINS: dict[str, Check] = {
@@ -106,8 +104,7 @@ def in_pieces(work: Callable[[slice], None], n: int) -> None:
 def _between(bins: Bins) -> Floats:
     """Return the first scores of the bins after the first; empty ranges are split in the middle."""
     middle = (bins.edge_high[:-1] + bins.edge_low[1:]) / 2
-    first: Floats = np.nextafter(middle, 2.0)  # uniform bins contain their upper edge
-    return first
+    return np.nextafter(middle, 2.0)  # uniform bins contain their upper edge
 
 
 def _large_enough(n: Floats, smallest: int) -> Integers:

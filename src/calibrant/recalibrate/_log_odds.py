@@ -51,8 +51,7 @@ class Points:
     @property
     def log_odds(self) -> Floats:
         """(m,) ln q - ln(1 - q)."""
-        odds: Floats = self.log_score - self.log_rest
-        return odds
+        return self.log_score - self.log_rest
 
     def check_slope(self, name: str, parameters: int = 2) -> None:
         """Raise an error if there are too few different scores for a number of parameters.
