@@ -21,7 +21,7 @@ from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.records import Quantity
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
-from calibrant.seeds import Seed, generator
+from calibrant.seeds import Seed, generator, recorded
 
 Objective = Literal["brier", "log-loss", "calibration"]
 
@@ -186,7 +186,7 @@ def choose_recalibrator(
         clusters=rows.cluster_count or None,
         threshold=float(threshold),
         level=level,
-        seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
+        seed=recorded(seed),
     )
 
 
