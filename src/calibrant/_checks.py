@@ -539,9 +539,8 @@ def non_negative(value: object, name: str) -> float:
 
 def finite(value: object, name: str) -> float:
     """Return a finite number, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InputError(f"{name} is {shown(value)}", "give a finite number", code="parameter")
-    if not -sys.float_info.max <= value <= sys.float_info.max:
+    numbers, most = (int, float, np.integer, np.floating), sys.float_info.max
+    if isinstance(value, bool) or not isinstance(value, numbers) or not -most <= value <= most:
         raise InputError(f"{name} is {shown(value)}", "give a finite number", code="parameter")
     return float(value)
 

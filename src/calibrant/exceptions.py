@@ -94,10 +94,7 @@ class InputError(CalibrantError, ValueError):
         column: str | None = None,
     ) -> None:
         super().__init__(message, hint, code=code)
-        self.file = file
-        self.line = line
-        self.row = row
-        self.column = column
+        self.at(file=file, line=line, row=row, column=column)
 
     def at(
         self,

@@ -48,6 +48,11 @@ def number(seed: object) -> int:
     return int(seed) if isinstance(seed, (int, np.integer)) else int(drawn.integers(2**63))
 
 
+def recorded(seed: Seed) -> int | None:
+    """Return a seed as records contain it: an integer, or None if it does not repeat the draws."""
+    return None if seed is None or isinstance(seed, np.random.Generator) else int(seed)
+
+
 def generator_of(seed: int, name: object) -> np.random.Generator:
     """Return the generator of one sentence or document: it depends on the seed and its name alone.
 

@@ -219,14 +219,11 @@ def beta_quantile(u: Floats, a: float, b: float) -> Floats:
     [0.5]
     """
     if b == 1:
-        power: Floats = u ** (1 / a)
-        return power
+        return u ** (1 / a)
     if a == b == 0.5:
-        arcsine: Floats = np.sin(np.pi / 2 * u) ** 2
-        return arcsine
+        return np.sin(np.pi / 2 * u) ** 2
     if a == b == 2:
-        cubic: Floats = 0.5 - np.sin(np.arcsin(1 - 2 * u) / 3)
-        return cubic
+        return 0.5 - np.sin(np.arcsin(1 - 2 * u) / 3)
     from scipy.special import betaincinv
 
     quantile: Floats = betaincinv(a, b, u)

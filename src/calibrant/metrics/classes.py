@@ -38,17 +38,13 @@ def class_codes(classes: ArrayLike, names: Sequence[str] | None = None) -> tuple
     """
     array = _checks.one_dimensional(classes, "classes")
     if names is not None:
-        return _indices(array, _different(names))
+        return _indices(array, _checks.list_of_names(names, "names"))
     if array.dtype.kind == "f":
         raise InputError("classes are floating point numbers", "pass names, or integers", code="dtype")
     hint = "name the class of every score"
     code, found = _checks.cluster_codes(array, "classes", hint=hint, code="missing-value")
     ordered, place = np.unique(found.astype(str), return_inverse=True)
     return place.astype(np.int64)[code], tuple(ordered.tolist())
-
-
-def _different(names: Sequence[str]) -> tuple[str, ...]:
-    return _checks.list_of_names(names, "names")
 
 
 def _indices(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Integers, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from calibrant.metrics.residuals import EDGES, Residuals, residuals
 from calibrant.metrics.tails import quantile, two_sided_p_value
 from calibrant.records import Quantity
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
-from calibrant.seeds import Seed, generator
+from calibrant.seeds import Seed, generator, recorded
 
 _MOST_FLIPS = 400
 _FEWEST_FLIPS = 100
@@ -173,7 +173,7 @@ def difference_of(
         n=tables[0].total_n,
         bin_size=tables[0].size,
         clusters=clusters,
-        seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
+        seed=recorded(seed),
         reason=None if error > 0 else "the two models' residuals do not differ at all",
         **warnings_of(alone[0]),
     )

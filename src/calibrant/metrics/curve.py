@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, pairs, proportion, sample_count
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.grouping import group_by
+from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.noise_floor import batches
 from calibrant.metrics.smooth import (
     NODES_PER_BANDWIDTH,
@@ -166,7 +166,7 @@ def _windows(nodes: _Nodes, bandwidth: float) -> _Windows:
 def _effective_n(tally: Tally, count: int, bandwidth: float) -> Floats:
     """Kish's effective number of pairs behind each point: 1 / sum of the squared weights of its labels."""
     cells = cells_of(tally, count)
-    mean = np.divide(cells.sum_score, cells.weight, out=np.zeros(count), where=cells.weight > 0)
+    mean = ratio(cells.sum_score, cells.weight)
     weight2 = on_nodes(cells.weight2, cells.weight2 * mean)
     windows = _windows(_nodes_of(cells), bandwidth)
     alone = np.eye(1, count + 1)  # a unit of mass at 0, which the reflection doubles
@@ -189,10 +189,7 @@ def _resampler(tally: Tally, count: int) -> Callable[[np.random.Generator, int],
         return _ClusterDraws(tally, count).draw
     cells = cells_of(tally, count)
 
-    def draw(rng: np.random.Generator, times: int) -> _Nodes:
-        return _resampled_pairs(cells, times, rng)
-
-    return draw
+    return lambda rng, times: _resampled_pairs(cells, times, rng)
 
 
 def _resampled_pairs(cells: Cells, times: int, rng: np.random.Generator) -> _Nodes:
@@ -204,8 +201,8 @@ def _resampled_pairs(cells: Cells, times: int, rng: np.random.Generator) -> _Nod
     negative = _poisson_sums(
         cells.weight - cells.weight_positives, cells.weight2 - cells.weight2_positives, times, rng
     )
-    mean1 = _ratio(cells.sum_score_positive, cells.weight_positives)
-    mean0 = _ratio(cells.sum_score - cells.sum_score_positive, cells.weight - cells.weight_positives)
+    mean1 = ratio(cells.sum_score_positive, cells.weight_positives)
+    mean0 = ratio(cells.sum_score - cells.sum_score_positive, cells.weight - cells.weight_positives)
     return _Nodes(
         on_nodes(positive, positive * mean1),
         on_nodes(positive + negative, positive * mean1 + negative * mean0),
@@ -213,13 +210,8 @@ def _resampled_pairs(cells: Cells, times: int, rng: np.random.Generator) -> _Nod
 
 
 def _poisson_sums(weight: Floats, weight2: Floats, times: int, rng: np.random.Generator) -> Floats:
-    unit = _ratio(weight2, weight)
-    sums: Floats = unit * rng.poisson(_ratio(weight, unit), (times, len(weight)))
-    return sums
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.zeros(len(top)), where=bottom > 0)
+    unit = ratio(weight2, weight)
+    return unit * rng.poisson(ratio(weight, unit), (times, len(weight)))
 
 
 class _ClusterDraws:

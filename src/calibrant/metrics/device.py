@@ -187,7 +187,7 @@ class DeviceTally:
         if not xp.isdtype(y_true.dtype, ("bool", "integral", "real floating")):
             message = f"y_true has dtype {y_true.dtype}"
             raise InputError(message, "pass 0 and 1, or class positions", code="dtype")
-        place, other = _device(y_prob), _device(y_true)
+        place, other = y_prob.device, y_true.device
         if place != other:
             message = f"y_true is on {other} and y_prob on {place}"
             raise InputError(message, "move both to one device", code="device")
@@ -198,7 +198,7 @@ class DeviceTally:
 
     def _start(self, xp: Any, like: Any) -> None:
         """Put the grid on the device."""
-        place = _device(like)
+        place = like.device
         wide = xp.asarray([0], dtype=xp.int64, device=place)
         if str(wide.dtype).endswith("int32"):
             hint = 'turn them on: in JAX, jax.config.update("jax_enable_x64", True)'
@@ -339,10 +339,6 @@ def _namespace(values: Any, name: str) -> Any:
         return array_namespace(values)
     message = f"{name} is of the type {type(values).__name__}, not an array on a device"
     raise InputError(message, "pass arrays of JAX, PyTorch, CuPy or NumPy", code="dtype")
-
-
-def _device(values: Any) -> Any:
-    return values.device
 
 
 def _host(values: Any) -> NDArray[Any]:

@@ -113,5 +113,4 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     products -= np.sum(positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)
     possible = float(np.sum(p * (1 - p) * (mass2 - squares)))
     correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
-    effect: Floats = 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
-    return effect
+    return 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation

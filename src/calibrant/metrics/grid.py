@@ -92,8 +92,7 @@ class Tree:
 
     def nodes_of(self, rows: Integers) -> Integers:
         """Return the node of each row of the whole table."""
-        node: Integers = np.searchsorted(self.offset, rows, side="right") - 1
-        return node
+        return np.searchsorted(self.offset, rows, side="right") - 1
 
     def are_single(self, rows: Integers) -> NDArray[np.bool_]:
         """Return True for each row that can contain only one score."""

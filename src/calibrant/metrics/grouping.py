@@ -51,6 +51,17 @@ class Grouping:
         return sums
 
 
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """Return quotients, 0 where the denominator is not positive.
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, 0.0]
+    """
+    return np.divide(top, bottom, out=np.zeros(bottom.shape), where=bottom > 0)
+
+
 def sorted_by(*codes: Integers) -> NDArray[Any]:
     """Sort items by their first code, then by the next, then by position; codes count from 0.
 

@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, Pairs, one_of, pairs, positive_integer, proportion, sample_count
 from calibrant._kernels import clusters as cluster_kernels
 from calibrant._kernels import debiased as kernels
+from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.grouping import ratio
 from calibrant.metrics.logistic import NO_NOISE
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.residuals import Residuals, residuals
@@ -27,15 +29,13 @@ from calibrant.metrics.tally import Tally
 from calibrant.records.words import counted
 from calibrant.results import Bins
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
-from calibrant.seeds import Seed, generator
+from calibrant.seeds import Seed, generator, recorded
 
 _NUMBERS_A_CHUNK = 1 << 17
 
 
 def _chunks(draws: int, width: int) -> Iterator[slice]:
-    step = max(1, _NUMBERS_A_CHUNK // width)
-    for start in range(0, draws, step):
-        yield slice(start, min(draws, start + step))
+    return slices(draws, max(1, _NUMBERS_A_CHUNK // width))
 
 
 def algorithm_2(bins: Bins, samples: int, rng: np.random.Generator, *, clip: bool) -> Floats:
@@ -75,9 +75,7 @@ def _bootstrap_pairs(table: Residuals, samples: int, rng: np.random.Generator) -
     _refuse_weights(table)
     positives, sum_positive, negatives, sum_negative = table.labels
     counts = np.concatenate([positives, negatives])
-    gap = np.divide(
-        np.concatenate([sum_positive, sum_negative]), counts, out=np.zeros(len(counts)), where=counts > 0
-    )
+    gap = ratio(np.concatenate([sum_positive, sum_negative]), counts)
     n = round(float(counts.sum()))
     estimates = np.empty(samples)
     for piece in _chunks(samples, len(counts)):
@@ -100,8 +98,7 @@ def _refuse_weights(table: Residuals) -> None:
 def _both(values: Floats) -> Floats:
     """Positives plus negatives, by bin."""
     half = values.shape[-1] // 2
-    total: Floats = values[..., :half] + values[..., half:]
-    return total
+    return values[..., :half] + values[..., half:]
 
 
 def _estimates(residual: Floats, residual2: Floats, weight: Floats, weight2: Floats) -> Floats:
@@ -215,11 +212,36 @@ def interval_of(
 ) -> ErrorInterval:
     """Return an interval from summed residuals, by a checked method other than Algorithm 2."""
     found = moments(table)
+    about = {"method": method, "level": level, "estimand": "rms", **_about(table)}
     if found is None:
-        return _undefined(table, method, level)
+        return ErrorInterval(estimate=None, reason=undefined(table) or "", **about)
+    about |= {"estimate": math.sqrt(max(0.0, found.estimate)), "debiased_squared_error": found.estimate}
     if method == "bootstrap":
-        return _bootstrap(table, found, level, seed, BOOTSTRAP_SAMPLES if samples is None else samples)
-    return _from_moments(table, found, method, level)
+        samples = sample_count(BOOTSTRAP_SAMPLES if samples is None else samples)
+        draws = bootstrap(table, samples, generator(seed))
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        return ErrorInterval(
+            low=math.sqrt(max(0.0, low)),
+            high=math.sqrt(max(0.0, high)),
+            standard_error=float(np.std(draws)),
+            samples=samples,
+            seed=recorded(seed),
+            **about,
+        )
+    z = quantile(level, table.effective_clusters)
+    if method == "inverted":
+        low, high = inverted(found, z)
+    else:
+        half = z * standard_error(found)
+        low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)
+    defined = found.null_variance > 0
+    return ErrorInterval(
+        low=math.sqrt(min(1.0, low)) if defined else None,
+        high=math.sqrt(min(1.0, high)) if defined else None,
+        standard_error=standard_error(found),
+        reason=None if defined else NO_NOISE,
+        **about,
+    )
 
 
 def calibration_error(
@@ -376,14 +398,10 @@ def calibration_test(
         p_value=p_value,
         debiased_squared_error=None if found is None else found.estimate,
         null_standard_error=None if found is None else math.sqrt(found.null_variance),
-        bin_size=table.size,
-        bins=len(table.n),
-        n=table.total_n,
-        clusters=table.clusters or None,
         samples=draws,
-        seed=_recorded(seed) if draws else None,
+        seed=recorded(seed) if draws else None,
         reason=reason,
-        **warnings_of(table),
+        **_about(table),
     )
 
 
@@ -410,54 +428,6 @@ def inverted(found: Moments, z: float) -> tuple[float, float]:
 def standard_error(found: Moments) -> float:
     """Return the estimated standard deviation of T."""
     return math.sqrt(found.variance(max(0.0, found.estimate)))
-
-
-def _from_moments(table: Residuals, found: Moments, method: str, level: float) -> ErrorInterval:
-    z = quantile(level, table.effective_clusters)
-    if method == "inverted":
-        low, high = inverted(found, z)
-    else:
-        half = z * standard_error(found)
-        low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)
-    defined = found.null_variance > 0
-    return ErrorInterval(
-        method=method,
-        level=level,
-        estimand="rms",
-        estimate=math.sqrt(max(0.0, found.estimate)),
-        low=math.sqrt(min(1.0, low)) if defined else None,
-        high=math.sqrt(min(1.0, high)) if defined else None,
-        debiased_squared_error=found.estimate,
-        standard_error=standard_error(found),
-        bin_size=table.size,
-        bins=len(table.n),
-        n=table.total_n,
-        clusters=table.clusters or None,
-        reason=None if defined else NO_NOISE,
-        **warnings_of(table),
-    )
-
-
-def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, samples: int) -> ErrorInterval:
-    draws = bootstrap(table, sample_count(samples), generator(seed))
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return ErrorInterval(
-        method="bootstrap",
-        level=level,
-        estimand="rms",
-        estimate=math.sqrt(max(0.0, found.estimate)),
-        low=math.sqrt(max(0.0, low)),
-        high=math.sqrt(max(0.0, high)),
-        debiased_squared_error=found.estimate,
-        standard_error=float(np.std(draws)),
-        bin_size=table.size,
-        bins=len(table.n),
-        n=table.total_n,
-        clusters=table.clusters or None,
-        samples=samples,
-        seed=_recorded(seed),
-        **warnings_of(table),
-    )
 
 
 def _sampling(
@@ -489,23 +459,19 @@ def _sampling(
         bins=len(bins),
         n=float(bins.n.sum()),
         samples=samples,
-        seed=_recorded(seed),
+        seed=recorded(seed),
     )
 
 
-def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
-    return ErrorInterval(
-        method=method,
-        level=level,
-        estimand="rms",
-        estimate=None,
-        bin_size=table.size,
-        bins=len(table.n),
-        n=table.total_n,
-        clusters=table.clusters or None,
-        reason=undefined(table) or "",
+def _about(table: Residuals) -> dict[str, Any]:
+    """Return the fields of a record that describe its data: numbers of pairs, bins and clusters; warnings."""
+    return {
+        "bin_size": table.size,
+        "bins": len(table.n),
+        "n": table.total_n,
+        "clusters": table.clusters or None,
         **warnings_of(table),
-    )
+    }
 
 
 def warnings_of(table: Residuals) -> dict[str, Any]:
@@ -534,7 +500,3 @@ def warnings_of(table: Residuals) -> dict[str, Any]:
             "weights depend on labels: the intervals take them as known inverse sampling probabilities"
         )
     return found
-
-
-def _recorded(seed: Seed) -> int | None:
-    return None if seed is None or isinstance(seed, np.random.Generator) else int(seed)

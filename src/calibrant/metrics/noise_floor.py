@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source
-from calibrant.metrics.grouping import group_by
+from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results import Bins
 from calibrant.results.errors import ConsistencyBars, NoiseFloor
@@ -67,11 +67,11 @@ class MatchedBinomial:
         flipped = bins.sum_score > weight / 2
         mean = np.where(flipped, weight - bins.sum_score, bins.sum_score) / scale
         variance = (bins.sum_score - bins.sum_score2) / scale
-        probability = 1 - np.divide(variance, mean, out=np.zeros_like(mean), where=mean > 0)
+        probability = 1 - ratio(variance, mean)
         most = np.maximum(np.rint(weight / scale), 1)
         wished = np.divide(mean, probability, out=most.copy(), where=probability > mean / most)
         trials = np.where(mean > 0, np.clip(np.rint(wished), 1, most), 0)
-        probability = np.divide(mean, trials, out=np.zeros_like(mean), where=trials > 0)
+        probability = ratio(mean, trials)
         return cls(trials.astype(np.int64), np.clip(probability, 0.0, 1.0), scale, flipped, weight)
 
     def as_sums(self, counts: Floats | Integers) -> Floats:
@@ -236,14 +236,13 @@ def smooth_noise_floor(
 def _redraw(tally: Tally, count: int) -> Callable[[np.random.Generator, int], Floats]:
     """Return what draws (times, count + 1) mean residuals on a grid's nodes, as for a calibrated model."""
     cells = cells_of(tally, count)
-    position = np.divide(cells.sum_score, cells.weight, out=np.zeros(count), where=cells.weight > 0)
+    position = ratio(cells.sum_score, cells.weight)
     matched = MatchedBinomial.of(cells)
     flips = None if tally.cluster is None else Flips(tally, cell_of_rows(tally, count), count)
 
     def draw(rng: np.random.Generator, times: int) -> Floats:
         mass = matched.draw(rng, times) - cells.sum_score if flips is None else flips.draw(rng, times)
-        nodes: Floats = on_nodes(mass, mass * position) / tally.total_weight
-        return nodes
+        return on_nodes(mass, mass * position) / tally.total_weight
 
     return draw
 
@@ -322,8 +321,7 @@ def consistency_bars(bins: Bins, *, level: float = 0.95) -> ConsistencyBars:
 
     def quantile(share: float) -> Floats:
         counts = binomial_quantile(share, np.maximum(matched.trials, 1), matched.probability)
-        ends: Floats = matched.as_sums(counts) / bins.weight
-        return ends
+        return matched.as_sums(counts) / bins.weight
 
     tail = (1 - level) / 2
     one, other = quantile(tail), quantile(1 - tail)

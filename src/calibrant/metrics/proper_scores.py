@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, Integers, Pairs, pairs
 from calibrant._parallel import check_threads, slices
 from calibrant.metrics.binning import Source
+from calibrant.metrics.grouping import ratio
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.records import Quantity
 from calibrant.results.scores import Scores
@@ -60,18 +61,14 @@ def log_loss_of_tally(tally: Tally) -> tuple[float, int, float]:
     distance: below 1e-6 on the grid, and 0 for equal scores and single pairs.
     """
     positives, negatives = tally.weight_positives, tally.weight - tally.weight_positives
-    mean1 = tally.anchor + _mean(tally.offset_positive, positives)
-    mean0 = 1 - tally.anchor - _mean(tally.offset - tally.offset_positive, negatives)
+    mean1 = tally.anchor + ratio(tally.offset_positive, positives)
+    mean0 = 1 - tally.anchor - ratio(tally.offset - tally.offset_positive, negatives)
     count1, count0 = tally.positives, tally.n - tally.positives
     least1, most1 = _convex_sums(positives, count1, mean1, tally.low, tally.high)
     least0, most0 = _convex_sums(negatives, count0, mean0, 1 - tally.high, 1 - tally.low)
     wrong = count1[mean1 <= 0].sum() + count0[mean0 <= 0].sum()
     least, most = (least1 + least0) / tally.total_weight, (most1 + most0) / tally.total_weight
     return (least + most) / 2, int(wrong), (most - least) / 2
-
-
-def _mean(total: Floats, weight: Floats) -> Floats:
-    return np.divide(total, weight, out=np.zeros(len(weight)), where=weight > 0)
 
 
 def _convex_sums(
@@ -82,7 +79,7 @@ def _convex_sums(
     weight, count, mean, high = weight[possible], count[possible], mean[possible], high[possible]
     low = np.maximum(low[possible], SMALLEST)
     at_mean = -np.log(mean)
-    share = np.divide(mean - low, high - low, out=np.zeros(len(low)), where=high > low).clip(0, 1)
+    share = ratio(mean - low, high - low).clip(0, 1)
     chord = -(1 - share) * np.log(low) - share * np.log(high)
     greatest = np.where((high > low) & (count > 1), np.maximum(chord, at_mean), at_mean)
     return float(np.dot(weight, at_mean)), float(np.dot(weight, greatest))

@@ -54,8 +54,7 @@ class Units:
     @property
     def totals(self) -> Floats:
         """(columns,) sums over all units."""
-        totals: Floats = self.count @ self.sums
-        return totals
+        return self.count @ self.sums
 
 
 def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:

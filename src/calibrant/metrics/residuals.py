@@ -12,7 +12,7 @@ from calibrant._checks import Floats, Integers, Pairs, instance, positive_intege
 from calibrant._kernels import clusters as kernels
 from calibrant._kernels import debiased as bin_kernels
 from calibrant.exceptions import InputError
-from calibrant.metrics.grouping import sorted_by
+from calibrant.metrics.grouping import ratio, sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
 
@@ -361,8 +361,8 @@ def _independent(
     (weight, weight_positives), (weight2, weight2_positives) = weights, squares
     score, score2, score_positive = scores
     residual = weight_positives - score
-    gap_one = 1 - _ratio(score_positive, weight_positives)
-    gap_zero = -_ratio(score - score_positive, weight - weight_positives)
+    gap_one = 1 - ratio(score_positive, weight_positives)
+    gap_zero = -ratio(score - score_positive, weight - weight_positives)
     classes = (
         (positives, weight2_positives, gap_one),
         (n - positives, weight2 - weight2_positives, gap_zero),
@@ -371,7 +371,7 @@ def _independent(
     def power(exponent: int) -> Floats:
         total = np.zeros(len(n))
         for count, square, gap in classes:
-            total += count * (np.sqrt(np.maximum(_ratio(square, count), 0)) * gap) ** exponent
+            total += count * (np.sqrt(np.maximum(ratio(square, count), 0)) * gap) ** exponent
         return total
 
     mean = score / weight
@@ -400,12 +400,6 @@ def _independent(
         unit,
         weighted=weighted,
     )
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    out = np.zeros(len(numerator))
-    np.divide(numerator, denominator, out=out, where=denominator > 0)
-    return out
 
 
 def _rows_by_cluster(

@@ -181,8 +181,7 @@ class _Needed:
     def number_of(self, leaves: Integers) -> Integers:
         """Return the position of each leaf (a row of the whole table) among the needed leaves."""
         order = np.argsort(self.leaves)
-        found: Integers = order[np.searchsorted(self.leaves, leaves, sorter=order)]
-        return found
+        return order[np.searchsorted(self.leaves, leaves, sorter=order)]
 
     def table(self, tree: Tree) -> NDArray[np.int32]:
         """Return the action for each row: a cell, -1 to gather, -2 - node to look further."""
@@ -355,5 +354,4 @@ def _assemble(needed: _Needed, totals: Floats, gathered: Integers, cuts: _Cuts) 
 def _positions(leaf: Integers, place: Integers, wanted_leaf: Integers, wanted_place: Integers) -> Integers:
     """Index of each wanted (leaf, place) in the sorted list of pieces."""
     width = int(max(place.max(initial=0), wanted_place.max(initial=0))) + 2
-    found: Integers = np.searchsorted(leaf * width + place + 1, wanted_leaf * width + wanted_place + 1)
-    return found
+    return np.searchsorted(leaf * width + place + 1, wanted_leaf * width + wanted_place + 1)

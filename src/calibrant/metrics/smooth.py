@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, Pairs, pairs
 from calibrant._parallel import default_threads, slices
 from calibrant.metrics.binning import Source
+from calibrant.metrics.grouping import ratio
 from calibrant.metrics.tally import LARGEST_EXACT, Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothError
 
@@ -135,8 +136,7 @@ def fixed_points(
 
     def excess(log_bandwidth: Floats) -> Floats:
         error = mean_absolute(smoothed(modes, np.exp(log_bandwidth), count))
-        difference: Floats = np.log(np.maximum(error, TINY)) - log_bandwidth
-        return difference
+        return np.log(np.maximum(error, TINY)) - log_bandwidth
 
     error_there = mean_absolute(smoothed(modes, smallest, count))
     low = np.full(len(modes), np.log(smallest))
@@ -147,7 +147,7 @@ def fixed_points(
     middle, side = low, np.zeros(len(modes))
     for _ in range(100):
         gap = above - below
-        middle = low + (high - low) * np.divide(above, gap, out=np.zeros_like(gap), where=gap > 0)
+        middle = low + (high - low) * ratio(above, gap)
         found = excess(middle)
         if (~inside | (np.abs(found) <= tolerance) | (high - low <= tolerance)).all():
             break

@@ -203,26 +203,22 @@ class Tally:
     @property
     def sum_score(self) -> Floats:
         """(rows,) sums of w q."""
-        total: Floats = self.weight * self.anchor + self.offset
-        return total
+        return self.weight * self.anchor + self.offset
 
     @property
     def sum_score2(self) -> Floats:
         """(rows,) sums of w q^2."""
-        total: Floats = self.weight * self.anchor**2 + 2 * self.anchor * self.offset + self.offset2
-        return total
+        return self.weight * self.anchor**2 + 2 * self.anchor * self.offset + self.offset2
 
     @property
     def sum_score_positive(self) -> Floats:
         """(rows,) sums of w q y."""
-        total: Floats = self.weight_positives * self.anchor + self.offset_positive
-        return total
+        return self.weight_positives * self.anchor + self.offset_positive
 
     @property
     def score(self) -> Floats:
         """(rows,) mean score."""
-        mean: Floats = self.anchor + self.offset / self.weight
-        return mean
+        return self.anchor + self.offset / self.weight
 
     @property
     def total_n(self) -> int:

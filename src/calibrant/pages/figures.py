@@ -6,10 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from matplotlib.axes import Axes
+
 from calibrant import plots
 from calibrant.metrics.binning import CROWDED
 from calibrant.pages.sections import ClassTable, Section
-from calibrant.plots.style import figure_of, score_names
+from calibrant.plots.style import figure_of, name_axes, score_names
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, bin_limits
 
@@ -32,6 +34,11 @@ class Picture:
     svg: str
     title: str
     caption: str
+
+
+def picture(ax: Axes, name: str, description: str, title: str, caption: str) -> Picture:
+    """Return axes with their figure as a picture; its markup has a name and a description."""
+    return Picture(plots.inline_svg(figure_of(ax), name=name, description=description), title, caption)
 
 
 CURVE_CAPTION = (
@@ -83,25 +90,20 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
                 for name, m in zip(section.models, section.measurements, strict=True)
             ]
         )
-        ax.set_xlabel(score)
-        ax.set_ylabel(frequency)
+        name_axes(ax, section.view)
         description = f"Calibration curves of {', '.join(section.models)}"
-        svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-curves", description=description)
-        drawn.append(Picture(svg, "Calibration curves", caption))
+        drawn.append(picture(ax, f"{prefix}-curves", description, "Calibration curves", caption))
     for index, (name, m) in enumerate(zip(section.models, section.measurements, strict=True)):
         drawing = section.drawings[index] if section.drawings else None
         consistency = drawing.consistency if drawing is not None else None
         if drawn and len(section.models) <= OVERLAID and consistency is None:
             continue
         ax = plots.calibration_curve(m.sums, bin_limits(m), consistency=consistency, label=name, index=index)
-        ax.set_xlabel(score)
-        ax.set_ylabel(frequency)
-        svg = plots.inline_svg(
-            figure_of(ax), name=f"{prefix}-curve-{index}", description=f"Calibration curve of {name}"
-        )
+        name_axes(ax, section.view)
         bars = CONSISTENCY_CAPTION if consistency is not None else ""
         title = "Calibration curve" if len(section.models) == 1 else f"Calibration curve: {name}"
-        drawn.append(Picture(svg, title, bars.strip() if drawn else caption + bars))
+        told = bars.strip() if drawn else caption + bars
+        drawn.append(picture(ax, f"{prefix}-curve-{index}", f"Calibration curve of {name}", title, told))
     return drawn
 
 
@@ -110,14 +112,11 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
     spread = [drawing.equal_width for drawing in section.drawings] or [m.sums for m in section.measurements]
     if not any(_crowded(bins) for bins in spread):
         return []
-    score, frequency = score_names(section.view)
     models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
     ax = plots.log_odds_curve([(name, m.sums, bin_limits(m)) for name, m in models])
-    ax.set_xlabel(f"{score} (log-odds)")
-    ax.set_ylabel(f"{frequency} (log-odds)")
+    name_axes(ax, section.view, " (log-odds)")
     description = f"Calibration curves of {', '.join(name for name, _ in models)} on log-odds axes"
-    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-log-odds", description=description)
-    return [Picture(svg, "On log-odds axes", LOG_ODDS_CAPTION)]
+    return [picture(ax, f"{prefix}-log-odds", description, "On log-odds axes", LOG_ODDS_CAPTION)]
 
 
 def _crowded(bins: Bins) -> bool:
@@ -137,12 +136,11 @@ def _smooth(section: Section, prefix: str) -> list[Picture]:
     ax = None
     for index, (name, curve) in enumerate(curves):
         ax = plots.smooth_curve(curve, label=name, index=index, legend=index == len(curves) - 1, ax=ax)
-        ax.set_xlabel(score)
-        ax.set_ylabel(frequency)
     assert ax is not None
+    name_axes(ax, section.view)
     description = f"Smooth calibration curve of {', '.join(name for name, _ in curves)}"
-    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-smooth", description=description)
-    return [Picture(svg, "Smooth calibration curve", SMOOTH_CAPTION.format(score=score, frequency=frequency))]
+    caption = SMOOTH_CAPTION.format(score=score, frequency=frequency)
+    return [picture(ax, f"{prefix}-smooth", description, "Smooth calibration curve", caption)]
 
 
 def _histograms(section: Section, prefix: str) -> list[Picture]:
@@ -158,19 +156,10 @@ def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Pi
     kind = "Confidence histogram" if section.view == "top" else "Histogram of the scores"
     left = plots.confidence_histogram(drawing.equal_width, score_name=score, frequency_name=frequency)
     right = plots.reliability_bars(drawing.equal_width, score_name=score, frequency_name=frequency)
+    bars, caption = "Reliability bars", BARS_CAPTION.format(score=score, frequency=frequency)
     return [
-        Picture(
-            plots.inline_svg(figure_of(left), name=f"{prefix}-histogram", description=f"{kind} of {name}"),
-            f"{kind}{of}",
-            HISTOGRAM_CAPTION,
-        ),
-        Picture(
-            plots.inline_svg(
-                figure_of(right), name=f"{prefix}-bars", description=f"Reliability bars of {name}"
-            ),
-            f"Reliability bars{of}",
-            BARS_CAPTION.format(score=score, frequency=frequency),
-        ),
+        picture(left, f"{prefix}-histogram", f"{kind} of {name}", f"{kind}{of}", HISTOGRAM_CAPTION),
+        picture(right, f"{prefix}-bars", f"{bars} of {name}", f"{bars}{of}", caption),
     ]
 
 
@@ -183,6 +172,6 @@ def class_picture(table: ClassTable) -> Picture | None:
         for index, name in enumerate(table.models)
     ]
     ax = plots.error_intervals([name for name, _ in table.rows], models)
-    svg = plots.inline_svg(figure_of(ax), name="classes", description="Calibration error of each class")
+    title = "Calibration error of each class"
     caption = "If a line reaches 0, the data are compatible with a perfectly calibrated class."
-    return Picture(svg, "Calibration error of each class", caption)
+    return picture(ax, "classes", title, title, caption)

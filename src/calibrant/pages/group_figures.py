@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from calibrant import plots
-from calibrant.pages.figures import Picture
-from calibrant.plots.style import figure_of
+from calibrant.pages.figures import Picture, picture
 from calibrant.results.groups import GroupedChanges
 
 CAPTION = (
@@ -22,8 +21,8 @@ def group_pictures(changes: Mapping[str, GroupedChanges], prefix: str) -> list[P
     ax = group_axes(changes)
     if ax is None:
         return []
-    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-groups", description="Errors of groups of classes")
-    return [Picture(svg, "Calibration error of each group", CAPTION)]
+    description, title = "Errors of groups of classes", "Calibration error of each group"
+    return [picture(ax, f"{prefix}-groups", description, title, CAPTION)]
 
 
 def group_axes(changes: Mapping[str, GroupedChanges]) -> Axes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -89,31 +90,13 @@ def calibration_curve(
         ax, style.shown(label), 1, color=look.color, linestyle=look.line, marker=look.marker, markersize=6
     )
     if intervals is not None:
-        ax.vlines(
-            score,
-            intervals.low[used],
-            intervals.high[used],
-            colors=look.color,
-            linewidth=1.3,
-            alpha=0.55,
-            zorder=3,
-        ).set_gid(f"intervals-{index}")
-        style.interval_key(ax, intervals.level, intervals.method)
+        interval_lines(ax, score, intervals.low[used], intervals.high[used], intervals, index)
     ax.plot(
         score, frequency, color=look.color, linestyle=look.line, linewidth=1.2, zorder=4, gid=f"line-{index}"
     )
-    ax.scatter(
-        score,
-        frequency,
-        s=areas(weight),
-        marker=look.marker,
-        color=look.color,
-        edgecolors=style.PAPER,
-        linewidths=0.6,
-        zorder=5,
-    ).set_gid(f"points-{index}")
+    draw_points(ax, score, frequency, areas(weight), look.color, look.marker, f"points-{index}")
     if rug:
-        _rug(ax, score, weight, index)
+        draw_rug(ax, score, weight, index, RUG_BOTTOM, RUG_TOP - RUG_BOTTOM)
     if legend:
         style.legend_outside(ax)
     return ax
@@ -279,15 +262,28 @@ def areas(weight: Floats) -> Floats:
     return areas
 
 
-def _rug(ax: Axes, score: Floats, weight: Floats, index: int) -> None:
-    """One tick a bin at its mean score, as tall as the bin is heavy."""
-    tall = (RUG_TOP - RUG_BOTTOM) * np.maximum(weight / weight.max(), LEAST_TICK)
-    ax.vlines(
-        score,
-        RUG_BOTTOM,
-        RUG_BOTTOM + tall,
-        colors=style.series(index).color,
-        linewidth=0.9,
-        alpha=0.6,
-        zorder=2,
-    ).set_gid(f"rug-{index}")
+def interval_lines(
+    ax: Axes, score: Floats, low: Floats, high: Floats, intervals: BinIntervals, index: int
+) -> None:
+    """Draw the intervals of the frequencies as vertical lines, and add them to the legend."""
+    lines = ax.vlines(score, low, high, colors=style.series(index).color, linewidth=1.3, alpha=0.55, zorder=3)
+    lines.set_gid(f"intervals-{index}")
+    style.interval_key(ax, intervals.level, intervals.method)
+
+
+def draw_points(ax: Axes, x: Floats, y: Floats, size: Floats, color: str, marker: str, gid: str) -> None:
+    """Draw the points of a curve."""
+    points = ax.scatter(
+        x, y, s=size, marker=marker, color=color, edgecolors=style.PAPER, linewidths=0.6, zorder=5
+    )
+    points.set_gid(gid)
+
+
+def draw_rug(
+    ax: Axes, score: Floats, weight: Floats, index: int, bottom: float, tallest: float, **place: Any
+) -> None:
+    """Draw one tick per bin at its mean score, as tall as the bin is heavy."""
+    top = bottom + tallest * np.maximum(weight / weight.max(), LEAST_TICK)
+    color = style.series(index).color
+    rug = ax.vlines(score, bottom, top, colors=color, linewidth=0.9, alpha=0.6, zorder=2, **place)
+    rug.set_gid(f"rug-{index}")

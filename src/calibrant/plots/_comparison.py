@@ -61,16 +61,7 @@ def binning_comparison(
     if histogram is not None:
         ax = drawn.pop(0)
         style.grid(ax, "y")
-        ax.bar(
-            histogram.edge_low,
-            histogram.share,
-            width=histogram.edge_high - histogram.edge_low,
-            align="edge",
-            color=BAR,
-            alpha=0.75,
-            edgecolor=style.PAPER,
-            linewidth=0.5,
-        )
+        style.draw_bars(ax, histogram, histogram.share, color=BAR, alpha=0.75, linewidth=0.5)
         ax.set_box_aspect(1.0)
         ax.set_xlabel("predicted probability")
         ax.set_ylabel("fraction of the pairs")

@@ -60,17 +60,8 @@ def confidence_histogram(
     total = float(bins.weight.sum())
     accuracy = float(bins.weight_positives.sum()) / total
     confidence = float(bins.sum_score.sum()) / total
-    ax.bar(
-        bins.edge_low,
-        bins.share,
-        width=bins.edge_high - bins.edge_low,
-        align="edge",
-        color=BAR,
-        alpha=FAINT_BAR,
-        edgecolor=style.PAPER,
-        linewidth=0.8,
-        label="fraction of the pairs",
-    )
+    label = "fraction of the pairs"
+    style.draw_bars(ax, bins, bins.share, color=BAR, alpha=FAINT_BAR, linewidth=0.8, label=label)
     ax.axvline(
         accuracy, color=style.INK, linewidth=1.6, label=f"{frequency_name} {accuracy:.3f}", gid="frequency"
     )
@@ -85,7 +76,7 @@ def confidence_histogram(
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(bottom=0)
     ax.set_xlabel(score_name)
-    ax.set_ylabel("fraction of the pairs")
+    ax.set_ylabel(label)
     if legend:
         style.legend_outside(ax)
     return ax
@@ -129,17 +120,7 @@ def reliability_bars(
     ax = style.axes_or_new(ax, style.PANEL_SIZE)
     style.grid(ax)
     width = bins.edge_high - bins.edge_low
-    ax.bar(
-        bins.edge_low,
-        bins.frequency,
-        width=width,
-        align="edge",
-        color=BAR,
-        alpha=FAINT_BAR,
-        edgecolor=style.PAPER,
-        linewidth=0.8,
-        label=frequency_name,
-    )
+    style.draw_bars(ax, bins, bins.frequency, color=BAR, alpha=FAINT_BAR, linewidth=0.8, label=frequency_name)
     over = bins.residual < 0
     sides = (
         (over, "////", GAP, "overconfident gap"),

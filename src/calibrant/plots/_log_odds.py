@@ -10,10 +10,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogitLocator, NullFormatter
 
-from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.plots import style
-from calibrant.plots._calibration import LEAST_TICK, X_LABEL, Y_LABEL, areas, name_sides
+from calibrant.plots._calibration import (
+    X_LABEL,
+    Y_LABEL,
+    areas,
+    draw_points,
+    draw_rug,
+    interval_lines,
+    name_sides,
+)
 from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 
@@ -127,9 +134,7 @@ def _draw(
     style.key(ax, style.shown(label), 1, marker=look.marker, markersize=6, **drawn)
     if intervals is not None:
         low, high = np.clip(intervals.low, *reach), np.clip(intervals.high, *reach)
-        lines = ax.vlines(score, low, high, colors=look.color, linewidth=1.3, alpha=0.55, zorder=3)
-        lines.set_gid(f"intervals-{index}")
-        style.interval_key(ax, intervals.level, intervals.method)
+        interval_lines(ax, score, low, high, intervals, index)
     size = areas(bins.weight)
     sides = ((bins.frequency <= 0, "v", "zero"), (bins.frequency >= 1, "^", "one"))
     inside = (bins.frequency > 0) & (bins.frequency < 1)
@@ -137,21 +142,6 @@ def _draw(
     ax.plot(score, line, linewidth=1.2, zorder=4, gid=f"line-{index}", **drawn)
     for chosen, marker, name in ((inside, look.marker, "points"), *sides):
         if chosen.any():
-            _points(ax, score[chosen], frequency[chosen], size[chosen], look.color, marker, f"{name}-{index}")
-    strip = ax.vlines(
-        score,
-        0,
-        STRIP * np.maximum(bins.weight / bins.weight.max(), LEAST_TICK),
-        colors=look.color,
-        linewidth=0.9,
-        alpha=0.6,
-        transform=ax.get_xaxis_transform(),
-    )
-    strip.set_gid(f"rug-{index}")
-
-
-def _points(ax: Axes, x: Floats, y: Floats, size: Floats, color: str, marker: str, gid: str) -> None:
-    points = ax.scatter(
-        x, y, s=size, marker=marker, color=color, edgecolors=style.PAPER, linewidths=0.6, zorder=5
-    )
-    points.set_gid(gid)
+            at = (score[chosen], frequency[chosen], size[chosen])
+            draw_points(ax, *at, look.color, marker, f"{name}-{index}")
+    draw_rug(ax, score, bins.weight, index, 0, STRIP, transform=ax.get_xaxis_transform())

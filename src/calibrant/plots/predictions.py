@@ -14,7 +14,7 @@ from calibrant.plots._confidence import confidence_and_reliability
 from calibrant.plots._error_intervals import error_intervals
 from calibrant.plots._labels import label_histograms
 from calibrant.plots._log_odds import log_odds_curve
-from calibrant.plots.style import figure_of, score_names
+from calibrant.plots.style import figure_of, name_axes, score_names
 from calibrant.results.drawing import Drawing, Report, bin_limits
 from calibrant.results.measurement import Measurement
 
@@ -59,11 +59,11 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     if what in ("confidence", "labels"):
         return _of_one(models, view, what)
     if what == "smooth":
-        return figure_of(_named(_smooth(models), view))
+        return figure_of(name_axes(_smooth(models), view))
     drawn = [(name, measured.sums, bin_limits(measured)) for name, measured, _ in models]
     if what == "log-odds":
-        return figure_of(_named(log_odds_curve(drawn), view, " (log-odds)"))
-    return figure_of(_named(calibration_curves(drawn), view))
+        return figure_of(name_axes(log_odds_curve(drawn), view, " (log-odds)"))
+    return figure_of(name_axes(calibration_curves(drawn), view))
 
 
 def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
@@ -87,7 +87,7 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     'predicted probability'
     """
     curves = [(name, found.sums, bin_limits(found)) for name, found in models]
-    return figure_of(_named(calibration_curves(curves), models[0][1].view))
+    return figure_of(name_axes(calibration_curves(curves), models[0][1].view))
 
 
 def _of_view(found: Report, place: int, view: str) -> Model:
@@ -98,13 +98,6 @@ def _of_view(found: Report, place: int, view: str) -> Model:
         raise InputError(f"{model.name} has no view {view}", hint, code="parameter")
     drawing = next((each for each in model.drawings if each.view == view), None)
     return model.name, measured, drawing
-
-
-def _named(ax: Axes, view: str, scale: str = "") -> Axes:
-    score, frequency = score_names(view)
-    ax.set_xlabel(f"{score}{scale}")
-    ax.set_ylabel(f"{frequency}{scale}")
-    return ax
 
 
 def _smooth(models: Sequence[Model]) -> Axes:

@@ -17,7 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from calibrant._checks import Floats
 from calibrant.records.words import percent
+from calibrant.results import Bins
 
 INK = "#1f2328"
 MUTED = "#59636e"
@@ -142,6 +144,12 @@ def grid(ax: Axes, axis: Any = "both") -> None:
     ax.grid(True, axis=axis, which="major", color=SHADE, linewidth=0.7)
 
 
+def draw_bars(ax: Axes, bins: Bins, heights: Floats, **look: Any) -> None:
+    """Draw one bar per bin, as wide as the bin."""
+    width = bins.edge_high - bins.edge_low
+    ax.bar(bins.edge_low, heights, width=width, align="edge", edgecolor=PAPER, **look)
+
+
 def shown(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name fit for a legend: not too long, and not hidden by a leading underscore."""
     name = " ".join(name.split())
@@ -158,6 +166,14 @@ def plain_title(ax: Axes, text: str) -> None:
 def score_names(view: str) -> tuple[str, str]:
     """Return what the score and the frequency of a view are called."""
     return ("confidence", "accuracy") if view == "top" else ("predicted probability", "label frequency")
+
+
+def name_axes(ax: Axes, view: str, scale: str = "") -> Axes:
+    """Label axes with the score and the frequency of a view, and return them."""
+    score, frequency = score_names(view)
+    ax.set_xlabel(f"{score}{scale}")
+    ax.set_ylabel(f"{frequency}{scale}")
+    return ax
 
 
 def key(ax: Axes, label: str, rank: int, **look: Any) -> None:

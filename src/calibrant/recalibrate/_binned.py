@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant._checks import Check, Floats, Integers, option, optional, positive_integer
 from calibrant._kernels import maps as kernels
-from calibrant._parallel import default_threads, fold, slices
+from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, uniform
-from calibrant.recalibrate.base import Source
+from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 from calibrant.results import Bins
 
 Strategy = Literal["adaptive", "uniform"]
@@ -42,14 +42,12 @@ class Cut:
     @property
     def frequency(self) -> Floats:
         """Proportion of positives per bin."""
-        share: Floats = self.weight_positives / self.weight
-        return share
+        return self.weight_positives / self.weight
 
     @property
     def score(self) -> Floats:
         """Mean score per bin."""
-        mean: Floats = self.weight_score / self.weight
-        return mean
+        return self.weight_score / self.weight
 
 
 BINS: dict[str, Check] = {
@@ -98,16 +96,33 @@ def step_map(edge: Floats, value: Floats, score: Floats) -> Floats:
     return out
 
 
+class StepRecalibrator(BinaryRecalibrator):
+    """Base of the maps that are constant on bins of [0, 1]."""
+
+    edges_: Floats
+    values_: Floats
+    sizes_: Floats
+
+    def _map(self, score: Floats) -> Floats:
+        return step_map(self.edges_, self.values_, score)
+
+    def _restore(self, learned: dict[str, Any]) -> None:
+        super()._restore(learned)
+        edge, value, bins = self.edges_, self.values_, len(self.sizes_)
+        rising = len(edge) > 1 and edge[0] == 0 and edge[-1] == 1 and (np.diff(edge) >= 0).all()
+        if not (len(edge) == len(value) + 1 == bins + 1 and rising and ((value >= 0) & (value <= 1)).all()):
+            raise broken_state("its bins do not cover [0, 1], or a value is not a probability")
+
+
 def in_pieces(work: Callable[[slice], None], n: int) -> None:
-    """Call ``work`` with slices that cover range(n), on all processors."""
-    fold(slices(n), lambda: None, lambda _, part: work(part), default_threads())
+    """Call ``work`` with slices that cover range(n), on several threads if n is large."""
+    fold(slices(n), lambda: None, lambda _, part: work(part), default_threads() if n > CHUNK else 1)
 
 
 def _between(bins: Bins) -> Floats:
     """Return the first scores of the bins after the first; empty ranges are split in the middle."""
     middle = (bins.edge_high[:-1] + bins.edge_low[1:]) / 2
-    first: Floats = np.nextafter(middle, 2.0)  # uniform bins contain their upper edge
-    return first
+    return np.nextafter(middle, 2.0)  # uniform bins contain their upper edge
 
 
 def _large_enough(n: Floats, smallest: int) -> Integers:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from calibrant import _checks
-from calibrant._checks import Check, Floats, Integers, Pairs
+from calibrant._checks import Check, Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
 from calibrant.metrics.tally import Tally
@@ -87,7 +87,7 @@ class ClasswiseRecalibrator(Recalibrator):
         sizes = {name: len(by_part.get(name, ())) for name in part_names}
 
         def learn(estimator: BinaryRecalibrator, name: str) -> None:
-            some = _rows(pairs, by_part[name])
+            some = pairs.part(by_part[name])
             estimator.fit(some.score, some.outcome, some.weight, some.cluster)
 
         return self._learn_parts(met, sizes, learn)
@@ -234,9 +234,3 @@ def _names(value: Any) -> tuple[str, ...]:
     if not texts or not 0 < len(set(value)) == len(value):
         raise ValueError("names are missing or repeated")
     return tuple(value)
-
-
-def _rows(source: Pairs, rows: Integers) -> Pairs:
-    weight = None if source.weight is None else source.weight[rows]
-    cluster = None if source.cluster is None else source.cluster[rows]
-    return Pairs(source.score[rows], source.outcome[rows], weight, cluster)

@@ -10,9 +10,9 @@ import numpy as np
 
 from calibrant._checks import Floats, Pairs, shown
 from calibrant._kernels import log_odds as kernels
-from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
+from calibrant.recalibrate._binned import in_pieces
 from calibrant.recalibrate.base import BinaryRecalibrator, Source
 
 CLIP = 2.0**-53  # distance of the largest float64 below 1 from 1
@@ -51,8 +51,7 @@ class Points:
     @property
     def log_odds(self) -> Floats:
         """(m,) ln q - ln(1 - q)."""
-        odds: Floats = self.log_score - self.log_rest
-        return odds
+        return self.log_score - self.log_rest
 
     def check_slope(self, name: str, parameters: int = 2) -> None:
         """Raise an error if there are too few different scores for a number of parameters.
@@ -146,12 +145,7 @@ def check_clip(value: object, name: str) -> None:
 def mapped(score: Floats, a: float, b: float, c: float, clip: float) -> Floats:
     """Return 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))) of scores (n,), on several threads if n is large."""
     out = np.empty(len(score))
-    threads = default_threads() if len(score) > CHUNK else 1
-
-    def update(_: None, piece: slice) -> None:
-        kernels.log_odds_map(score[piece], a, b, c, clip, out[piece])
-
-    fold(slices(len(score)), lambda: None, update, threads)
+    in_pieces(lambda part: kernels.log_odds_map(score[part], a, b, c, clip, out[part]), len(score))
     return out
 
 

@@ -15,7 +15,7 @@ from calibrant import _checks
 from calibrant._checks import Check, Floats, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.metrics.views import by_label, class_predictions, label_codes
+from calibrant.metrics.views import by_label, class_predictions, classwise_views, label_codes
 from calibrant.records import plain
 
 Source = Pairs | Tally
@@ -401,16 +401,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         rows = class_predictions(
             code, X, sample_weight=sample_weight, clusters=clusters if self.splits else None
         )
-        events = [
-            Pairs(
-                np.ascontiguousarray(rows.prob[:, place]),
-                rows.label == place,
-                rows.weight,
-                rows.cluster,
-                rows.cluster_count,
-            )
-            for place in range(len(labels))
-        ]
+        events = list(classwise_views(rows).values())
         if len(labels) == 2:
             self._fit_pairs(events[1])
         else:

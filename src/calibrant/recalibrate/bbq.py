@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Check, Floats, Integers, positive, shown
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate._binned import step_map
+from calibrant.recalibrate._binned import StepRecalibrator
 from calibrant.recalibrate._log_odds import CLIP
-from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
-from calibrant.recalibrate.histogram import check_steps
+from calibrant.recalibrate.base import Source, broken_state
 
 MOST_BINS = 2000  # of one binning: that many are asked for from 8 million pairs on
 NEGLIGIBLE = 1e-12  # of the largest weight
@@ -24,7 +23,7 @@ def _check_spread(value: object, name: str) -> None:
         raise InputError(f"{name} is {shown(value)}", "give a number of at least 1", code="parameter")
 
 
-class BBQ(BinaryRecalibrator):
+class BBQ(StepRecalibrator):
     """Average the frequencies of many binnings, each weighted by how well it explains the labels.
 
     The binnings have bins of equal mass, n^(1/3) / spread to n^(1/3) * spread of them. A bin's frequency has
@@ -76,9 +75,6 @@ class BBQ(BinaryRecalibrator):
     _learned: ClassVar[tuple[str, ...]] = ("edges_", "values_", "sizes_", "bin_counts_", "weights_")
     _parameters: ClassVar[dict[str, Check]] = {"spread": _check_spread, "strength": positive}
 
-    edges_: Floats
-    values_: Floats
-    sizes_: Floats
     bin_counts_: Floats
     weights_: Floats
 
@@ -103,12 +99,8 @@ class BBQ(BinaryRecalibrator):
         self.sizes_ = np.diff(_sums(tally.n)[row])
         self.bin_counts_, self.weights_ = bins.asked[kept].astype(np.float64), weight
 
-    def _map(self, score: Floats) -> Floats:
-        return step_map(self.edges_, self.values_, score)
-
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
-        check_steps(self.edges_, self.values_, self.sizes_)
         paired = len(self.bin_counts_) == len(self.weights_) > 0
         if not paired or (self.weights_ <= 0).any() or abs(self.weights_.sum() - 1) > 1e-6:
             raise broken_state("the weights of its binnings are no probabilities")

@@ -27,7 +27,7 @@ from calibrant.recalibrate.methods import DRAWS
 from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, ResampledChange
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
-from calibrant.seeds import Seed, generator
+from calibrant.seeds import Seed, generator, recorded
 
 FEWEST_DRAWS = 20
 FEW = "few clusters of dev (effective number {:.1f}): the sampling error of the map is itself uncertain"
@@ -190,7 +190,6 @@ def _record(
     paired = change.difference
     level = 0.95 if paired is None else paired.level
     failed = draws - len(drawn)
-    number = None if seed is None or isinstance(seed, np.random.Generator) else int(seed)
     clusters = effective_clusters(dev.cluster)
     reason = None
     if len(drawn) < max(FEWEST_DRAWS, draws / 2):
@@ -209,7 +208,7 @@ def _record(
         dev_clusters=clusters or None,
         draws=draws,
         failed=failed,
-        seed=number,
+        seed=recorded(seed),
         warning=FEW.format(clusters) if 0 < clusters < FEW_CLUSTERS else None,
     )
     if reason is not None or paired is None:

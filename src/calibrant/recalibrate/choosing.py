@@ -21,7 +21,7 @@ from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.records import Quantity
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
-from calibrant.seeds import Seed, generator
+from calibrant.seeds import Seed, generator, recorded
 
 Objective = Literal["brier", "log-loss", "calibration"]
 
@@ -186,7 +186,7 @@ def choose_recalibrator(
         clusters=rows.cluster_count or None,
         threshold=float(threshold),
         level=level,
-        seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
+        seed=recorded(seed),
     )
 
 
@@ -199,8 +199,7 @@ def _folds(rows: Rows, folds: int, seed: Seed) -> Integers:
         message = f"there are {rows.unit_count} {what} for {folds} folds"
         raise InputError(message, "pass more, or lower folds", code="undefined")
     dealt = generator(seed).permutation(rows.unit_count) % folds
-    found: Integers = dealt[rows.units]
-    return found
+    return dealt[rows.units]
 
 
 def _cross_fitted(candidate: Single, rows: Rows, fold: Integers, folds: int) -> Floats:
@@ -219,8 +218,7 @@ def _pairs(rows: Rows, score: Floats) -> Pairs:
 def _losses(rows: Rows, score: Floats, objective: str) -> Floats:
     """Return the loss of each score."""
     if objective == "brier":
-        squares: Floats = (rows.label - score) ** 2
-        return squares
+        return (rows.label - score) ** 2
     with np.errstate(divide="ignore"):
         logs: Floats = -np.log(np.where(rows.label, score, 1 - score))
     return logs

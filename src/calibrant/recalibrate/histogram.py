@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from calibrant._checks import Check, Floats
-from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
-from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
+from calibrant._checks import Check
+from calibrant.recalibrate._binned import BINS, StepRecalibrator, Strategy, cut
+from calibrant.recalibrate.base import Source
 
 
-class HistogramBinning(BinaryRecalibrator):
+class HistogramBinning(StepRecalibrator):
     """Replace a score by the observed frequency of its bin.
 
     Bins cover [0, 1], so scores outside the range of the fit have a bin too. Ties stay in one bin.
@@ -57,10 +55,6 @@ class HistogramBinning(BinaryRecalibrator):
     _learned: ClassVar[tuple[str, ...]] = ("edges_", "values_", "sizes_")
     _parameters: ClassVar[dict[str, Check]] = BINS
 
-    edges_: Floats
-    values_: Floats
-    sizes_: Floats
-
     def __init__(
         self, n_bins: int = 15, *, size: int | None = None, strategy: Strategy = "adaptive", min_size: int = 1
     ) -> None:
@@ -72,17 +66,3 @@ class HistogramBinning(BinaryRecalibrator):
     def _learn(self, source: Source) -> None:
         found = cut(source, self.n_bins, self.size, self.strategy, self.min_size)
         self.edges_, self.values_, self.sizes_ = found.edge, found.frequency, found.n
-
-    def _map(self, score: Floats) -> Floats:
-        return step_map(self.edges_, self.values_, score)
-
-    def _restore(self, learned: dict[str, Any]) -> None:
-        super()._restore(learned)
-        check_steps(self.edges_, self.values_, self.sizes_)
-
-
-def check_steps(edge: Floats, value: Floats, size: Floats) -> None:
-    """Raise an error if edges and values from a state are not a step function on [0, 1]."""
-    rising = len(edge) > 1 and edge[0] == 0 and edge[-1] == 1 and (np.diff(edge) >= 0).all()
-    if not (len(edge) == len(value) + 1 == len(size) + 1 and rising and ((value >= 0) & (value <= 1)).all()):
-        raise broken_state("its bins do not cover [0, 1], or a value is not a probability")

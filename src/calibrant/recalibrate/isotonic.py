@@ -149,8 +149,7 @@ def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[I
 
 def _sums(values: Integers, start: Integers) -> Integers:
     """Return sums of the runs that begin at ``start``."""
-    total: Integers = np.add.reduceat(values, start) if len(start) else values[:0]
-    return total
+    return np.add.reduceat(values, start) if len(start) else values[:0]
 
 
 Between = Literal["linear", "steps"]

@@ -14,6 +14,7 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
+from calibrant.metrics.tails import effective_number
 from calibrant.recalibrate._classwise import ClasswiseRecalibrator
 from calibrant.recalibrate.base import BinaryRecalibrator
 
@@ -125,8 +126,7 @@ def effective_clusters(cluster: Integers | None) -> float:
     """
     if cluster is None or not len(cluster):
         return 0.0
-    sizes = np.bincount(cluster).astype(np.float64)
-    return float(sizes.sum() ** 2 / np.sum(sizes**2))
+    return effective_number(np.bincount(cluster).astype(np.float64))
 
 
 def checked(data: LabelledScores, threshold: float, name: str) -> Rows:

@@ -96,5 +96,4 @@ def _targets(points: Points) -> Floats:
     positive = float(points.positives.sum())
     negative = float(points.weight.sum()) - positive
     high, low = (positive + 1) / (positive + 2), 1 / (negative + 2)
-    targets: Floats = points.positives * high + (points.weight - points.positives) * low
-    return targets
+    return points.positives * high + (points.weight - points.positives) * low

@@ -14,9 +14,8 @@ from calibrant._checks import Check, Floats, Pairs, optional, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
-from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
+from calibrant.recalibrate._binned import BINS, StepRecalibrator, Strategy, cut, step_map
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, check_estimator
-from calibrant.recalibrate.histogram import check_steps
 from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.results.intervals import ErrorInterval
 from calibrant.seeds import Seed, generator
@@ -128,7 +127,7 @@ def _nothing_left() -> InputError:
     )
 
 
-class ScalingBinning(BinaryRecalibrator):
+class ScalingBinning(StepRecalibrator):
     """Scale, then replace a scaled score by the mean scaled score of its bin.
 
     The scaler is fitted to one part of the pairs. The scaled scores of the other part, the *bin part*, are
@@ -192,9 +191,6 @@ class ScalingBinning(BinaryRecalibrator):
     }
 
     scaler_: BinaryRecalibrator
-    edges_: Floats
-    values_: Floats
-    sizes_: Floats
     error_: ErrorInterval
 
     def __init__(
@@ -234,7 +230,7 @@ class ScalingBinning(BinaryRecalibrator):
         self.error_ = error_interval(with_scores(scaled, step_map(found.edge, found.score, scaled.score)))
 
     def _map(self, score: Floats) -> Floats:
-        return step_map(self.edges_, self.values_, self.scaler_.transform(score))
+        return super()._map(self.scaler_.transform(score))
 
     def _restore(self, learned: dict[str, Any]) -> None:
         error, scaler = learned.pop("error_"), learned.pop("scaler_")
@@ -243,4 +239,3 @@ class ScalingBinning(BinaryRecalibrator):
             raise broken_state("its scaler or its error is missing")
         scaler.check_fitted()
         self.scaler_, self.error_ = scaler, ErrorInterval.from_dict(error)
-        check_steps(self.edges_, self.values_, self.sizes_)

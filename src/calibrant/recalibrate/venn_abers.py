@@ -127,8 +127,7 @@ class VennAbers(BinaryRecalibrator):
 
     def _map(self, score: Floats) -> Floats:
         p0, p1 = self._pair(score)
-        merged: Floats = p1 / (1 - p0 + p1)
-        return merged
+        return p1 / (1 - p0 + p1)
 
     def _pair(self, score: Floats) -> tuple[Floats, Floats]:
         p0, p1 = np.empty(len(score)), np.empty(len(score))
@@ -189,5 +188,4 @@ def _error_with_positive(found: Floats, weight: Floats, positive: Floats) -> Flo
     row = np.arange(len(weight))
     high = kernels.slopes_with_positive(*split, *whole, 2 * (row + 1), row + 1)
     low = kernels.slopes_with_positive(*whole, *split, row, 2 * row)
-    furthest: Floats = np.maximum(high - found, found - low)
-    return furthest
+    return np.maximum(high - found, found - low)

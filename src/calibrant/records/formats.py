@@ -161,19 +161,14 @@ def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[st
 
 
 def _heading(text: str, meaning: str, scope: str) -> str:
-    return f'<th scope="{scope}"{f" title={_quoted(meaning)}" if meaning else ""}>{_html(text)}</th>'
+    title = f' title="{_html(meaning, quote=True)}"' if meaning else ""
+    return f'<th scope="{scope}"{title}>{_html(text)}</th>'
 
 
-def _html(text: str) -> str:
+def _html(text: str, *, quote: bool = False) -> str:
     from html import escape
 
-    return escape(printable(text), quote=False)
-
-
-def _quoted(text: str) -> str:
-    from html import escape
-
-    return f'"{escape(printable(text))}"'
+    return escape(printable(text), quote=quote)
 
 
 def _aside(row: Sequence[Cell], columns: Sequence[Column], kind: Kind) -> str:

@@ -521,12 +521,6 @@ def _title(kind: type[Record]) -> str:
     return first_line(kind.__doc__) or kind.__name__
 
 
-def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    """Return the settings that are equal in all rows."""
-    first = settings[0] if settings else {}
-    return {label: text for label, text in first.items() if all(each.get(label) == text for each in settings)}
-
-
 def _short(value: Any) -> str:
     return (
         str(value)

@@ -77,20 +77,17 @@ class Bins:
     @property
     def score(self) -> Floats:
         """Mean score of each bin (q hat)."""
-        mean: Floats = self.sum_score / self.weight
-        return mean
+        return self.sum_score / self.weight
 
     @property
     def frequency(self) -> Floats:
         """Proportion of positives in each bin (p hat)."""
-        share: Floats = self.weight_positives / self.weight
-        return share
+        return self.weight_positives / self.weight
 
     @property
     def residual(self) -> Floats:
         """Frequency minus mean score: above 0 the model is underconfident, below 0 overconfident."""
-        gap: Floats = (self.weight_positives - self.sum_score) / self.weight
-        return gap
+        return (self.weight_positives - self.sum_score) / self.weight
 
     @property
     def share(self) -> Floats:
@@ -103,8 +100,7 @@ class Bins:
         """Kish's effective number of pairs, (sum w)^2 / sum w^2; `n` without weights."""
         if not self.weighted:
             return self.n
-        effective: Floats = self.weight**2 / self.weight2
-        return effective
+        return self.weight**2 / self.weight2
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row per bin: n, positives, mean score, frequency and edges."""
