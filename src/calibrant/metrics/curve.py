@@ -23,15 +23,7 @@ from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.noise_floor import batches
-from calibrant.metrics.smooth import (
-    NODES_PER_BANDWIDTH,
-    SMALLEST_GRID,
-    cosine_modes,
-    fine_enough,
-    fixed_points,
-    nodes_of_tally,
-    smoothed,
-)
+from calibrant.metrics.smooth import SMALLEST_GRID, cosine_modes, fixed_point, nodes_of_tally, smoothed
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothCurve
 from calibrant.seeds import Seed, generator
@@ -91,8 +83,7 @@ def smooth_curve_of(
     resamples = sample_count(resamples, "resamples")
     rng = generator(seed)
     tally = as_tally(source)
-    count, modes = fine_enough(nodes_of_tally(tally))
-    own, error = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    count, own, error = fixed_point(nodes_of_tally(tally))
     bandwidth = max(own, _least_bandwidth(tally))
     windows = _windows(_nodes_of(cells_of(tally, count)), bandwidth)
     near = (tally.low.min() - bandwidth <= SCORES) & (tally.high.max() + bandwidth >= SCORES)

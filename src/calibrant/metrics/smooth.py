@@ -161,8 +161,8 @@ def fixed_points(
     return bandwidth, np.where(inside, bandwidth, error_there)
 
 
-def fine_enough(nodes_of: Callable[[int], Floats]) -> tuple[int, Floats]:
-    """Return the cells of the coarsest grid that resolves the bandwidth, and their modes (1, K).
+def fixed_point(nodes_of: Callable[[int], Floats]) -> tuple[int, float, float]:
+    """Return the cells of the coarsest grid that resolves the bandwidth, the bandwidth, and its smooth error.
 
     ``nodes_of`` gives the mean residuals on the nodes of a grid of so many cells.
     """
@@ -171,7 +171,8 @@ def fine_enough(nodes_of: Callable[[int], Floats]) -> tuple[int, Floats]:
         smallest = NODES_PER_BANDWIDTH / count
         modes = cosine_modes(nodes_of(count)[None, :], smallest)
         if count == LARGEST_GRID or mean_absolute(smoothed(modes, smallest, count))[0] >= smallest:
-            return count, modes
+            bandwidth, error = fixed_points(modes, count, smallest)
+            return count, float(bandwidth[0]), float(error[0])
         count *= 2
 
 
@@ -221,8 +222,7 @@ def smooth_calibration_error_of(source: Source) -> SmoothError:
     if isinstance(source, Pairs) and len(source) > LARGEST_EXACT:
         return _of_many_pairs(source)
     tally = as_tally(source)
-    count, modes = fine_enough(nodes_of_tally(tally))
-    bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    count, bandwidth, value = fixed_point(nodes_of_tally(tally))
     absolute = float(np.dot(*_absolute_residuals(tally)))
     return SmoothError(
         value=value,
@@ -244,8 +244,7 @@ def _of_many_pairs(source: Pairs) -> SmoothError:
             nodes = coarser(nodes)
         return nodes
 
-    count, modes = fine_enough(nodes_of)
-    bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    count, bandwidth, value = fixed_point(nodes_of)
     of_grid = float(CURVATURE / (bandwidth * count) ** 2 * absolute * (1 / 8 + 1 / 12))
     return SmoothError(
         value=value,

@@ -277,7 +277,7 @@ def _check_name(path: str | os.PathLike[str]) -> None:
 
 
 def _section(report: Report, view: str) -> Section:
-    chosen = [model for model in report.models if any(m.view == view for m in model.measured.views)]
+    chosen = [model for model in report.models if _has(model.measured, view)]
     measurements = tuple(model.measured[view] for model in chosen)
     drawings = tuple(drawing for model in chosen for drawing in model.drawings if drawing.view == view)
     return Section(
@@ -288,7 +288,7 @@ def _section(report: Report, view: str) -> Section:
         measurements=measurements,
         drawings=drawings if len(drawings) == len(chosen) else (),
         cards=tuple(_card(model.name, m) for model, m in zip(chosen, measurements, strict=True)),
-        contrasts=tuple(_contrasts(report, view)),
+        contrasts=tuple(_contrast(report, each) for each in report.differences if each.view == view),
         numbers=number_groups(measurements),
     )
 
@@ -307,26 +307,20 @@ def _card(name: str, m: Measurement) -> Card:
     )
 
 
-def _contrasts(report: Report, view: str) -> list[Contrast]:
-    return [
-        Contrast(
-            title=f"{compared.first} {text.MINUS} {compared.second}",
-            difference=text.number(compared.difference.mse_difference.estimate),
-            interval=text.span(
-                compared.difference.mse_difference.low, compared.difference.mse_difference.high
-            ),
-            root_difference=text.number(compared.difference.rms_difference.estimate),
-            root_interval=text.span(
-                compared.difference.rms_difference.low, compared.difference.rms_difference.high
-            ),
-            p_value=words.p_value(compared.difference.p_value),
-            p_reason=compared.difference.reason or "",
-            verdict=text.difference_verdict(compared),
-            notes=_contrast_notes(report, compared),
-        )
-        for compared in report.differences
-        if compared.view == view
-    ]
+def _contrast(report: Report, compared: ModelDifference) -> Contrast:
+    found = compared.difference
+    squares, roots = found.mse_difference, found.rms_difference
+    return Contrast(
+        title=f"{compared.first} {text.MINUS} {compared.second}",
+        difference=text.number(squares.estimate),
+        interval=text.span(squares.low, squares.high),
+        root_difference=text.number(roots.estimate),
+        root_interval=text.span(roots.low, roots.high),
+        p_value=words.p_value(found.p_value),
+        p_reason=found.reason or "",
+        verdict=text.difference_verdict(compared),
+        notes=_contrast_notes(report, compared),
+    )
 
 
 def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...]:

@@ -575,12 +575,12 @@ def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data, classes
     copy: Any = clone(recalibrator)
     code = data.code
     if isinstance(copy, ClasswiseRecalibrator):
-        count = scores.shape[1]
-        label = np.repeat(code, count) == np.tile(np.arange(count), len(code))
+        count, columns = scores.shape[1], _columns(scores)
+        label = np.repeat(code, count) == columns
         weight = None if data.weight is None else np.repeat(data.weight, count)
         unit = np.arange(len(code)) if data.cluster is None else data.cluster
         names = list(map(str, classes.tolist()))
-        return copy.fit(scores.ravel(), label, _columns(scores), weight, np.repeat(unit, count), names=names)
+        return copy.fit(scores.ravel(), label, columns, weight, np.repeat(unit, count), names=names)
     if isinstance(copy, BinaryRecalibrator):
         return copy.fit(scores[:, 1] if len(classes) == 2 else scores, code, data.weight, data.cluster)
     return copy.fit(scores, code, data.weight)
