@@ -166,7 +166,6 @@ def evaluations(path: Path) -> None:
     for read in (
         evaluation.read_ratings,
         evaluation.read_results,
-        estimation.read_scored,
         estimation.read_document_labels,
     ):
         with suppress(CalibrantError):

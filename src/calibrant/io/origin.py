@@ -231,8 +231,12 @@ def members(
     """
     most = left = most_unpacked(size)
     for each in names:
-        with archive.open(each) as stream:
-            data = stream.read(left + 1)
+        try:
+            with archive.open(each) as stream:
+                data = stream.read(left + 1)
+        except RuntimeError as error:
+            hint = "save it without a password"
+            raise FormatError("the archive is encrypted", hint, code="file-broken", file=name) from error
         left -= len(data)
         if left < 0:
             raise too_large(name, most)

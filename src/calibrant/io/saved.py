@@ -164,7 +164,10 @@ def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     encoded = table["cluster"].dictionary_encode().combine_chunks()
     values = encoded.dictionary
     # Only the different names are sorted: those of rows may be millions of texts.
-    found = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
+    try:
+        found = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
+    except UnicodeDecodeError as error:
+        raise _damaged(name) from error
     names, place = np.unique(found, return_inverse=True)
     return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
@@ -217,6 +220,7 @@ def _read(name: str) -> tuple[_Header, Any]:
         return header, file.read()
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _could_have_been_counted(tally: Tally) -> bool:
     """Return True if the rows of a tally can be sums of pairs."""
     n, positives, weight, positive = tally.n, tally.positives, tally.weight, tally.weight_positives
