@@ -274,8 +274,10 @@ def test_verbs_that_write_take_both_zeros_for_one(tmp_path: Path, monkeypatch: p
         return calibrant.estimate(source, pa.table(human))
 
     of_both(long_table, "parquet", applied)
-    unweighted = lambda q: long_table(q).drop_columns(["weight"])  # noqa: E731
-    of_both(lambda q: unweighted(q).append_column("item", [np.arange(N)]), "parquet", labelled)
+    given = [np.arange(N)]
+    of_both(
+        lambda q: long_table(q).drop_columns(["weight"]).append_column("item", given), "parquet", labelled
+    )
     of_both(lambda q: long_table(q).drop_columns("weight"), "parquet", partial(calibrant.monitor, time="day"))
     of_both(long_table, "parquet", lambda source: verbs.report(source, seed=1))
     for what in ("curve", "log-odds", "smooth", "confidence"):
