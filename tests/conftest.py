@@ -114,7 +114,10 @@ class Cluster:
         self._file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
         limit = time.monotonic() + 60
-        while not self._file.exists() and time.monotonic() < limit:
+        # The scheduler creates the file before it writes the address into it.
+        while not (self._file.exists() and self._file.read_text(encoding="utf-8").endswith("}")):
+            if time.monotonic() > limit:
+                raise TimeoutError("Dask's scheduler gave no address")
             time.sleep(0.05)
         self.address: str = json.loads(self._file.read_text(encoding="utf-8"))["address"]
         self.workers = [self.add_worker() for _ in range(workers)]
