@@ -13,9 +13,11 @@ import time
 import traceback
 import warnings
 import zlib
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import atheris
 
@@ -36,6 +38,7 @@ with atheris.instrument_imports(include=["calibrant"], exclude=KERNELS):
 SECONDS = 3.0  # of the processor, for one input
 BASE, TIMES = 64 << 20, 10  # bytes that any input may take, and how often its own size
 LARGEST = 1 << 16
+MOST = 256 << 20  # bytes, to which any small file may unpack
 SPEED = 1 << 20  # bytes a second
 HANGS = 60  # seconds, after which the process is ended
 
@@ -120,7 +123,14 @@ class Session:
 
 
 def unpacked_size(data: bytes) -> int:
-    """Bytes of an input, unpacked if gzip packed it: of so many it may take its time and memory."""
+    """Bytes of an input, unpacked if gzip or zip packed it: of so many it may take its time and memory."""
+    if data.startswith(b"PK"):
+        try:
+            with ZipFile(BytesIO(data)) as archive:
+                stated = sum(each.file_size for each in archive.infolist())
+            return min(max(len(data), stated), MOST)
+        except (BadZipFile, NotImplementedError, UnicodeDecodeError):
+            return len(data)
     try:
         return max(len(data), len(zlib.decompressobj(31).decompress(data, LARGEST << 10)))
     except zlib.error:

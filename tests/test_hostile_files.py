@@ -201,6 +201,17 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calibrant.io.tables.LONGEST", 100_000)
 
 
+def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:
+    path = zipped(
+        tmp_path / "a.npz", {"probs.npy": npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0,), }")}
+    )
+    data = bytearray(path.read_bytes())
+    for start, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the flag of each header that says so
+        data[data.index(start) + flags] |= 1
+    path.write_bytes(data)
+    refused(predicted, path, "encrypted: save it without a password")
+
+
 @pytest.mark.usefixtures("small")
 def test_what_unpacks_to_far_more_than_a_text_is_refused(tmp_path: Path) -> None:
     lines = gzip.compress(b"a\tb\n" * 200_000)
@@ -317,12 +328,30 @@ def test_long_names_of_columns_are_cut_in_a_message(tmp_path: Path) -> None:
     refused(predicted, tmp_path / "a.csv", r"no column 'score': .* the columns are a{80}\.\.\.$")
 
 
+def test_a_name_of_digits_as_long_as_a_book_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1" * 100_000 + "x\n1\n")
+    started = time.process_time()
+    refused(predicted, tmp_path / "a.csv", "no column 'score'")
+    assert time.process_time() - started < 5
+
+
 @pytest.mark.parametrize(
     "number", ["1" + "0" * 400, "1e400", "-1e400", "NaN"], ids=["whole", "large", "small", "NaN"]
 )
 def test_numbers_that_no_float_holds_are_refused(number: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(f'{{"score": {number}, "label": 1}}\n')
     refused(predicted, tmp_path / "a.jsonl", "row 1.*(not a number|not a prob)|too big")
+
+
+def test_times_that_python_cannot_hold_are_written_as_text(tmp_path: Path) -> None:
+    times = pa.array([1, 2**62, 2**62]).cast(pa.duration("s"))
+    rows: dict[str, Any] = {"score": [0.25, 0.5, 0.5], "label": [1, 0, 0], "class": ["x"] * 3}
+    for column, message in (("score", "'4611686018427387904' is not a number"),
+                            ("label", "label '4611686018427387904' is not 0 or 1"),
+                            ("item", "item '?4611686018427387904'? has class 'x' twice")):  # fmt: skip
+        values = times if column == "item" else times.take(pa.array([1, 0, 0]))
+        pq.write_table(pa.table(rows | {"item": ["a", "b", "c"], column: values}), tmp_path / "a.parquet")
+        refused(predicted, tmp_path / "a.parquet", message)
 
 
 def test_names_that_no_terminal_should_show_are_written_by_their_codes(tmp_path: Path) -> None:
@@ -418,6 +447,7 @@ def test_a_tally_whose_header_is_nested_too_deep_is_refused(tmp_path: Path) -> N
         ("weight", pa.array([1.0, None, 1.0, 1.0])),
         ("weight2", pa.array([2.0] * 4)),
         ("weight2", pa.array([-1.0] * 4)),
+        ("weight2", pa.array([1e-300] * 4)),
         ("anchor", pa.array([1e300] * 4)),
         ("offset", pa.array([0.5] * 4)),
         ("offset2", pa.array([-1.0] * 4)),
@@ -435,6 +465,11 @@ def test_a_tally_whose_header_is_nested_too_deep_is_refused(tmp_path: Path) -> N
 )
 def test_tallies_that_nobody_counted_are_refused(column: str, values: pa.Array, tmp_path: Path) -> None:
     refused(load_tally, tallied(tmp_path / "a.tally.parquet", **{column: values}), "rows are damaged")
+
+
+def test_a_tally_whose_clusters_have_names_that_are_no_text_is_refused(tmp_path: Path) -> None:
+    names = pa.array([b"\xff"] * 4).view(pa.string())
+    refused(load_tally, tallied(tmp_path / "a.tally.parquet", cluster=names), "rows are damaged")
 
 
 @pytest.mark.parametrize("name", ["offset2", "cluster"])

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from calibrant.exceptions import InputError
+from calibrant.io.columns import objects
 from calibrant.io.table_formats import WILD, locate
 from calibrant.io.tables import THRESHOLD_KEY, Kind, ParquetTable
 
@@ -142,7 +143,8 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
     if one.equals(other):
         return
     row = next(row for row in range(len(one)) if one[row].as_py() != other[row].as_py())
-    message = f"the value is {stored[row].as_py()!r}, and the folder says {column}={given[row].as_py()}"
+    found = objects(stored[row : row + 1])[0]
+    message = f"the value is {found!r}, and the folder says {column}={given[row].as_py()}"
     hint = "move the row to its folder, or leave the column out of the files"
     raise InputError(message, hint, code="partition", file=file, row=first + row, column=column)
 

@@ -119,9 +119,8 @@ class Column:
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if len(self.values) == 0:
                 return np.empty(0)
-            raise self.error(
-                0, f"{shown(self.values[0].as_py())} is not a number", "write numbers", "column-type"
-            )
+            message = f"{shown(objects(self.values[:1])[0])} is not a number"
+            raise self.error(0, message, "write numbers", "column-type")
         self.complete()
         values = self.values.cast(pa.float64()) if pa.types.is_decimal(kind) else self.values
         array = as_numpy(values)
@@ -170,7 +169,7 @@ class Column:
         is_decimal = pa.types.is_decimal(kind)
         numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal
         if not (numbers or pa.types.is_boolean(kind)):
-            raise self._not_a_label(0, self.values[0].as_py())
+            raise self._not_a_label(0, objects(self.values[:1])[0])
         array = as_numpy(self.values.cast(pa.float64()) if is_decimal else self.values)
         try:
             return _checks.labels(array)
@@ -268,7 +267,7 @@ class Codes:
     @property
     def names(self) -> list[Any]:
         """The names, by code."""
-        return [] if self._known is None else self._known.to_pylist()
+        return [] if self._known is None else objects(self._known)
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -311,7 +310,17 @@ def _is_utf8(data: bytes | None) -> bool:
 def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
     """Return distinct values in order of appearance, and the index of each row's value."""
     encoded = dictionary(values)
-    return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
+    return objects(encoded.dictionary), as_numpy(encoded.indices).astype(np.int64)
+
+
+def objects(values: pa.Array) -> list[Any]:
+    """Return values as Python's; times that Python cannot hold, such as those in nanoseconds, as text."""
+    import pyarrow as pa
+
+    try:
+        return list(values.to_pylist())
+    except (ValueError, OverflowError):
+        return list(values.cast(pa.string()).to_pylist())
 
 
 def dictionary(values: pa.Array) -> pa.DictionaryArray:

@@ -18,7 +18,7 @@ from calibrant.io import _engine_duckdb, _engine_frames
 from calibrant.io._engine_checks import check_columns, raise_fault
 from calibrant.io._engine_exact import tally_with_cuts
 from calibrant.io._engine_rows import Sums, tally_of
-from calibrant.io.columns import class_name, dictionary
+from calibrant.io.columns import class_name, dictionary, objects
 from calibrant.metrics.binning import adaptive, adaptive_ranks
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import Bins
@@ -251,7 +251,7 @@ def _clusters(table: pa.Table, cluster: str, name: str) -> tuple[Integers, NDArr
     if column.null_count:
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
         raise InputError(message, hint, code="missing-value", file=name, column=cluster)
-    names, code = np.unique(np.array(column.to_pylist()), return_inverse=True)
+    names, code = np.unique(np.array(objects(column)), return_inverse=True)
     return code, names
 
 
@@ -271,7 +271,7 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, list[Key]]
     texts = []
     for column in columns:
         encoded = dictionary(_without_nan(table[column]).combine_chunks())
-        words = [None if value is None else class_name(value) for value in encoded.dictionary.to_pylist()]
+        words = [None if value is None else class_name(value) for value in objects(encoded.dictionary)]
         texts.append([None if place is None else words[place] for place in encoded.indices.to_pylist()])
     rows: list[Key] = list(zip(*texts, strict=True)) if texts else [()] * table.num_rows
     keys = sorted(set(rows), key=lambda key: [(value is None, value or "") for value in key])

@@ -236,7 +236,7 @@ def _could_have_been_counted(tally: Tally) -> bool:
         return False
     most, more = weight * (1 + ROUNDING), 1 + ROUNDING
     summed = (positive >= 0) & (positive <= most) & ((positive == 0) == (positives == 0))
-    summed &= (tally.weight2 > 0) & (tally.weight2 <= most**2)
+    summed &= (tally.weight2 > 0) & (tally.weight2 <= most**2) & (weight**2 <= n * tally.weight2 * more)
     summed &= (tally.weight2_positives >= 0) & (tally.weight2_positives <= tally.weight2 * more)
     mean = tally.score
     inside = (mean >= tally.low - ROUNDING) & (mean <= tally.high + ROUNDING)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
+from calibrant.io.columns import objects
 from calibrant.io.tables import THRESHOLD_KEY, THRESHOLD_LINE
 
 if TYPE_CHECKING:
@@ -205,8 +206,9 @@ class JsonBatches:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Write rows; what JSON has no form for (a date, say) is written as text, NaN as null."""
-        for row in batch.to_pylist():
-            known = {name: None if value != value else value for name, value in row.items()}
+        names = batch.schema.names
+        for row in zip(*map(objects, batch.columns), strict=True):
+            known = {name: None if value != value else value for name, value in zip(names, row, strict=True)}
             self._file.write(json.dumps(known, ensure_ascii=False, default=str).encode() + b"\n")
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ TALLY_KEY = b"calibrant.tally"
 RECALIBRATED_KEY = b"calibrant.recalibrated"
 THRESHOLD_LINE = "# calibrant threshold="
 # Python's float also takes 1_0 and the digits of other scripts, which the reader refuses.
-NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 
 DELIMITERS = (",", ";", "\t")  # of .csv files
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BY = ("day", "week", "month", "value")
 WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, int]:
