@@ -1,6 +1,6 @@
 """Measure the coverage of corrected counts, for the guide.
 
-python scripts/estimate_coverage.py [CORPORA]     writes docs/guide/estimate_coverage.md
+python scripts/estimate_coverage.py [CORPORA]     writes docs/studies/estimate_coverage.md
 
 Corpora of 4,000 documents, of which some are labeled; 300 corpora per cell, 150 for drift, seed 0.
 """
@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 from calibrant.estimation import METHODS, RefittedRecalibrator, corrected_counts
 from calibrant.recalibrate import LabelledScores, Platt
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "guide" / "estimate_coverage.md"
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "estimate_coverage.md"
 DOCUMENTS = 4000
 CORPORA = 300
 Z = 1.959964
@@ -301,7 +301,7 @@ def page(corpora: int) -> str:
     """All tables."""
     head = (
         "# Coverage of corrected counts\n\n"
-        "The tables evaluate the 95 % intervals of [corrected counts](counts.md#with-some-labels) by "
+        "The tables evaluate the 95 % intervals of [corrected counts](../guide/counts.md#with-some-labels) by "
         "simulation. Each cell has the coverage in percent and, in parentheses, the mean width in documents "
         f"({corpora:,} corpora of {DOCUMENTS:,} documents; standard error of coverage "
         f"{100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points near 95 %). *none* is the percentage of corpora "
