@@ -206,8 +206,9 @@ def read(
 
 
 def _notes_on_items(sources: Sequence[ViewSource]) -> list[str]:
-    """Return a note if items have several rows, and no clusters state that these depend on each other."""
-    several = max((len(each.rows.repeated) for each in sources if each.rows is not None), default=0)
+    """Return a note if items of the view `top` have several rows, whose dependence no clusters state."""
+    tops = [each.rows for each in sources if each.view == "top" and each.rows is not None]
+    several = max((len(rows.repeated) for rows in tops), default=0)
     if not several:
         return []
     return [
