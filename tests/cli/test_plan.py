@@ -41,6 +41,14 @@ def test_a_pilot_in_clusters_says_that_they_were_left_out(run: Run) -> None:
     from calibrant.data import tagger_predictions
 
     given = ["plan", "--error", "0.02", "--pilot", tagger_predictions("dev"), "--view", "pooled"]
-    assert "the pilot has clusters, which the plan ignores" in run(*given).out
+    assert "the pilot has clusters or items with several rows, which the plan ignores" in run(*given).out
     named = run(*given, "--cluster-size", "12", "--label-correlation", "0.1").out
     assert "which the plan ignores" not in named
+
+
+def test_a_pilot_of_several_answers_per_question_says_that_they_depend(run: Run, tmp_path: Path) -> None:
+    for name, items in ("several", (1, 1, 2)), ("single", (1, 2, 3)):
+        rows = [f"{item},0.{item},{item % 2}" for item in items]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["item,score,label", *rows]))
+        said = run("plan", "--error", "0.1", "--pilot", tmp_path / f"{name}.csv", "--view", "top").out
+        assert ("which the plan ignores" in said) == (name == "several")

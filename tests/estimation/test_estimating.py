@@ -171,7 +171,7 @@ def test_labels_of_clusters_widen_the_interval() -> None:
 def test_what_cannot_be_estimated_says_why() -> None:
     score, period = np.linspace(0.1, 0.9, 8), np.repeat(["a", "b"], 4)
     found = corrected_counts(score, [0, 1, 4], [0, 1, 1], periods=period)
-    assert "too few" in str(estimate(found, "ppi", "b").share.reason)
+    assert estimate(found, "ppi", "b").share.reason == "1 label: at least 2 are needed"
     assert "a period has fewer than 2 labels" in str(estimate(found, "ppi").pooled_warning)
     unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
     assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
@@ -358,3 +358,19 @@ def test_bad_arguments_are_refused(change: dict[str, Any], message: str) -> None
     given: dict[str, Any] = {"labelled": [0], "labels": [1], **change}
     with pytest.raises(InputError, match=message):
         corrected_counts([0.2, 0.8, 0.4, 0.3], **given)
+
+
+def test_prior_shift_is_undefined_if_labels_contradict_its_whole_interval() -> None:
+    """Half of the labels of the first period are negative, although all its scores are high."""
+    rng = np.random.default_rng(5)
+    score = np.concatenate(
+        [rng.normal(0.85, 0.03, 1000), rng.normal(0.85, 0.03, 500), rng.normal(0.2, 0.03, 500)]
+    )
+    label = np.concatenate([rng.random(1000) < 0.5, np.ones(500, bool), np.zeros(500, bool)])
+    period = np.repeat(["first", "second"], 1000)
+    rows = np.concatenate([np.arange(800), rng.choice(np.arange(1000, 2000), 800, replace=False)])
+    found = corrected_counts(score, rows, label[rows], periods=period, methods=["labels", "prior-shift"])
+    assert defined(estimate(found, "labels", "first").share.estimate) == pytest.approx(0.5, abs=0.03)
+    share = estimate(found, "prior-shift", "first").share
+    assert (share.estimate, share.low) == (None, None)
+    assert "contradict the whole interval" in str(share.reason)

@@ -25,6 +25,7 @@ TEXT = [
         "score,label\n0.1,0\n12.5,1\n",
         "row 2, column score: 12.5 is not .*percentages; divide by 100",
     ),
+    ("a.csv", "score,label\n0.1,0\n80 %,1\n", "row 2, column score: '80 %' is not .*0.25 for 25 %"),
     ("a.csv", "score,label\n0.1,0\n-3,1\n", "row 2, column score: -3.0 is not .*logits"),
     ("a.csv", "score,label\n0.1,0\n0.3,2\n", "row 2, column label: label '2' is not 0 or 1"),
     (

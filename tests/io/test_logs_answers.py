@@ -447,8 +447,8 @@ def test_settings_of_other_logs_are_refused(tmp_path: Path) -> None:
     [
         (b'["\xff"]', list, "not UTF-8 text: save it as UTF-8"),
         (b"[", list, "not valid JSON .*: write it again"),
-        (b"{}", list, "the JSON is not a list: is this a log?"),
-        (b"[]", dict, "the JSON is not an object: is this a log?"),
+        (b"{}", list, "the JSON is not a list: .*one row per answer"),
+        (b"[]", dict, "the JSON is not an object: .*one row per answer"),
         (b"[1]", list, "the list has something else than objects: is this a log?"),
         (gzip.compress(b"{}", mtime=0)[:-6] + 6 * b"\xff", list, "cannot be unpacked .*: copy it again"),
     ],

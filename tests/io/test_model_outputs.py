@@ -232,6 +232,15 @@ def test_a_data_set_without_lists_of_scores_names_its_columns(tmp_path: Path) ->
         open_predictions(tmp_path)
 
 
+def test_a_folder_of_saved_data_sets_names_its_splits(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "state.json").write_text("{}")
+    (tmp_path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    with pytest.raises(InputError, match=r"name one of them: .*test, .*train$"):
+        open_predictions(tmp_path)
+
+
 def test_tokens_without_rows_are_refused(tmp_path: Path) -> None:
     empty = {"token": pa.array([], pa.string()), "reference": pa.array([], pa.string())}
     pq.write_table(pa.table({**empty, "logprob": pa.array([], pa.float64())}), tmp_path / "a.parquet")

@@ -26,7 +26,9 @@ from calibrant.estimation.sampling import (
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 
+CONTRADICTED = "labels of these documents contradict the whole interval, so the method's assumption is wrong"
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
@@ -275,12 +277,15 @@ def _estimate(
     documents, labelled = len(sample.score), len(sample.rows)
     found, warnings = _found(sample, parts, method, study)
     effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
-    if found.estimate is not None and effective:
-        warnings |= _cautions(sample, effective)
     least, most = 0.0, 1.0
     if study.corpus and method != "uncorrected":  # labels that were seen are certain
         negative, positive = sample.kinds
         least, most = positive / documents, 1 - negative / documents
+        outside = max((found.low or 0) - most, least - (1 if found.high is None else found.high))
+        if method == "prior-shift" and labelled < documents and outside > 1e-9:
+            found = Quantity(None, reason=CONTRADICTED)
+    if found.estimate is not None and effective:
+        warnings |= _cautions(sample, effective)
     mean, low, high = (
         None if value is None else min(most, max(least, value))
         for value in (found.estimate, found.low, found.high)
@@ -322,7 +327,7 @@ def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -
     if method == "prior-shift":
         return _prior_shift(sample, study)
     if len(sample.rows) < FEWEST:
-        return _undefined(f"{len(sample.rows)} labels are too few: at least {FEWEST} are needed")
+        return _undefined(f"{counted(len(sample.rows), 'label')}: at least {FEWEST} are needed")
     equal = all(one.equal for one in parts)
     if method == "dsl" and not equal:
         return _weighted(sample, study)

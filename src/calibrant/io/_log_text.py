@@ -139,7 +139,9 @@ def whole(path: Path, kind: type[Any]) -> Any:
         ) from error
     if not isinstance(found, kind):
         expected = "a list" if kind is list else "an object"
-        hint = "is this a log?"
+        hint = (
+            "supported logs are objects; write other results as a table (.csv or .jsonl), one row per answer"
+        )
         raise FormatError(f"the JSON is not {expected}", hint, code="file-broken", file=str(path))
     if kind is list and not all(isinstance(each, dict) for each in found):
         raise FormatError("the list has something else than objects", "is this a log?", file=str(path))

@@ -105,6 +105,7 @@ FORMATS: dict[str, LogFormat] = {
         settings=("normalise",),
     ),
 }
+AS_TABLE = "write other results as a table (.csv or .jsonl) with one row per answer"
 KNOWN = "; ".join(form.title for form in reversed(FORMATS.values()))
 ENDINGS = tuple({ending for form in FORMATS.values() for ending in form.endings})
 
@@ -183,6 +184,10 @@ def _in_folder(folder: Path) -> LogKind:
         hint = f"name a file, or a folder of the .parquet parts of one table or of logs: {KNOWN}"
         if files and all(each.suffix == ".npz" for each in files):
             hint = "write each as .parquet into a new folder with `calibrant convert`, and name the folder"
+        splits = sorted(str(each.parent) for each in files if each.name == "state.json")
+        if splits:
+            message = "the folder contains saved data sets, such as the splits of a DatasetDict"
+            hint = f"name one of them: {', '.join(splits[:6])}"
         raise InputError(message, hint, code="file-missing", file=str(folder))
     [(kind, logs)] = found.items()
     return LogKind(kind, tuple(logs))
@@ -209,7 +214,7 @@ def _format_of(path: Path) -> str | None:
         raise FormatError(message, hint, code="log", file=str(path))
     keys = ", ".join(_keys(path)) or "none"
     message = f"the keys are those of no supported log: {keys}"
-    raise FormatError(message, f"supported logs are {KNOWN}", code="log", file=str(path))
+    raise FormatError(message, f"supported logs are {KNOWN}; {AS_TABLE}", code="log", file=str(path))
 
 
 def _first(path: Path) -> dict[str, Any]:

@@ -14,7 +14,13 @@ import numpy as np
 from calibrant._checks import Floats, Pairs, one_of
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source, isotonic
-from calibrant.metrics.proper_scores import INFINITE, brier_of, entropy, log_loss_of_pairs, log_loss_of_tally
+from calibrant.metrics.proper_scores import (
+    brier_of,
+    entropy,
+    infinite_reason,
+    log_loss_of_pairs,
+    log_loss_of_tally,
+)
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results import Bins
 from calibrant.results.scores import (
@@ -138,7 +144,7 @@ def log_decomposition(source: Source, bins: Bins) -> LogDecomposition:
     refinement = float(np.dot(share, _entropies(p)))
     loss, wrong = _log_loss(source)
     finite = bool(np.isfinite(calibration))
-    reasons = [*([INFINITE.format(wrong)] if wrong else ()), *(() if finite else (CERTAIN_BIN,))]
+    reasons = [*([infinite_reason(wrong)] if wrong else ()), *(() if finite else (CERTAIN_BIN,))]
     return LogDecomposition(
         log_loss=None if wrong else loss,
         calibration=calibration if finite else None,
@@ -362,7 +368,7 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
         score, wrong = _log_loss(source)
         recalibrated, uncertainty = float(np.dot(blocks.share, _entropies(p))), entropy(base_rate)
         if wrong:
-            reason = INFINITE.format(wrong)
+            reason = infinite_reason(wrong)
     return CorpDecomposition(
         rule=rule,
         score=None if reason else score,

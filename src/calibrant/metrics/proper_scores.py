@@ -17,11 +17,22 @@ from calibrant.metrics.binning import Source
 from calibrant.metrics.grouping import ratio
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 from calibrant.results.scores import Scores
 
 SMALLEST = 5e-324
-INFINITE = "{} outcomes had been given probability 0, which makes it infinite"
 ONE_CLASS = "only one class occurs, so climatology is perfect and skill is undefined"
+
+
+def infinite_reason(wrong: int) -> str:
+    """Return the reason why a log loss is undefined: some outcomes had probability 0.
+
+    Examples
+    --------
+    >>> infinite_reason(1)
+    '1 outcome had been given probability 0, which makes it infinite'
+    """
+    return f"{counted(wrong, 'outcome')} had been given probability 0, which makes it infinite"
 
 
 def entropy(p: float) -> float:
@@ -107,7 +118,7 @@ def scores_of(source: Source, *, threads: int | None = None) -> Scores:
     base_rate = float(tally.weight_positives.sum() / tally.total_weight)
     brier_climatology, log_climatology = base_rate * (1 - base_rate), entropy(base_rate)
     one_class = tally.total_positives in (0, tally.total_n)
-    infinite = INFINITE.format(wrong) if wrong else None
+    infinite = infinite_reason(wrong) if wrong else None
     no_skill = ONE_CLASS if one_class else None
     return Scores(
         brier=brier,

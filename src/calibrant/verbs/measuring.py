@@ -17,6 +17,7 @@ from calibrant.io.table_formats import parquet_parts
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
 from calibrant.verbs import sources as held
@@ -191,6 +192,8 @@ def read(
     notes = [] if predictions.log is None else predictions.log.notes
     if predictions.event is not None:
         notes = [f"The event is {predictions.event!r}: scores are its probabilities."]
+    if predictions.log is None and not predictions.clustered:
+        notes = [*notes, *_notes_on_items(sources)]
     return sources, run.recipe(
         predictions.name,
         predictions.form,
@@ -200,6 +203,18 @@ def read(
         notes=tuple(notes),
         library=_library(source),
     )
+
+
+def _notes_on_items(sources: Sequence[ViewSource]) -> list[str]:
+    """Return a note if items of the view `top` have several rows, whose dependence no clusters state."""
+    tops = [each.rows for each in sources if each.view == "top" and each.rows is not None]
+    several = max((len(rows.repeated) for rows in tops), default=0)
+    if not several:
+        return []
+    return [
+        f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with several "
+        "rows). Name the column of items as the column of clusters, too (--cluster)."
+    ]
 
 
 def _library(source: Any) -> Library | None:

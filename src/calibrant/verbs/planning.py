@@ -15,8 +15,8 @@ from calibrant.results.intervals import LabelPlan
 from calibrant.verbs.sources import asked_views, view_sources
 
 LEFT_OUT = (
-    "the pilot has clusters, which the plan ignores; dependent labels need larger samples: give the cluster "
-    "size and the label correlation"
+    "the pilot has clusters or items with several rows, which the plan ignores; dependent labels need larger "
+    "samples: give the cluster size and the label correlation"
 )
 
 
@@ -76,14 +76,15 @@ def plan(
 
 
 def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] | None) -> tuple[Any, bool]:
-    """Return the scores of a pilot, and True if its pairs have clusters."""
+    """Return the scores of a pilot, and True if its pairs are in clusters, or several of one item."""
     if view == "classwise":
         hint = "give binary, top, class:NAME or pooled"
         raise InputError("the view classwise cannot be planned", hint, code="view")
     predictions = open_predictions(pilot, columns)
     views = asked_views(None if view is None else [view], predictions)[:1]
-    source = view_sources(predictions, views)[0][0].source
+    found = view_sources(predictions, views)[0][0]
+    source = found.source
     if not isinstance(source, Pairs):
         message = "the pilot has more than 10 million rows"
         raise InputError(message, "give fewer rows", code="parameter", file=predictions.name)
-    return source.score, source.cluster is not None
+    return source.score, source.cluster is not None or bool(found.rows is not None and found.rows.repeated)

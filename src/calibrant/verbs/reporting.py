@@ -212,7 +212,7 @@ def report(
         + unpaired
     )
     tasks, left_out = task_errors(called, sources, level)
-    notes += left_out
+    notes += left_out + _table_notes(models, sources)
     return Report(
         models=tuple(models),
         differences=differences,
@@ -332,6 +332,16 @@ def _fitted(
     from calibrant.verbs.recalibrating import fit
 
     return fit(dev, method=method, columns=columns, progress=progress)
+
+
+def _table_notes(models: Sequence[ReportedModel], sources: Sequence[Any]) -> list[str]:
+    """Return the notes on tables; those on logs belong to their tasks."""
+    return [
+        note if len(models) == 1 else f"{model.name}: {note}"
+        for model, source in zip(models, sources, strict=True)
+        if getattr(source, "log", None) is None
+        for note in model.measured.recipe.notes
+    ]
 
 
 def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[str]:
