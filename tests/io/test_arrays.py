@@ -16,6 +16,7 @@ from calibrant import Calibrated, InputError, measure
 from calibrant.io import Columns
 from calibrant.io.arrays import array_predictions
 from calibrant.metrics import calibration_error
+from calibrant.metrics.views import by_label
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300)
@@ -108,7 +109,7 @@ def test_a_label_without_a_column_of_its_name_is_refused_if_others_have_one() ->
         InputError, match="p has columns with the names of labels, but no column 'red': rename"
     ):
         measure(NAMES[1::2], score)
-    other = measure(NAMES[1::2], score.add_prefix("p_"))["top"]  # no name is a label: the order counts
+    other = measure(NAMES[1::2], score.add_prefix("score_"))["top"]  # no name is a label: the order counts
     assert other.calibration_error == measure(NAMES[1::2], score.to_numpy())["top"].calibration_error
 
 
@@ -120,6 +121,19 @@ def test_probabilities_of_two_classes_have_the_views_of_more() -> None:
     right = (ROWS[:, 1] > 0.5) == Y
     assert found["top"].ece == pytest.approx(measure(right, ROWS.max(axis=1))["binary"].ece)
     assert list(measure(Y, ROWS)) == ["binary"]
+
+
+@pytest.mark.parametrize("label", [int, float, str])
+@pytest.mark.parametrize("column", [int, float, str, "p_{}".format])
+def test_columns_are_matched_to_numbers_in_any_type_and_after_p(label: Any, column: Any) -> None:
+    rng = np.random.default_rng(0)
+    score, order = rng.dirichlet(np.full(12, 0.5), 400), rng.permutation(12)
+    truth = (rng.random((400, 1)) > score.cumsum(1)).sum(1).clip(0, 11)
+    turned = pd.DataFrame(score[:, order], columns=[column(each) for each in order])
+    given = truth.astype(label)
+    found, expected = (measure(*each, view=["top", "pooled"]) for each in ((given, turned), (truth, score)))
+    assert [each.brier for each in found.views] == pytest.approx([each.brier for each in expected.views])
+    assert np.array_equal(by_label(turned, given, [label(each) for each in range(12)]), score)
 
 
 @pytest.mark.parametrize("names", [["no", "yes"], [False, True], [0, 1]])

@@ -151,6 +151,8 @@ def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
 def column_names(values: Any, labels: ArrayLike, called: str) -> list[str] | None:
     """Return the names of a dataframe's columns if each label has one; None if columns go by position.
 
+    The names may begin with ``p_``, as in files, which is left out. Whole numbers are equal as floats.
+
     Raises
     ------
     InputError
@@ -168,12 +170,22 @@ def column_names(values: Any, labels: ArrayLike, called: str) -> list[str] | Non
         return None
     hint = "drop rows without a label"
     met = _checks.cluster_codes(labels, "y", hint=hint, code="missing-value")[1].tolist()
-    lost = [str(label) for label in met if str(label) not in texts]
+    known = list(map(str, met))
+    if not set(known) & set(texts):
+        known, texts = list(map(_text, met)), list(map(_text, names))
+    if not set(known) & set(texts) and all(text.startswith("p_") for text in texts):
+        texts = [text.removeprefix("p_") for text in texts]
+    lost = [label for label in known if label not in texts]
     if 0 < len(lost) < len(met):
         message = f"{called} has columns with the names of labels, but no column {lost[0]!r}"
         hint = f"rename the columns, or pass {called}.to_numpy(), with columns in the labels' sorted order"
         raise InputError(message, hint, code="class-unknown")
     return None if lost else texts
+
+
+def _text(name: Any) -> str:
+    """Return a label or the name of a column as text; whole floats as integers."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
 def check_order(values: Any, classes: Sequence[str | int], called: str) -> None:
@@ -192,7 +204,8 @@ def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | 
     names = column_names(values, y if classes is None else classes, "X")
     if names is None:
         return values
-    order = [str(each) for each in (_checks.cluster_codes(y, "y")[1] if classes is None else classes)]
+    known = (_checks.cluster_codes(y, "y")[1] if classes is None else np.asarray(classes)).tolist()
+    order = [str(each) if str(each) in names else _text(each) for each in known]
     if len(order) < len(names):
         extra = next(name for name in names if name not in order)
         message = f"X has a column {extra!r}, and y has no such label"
@@ -280,7 +293,9 @@ def label_codes(
         if found.dtype.kind in "iu" and not numbers:
             return class_indices(y, names, named=True), np.array(names)
         place = {name: column for column, name in enumerate(names)}
-        columns = np.array([place.get(str(label), -1) for label in found.tolist()], np.int64)[codes]
+        columns = np.array(
+            [place.get(str(label), place.get(_text(label), -1)) for label in found.tolist()], np.int64
+        )[codes]
         if (columns < 0).any():
             row = int(np.flatnonzero(columns < 0)[0])
             known = f"classes are {', '.join(names[:20])}"
