@@ -20,6 +20,8 @@ from pyarrow import parquet
 from calibrant.exceptions import InputError
 from calibrant.io import _engine_exact, _engine_frames
 from calibrant.io.engines import engine_bins, engine_cuts, engine_tallies, engine_tally, is_lazy
+from calibrant.io.origin import reading
+from calibrant.io.roles import open_table
 from calibrant.metrics.binning import adaptive_bins, uniform, uniform_bins
 from calibrant.metrics.tally import Tally
 
@@ -308,6 +310,21 @@ def test_an_engine_without_an_operation_is_named(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match=r"Polars failed at .* \(floor is not implemented\)") as caught:
         engine_tally(lazy("polars", table(np.array([0.5]))))
     assert caught.value.code == "engine"
+
+
+def test_a_lazy_frame_whose_query_cannot_be_resolved_is_an_input_error(tmp_path: Path) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"score": [0.5], "label": [1]}).lazy()
+    for broken in (frame.filter(pl.col("odds") > 1), pl.scan_parquet(tmp_path / "absent.parquet")):
+        with pytest.raises(InputError, match="Polars failed at resolving the query") as caught:
+            open_table(broken)
+        assert caught.value.code == "engine"
+
+
+def test_a_thread_that_arrow_cannot_start_is_a_lack_of_memory() -> None:
+    with pytest.raises(MemoryError, match="worker thread"), reading("scores.parquet"):
+        raise OSError("Failed to launch worker thread: Resource temporarily unavailable")
 
 
 def test_a_source_that_fails_while_it_is_read_is_reported(tmp_path: Path) -> None:

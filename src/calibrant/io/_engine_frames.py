@@ -53,7 +53,7 @@ def collected(frame: Any, doing: str) -> pa.Table:
 def failure(frame: Any, doing: str, error: Exception) -> InputError:
     """The error of an engine that failed at a step."""
     reason = " ".join(str(error).split())[:200] or type(error).__name__
-    hint = "collect the frame and pass the result, or write it to Parquet"
+    hint = "collect the frame to see whether its query works; if so, pass the result, or write it to Parquet"
     return InputError(f"{engine_name(frame)} failed at {doing} ({reason})", hint, code="engine")
 
 

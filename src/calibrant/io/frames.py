@@ -29,7 +29,7 @@ class FrameTable:
     Raises
     ------
     InputError
-        If it is no dataframe.
+        If it is no dataframe, or if the query of a lazy frame fails.
     """
 
     first_row = 0
@@ -54,7 +54,10 @@ class FrameTable:
             raise InputError(
                 f"two columns have the same name {twice!r}", hint, code="column", file=name
             ) from error
-        self.columns = tuple(self._frame.collect_schema().names())
+        try:
+            self.columns = tuple(self._frame.collect_schema().names())
+        except Exception as error:  # each engine has its own errors for a query that cannot be resolved
+            raise _failure(self._frame, "resolving the query", error, name) from error
         for column in self.columns:
             if not isinstance(column, str):
                 raise InputError(
@@ -218,7 +221,11 @@ def _explained(batches: Iterator[pa.RecordBatch], frame: Any, name: str) -> Iter
         except StopIteration:
             return
         except Exception as error:
-            from calibrant.io._engine_frames import failure
-
-            raise failure(frame, "sending rows", error).at(file=name) from error
+            raise _failure(frame, "sending rows", error, name) from error
         yield batch
+
+
+def _failure(frame: Any, doing: str, error: Exception, name: str) -> InputError:
+    from calibrant.io._engine_frames import failure
+
+    return failure(frame, doing, error).at(file=name)
