@@ -200,9 +200,9 @@ def recalibrator(path: Path) -> None:
     """A map, and what it does to scores."""
     found: Any = files.load_recalibrator(path)
     score = np.array([0.0, 1e-300, 0.25, 0.5, 1.0])
-    if found.view == "binary":
+    if found.kind == "binary":
         found.recalibrator.transform(score)
-    elif found.view == "classes":
+    elif found.kind == "classes":
         found.recalibrator.transform(score, [found.classes[0]] * len(score))
     else:
         found.recalibrator.transform(np.full((3, len(found.classes)), 1 / len(found.classes)))

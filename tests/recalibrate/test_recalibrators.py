@@ -202,6 +202,7 @@ def test_a_broken_state_is_refused(estimator: BinaryRecalibrator) -> None:
         ({**state, "fitted": {}}, "not been fitted"),
         ({**state, "fitted": without}, f"{name} is missing"),
         (broken(state, score_range_="wide"), "is broken"),
+        (broken(state, n_features_in_=2**53), "it states 9007199254740992 columns"),
         (broken(state, **{name: ["a"]}), "is broken"),
         (broken(state, **{name: [0.5]}), "is broken"),
     ]

@@ -21,6 +21,7 @@ from calibrant.records import plain
 Source = Pairs | Tally
 
 STATE_VERSION = 1
+MOST_CLASSES = 1_000_000  # of a state, for whose labels memory is taken
 
 _METHODS: dict[str, type[Recalibrator]] = {}
 
@@ -574,7 +575,9 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
         found.n_features_in_ = positive_integer(fitted["n_features_in_"], "n_features_in_")
         if isinstance(found, ArrayRecalibrator):
             count = max(2, found.n_features_in_)
-            found.classes_ = _labels(fitted.get("classes_", np.arange(count)), count)
+            if count > MOST_CLASSES:
+                raise ValueError(f"it states {count} columns")
+            found.classes_ = _labels(fitted["classes_"], count) if "classes_" in fitted else np.arange(count)
         if "columns_" in fitted:
             _restore_columns(found, _revived(fitted["columns_"]))
         else:
