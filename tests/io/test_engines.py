@@ -322,9 +322,17 @@ def test_a_lazy_frame_whose_query_cannot_be_resolved_is_an_input_error(tmp_path:
         assert caught.value.code == "engine"
 
 
-def test_a_thread_that_arrow_cannot_start_is_a_lack_of_memory() -> None:
-    with pytest.raises(MemoryError, match="worker thread"), reading("scores.parquet"):
-        raise OSError("Failed to launch worker thread: Resource temporarily unavailable")
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("Failed to launch worker thread: Resource temporarily unavailable"),
+        pa.ArrowMemoryError("malloc of size 2097152 failed"),
+    ],
+    ids=["thread", "allocation"],
+)
+def test_what_arrow_cannot_start_or_allocate_is_a_lack_of_memory(error: Exception) -> None:
+    with pytest.raises(MemoryError, match="worker thread|malloc"), reading("scores.parquet"):
+        raise error
 
 
 def test_a_source_that_fails_while_it_is_read_is_reported(tmp_path: Path) -> None:

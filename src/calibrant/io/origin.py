@@ -106,7 +106,8 @@ def reading(name: str) -> Iterator[None]:
         raise
     except _of_broken_files() as error:
         reason = " ".join(str(error).split())
-        if "failed to launch worker thread" in reason.lower():  # of Arrow, where memory is limited
+        # Arrow's, where memory is limited
+        if isinstance(error, MemoryError) or "failed to launch worker thread" in reason.lower():
             raise MemoryError(reason) from error
         early = (
             "truncat",
