@@ -301,9 +301,9 @@ def page(corpora: int) -> str:
     """All tables."""
     head = (
         "# Coverage of corrected counts\n\n"
-        "The tables evaluate the 95 % intervals of [corrected counts](../guide/counts.md#with-some-labels) by "
-        "simulation. Each cell has the coverage in percent and, in parentheses, the mean width in documents "
-        f"({corpora:,} corpora of {DOCUMENTS:,} documents; standard error of coverage "
+        "The tables evaluate the 95 % intervals of [corrected counts](../guide/counts.md#with-some-labels) "
+        "by simulation. Each cell has the coverage in percent and, in parentheses, the mean width in "
+        f"documents ({corpora:,} corpora of {DOCUMENTS:,} documents; standard error of coverage "
         f"{100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points near 95 %). *none* is the percentage of corpora "
         "without an interval. With equal probabilities of being labeled, `dsl` equals `ppi`.\n\n"
         "The last columns are other methods, for comparison:\n\n"

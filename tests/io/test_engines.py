@@ -331,7 +331,7 @@ def test_a_lazy_frame_whose_query_cannot_be_resolved_is_an_input_error(tmp_path:
     ids=["thread", "allocation"],
 )
 def test_what_arrow_cannot_start_or_allocate_is_a_lack_of_memory(error: Exception) -> None:
-    with pytest.raises(MemoryError, match="worker thread|malloc"), reading("scores.parquet"):
+    with pytest.raises(MemoryError, match=r"worker thread|malloc"), reading("scores.parquet"):
         raise error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
@@ -106,8 +107,9 @@ def reading(name: str) -> Iterator[None]:
         raise
     except _of_broken_files() as error:
         reason = " ".join(str(error).split())
-        # Arrow's, where memory is limited
-        if isinstance(error, MemoryError) or "failed to launch worker thread" in reason.lower():
+        # Arrow's, where memory is limited; a damaged file may state a size that no memory has.
+        asked = re.search(r"alloc of size (\d+) failed", reason)
+        if "Failed to launch worker thread" in reason or (asked and int(asked[1]) <= LONGEST):
             raise MemoryError(reason) from error
         early = (
             "truncat",
