@@ -129,22 +129,24 @@ def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> Non
             list(pool.map(time.sleep, [0.02]))
 
 
-def test_a_scheduler_that_answers_a_new_client_wrongly_is_asked_again(cluster: Any, monkeypatch: Any) -> None:
+def test_a_scheduler_that_answers_a_new_client_wrongly_is_asked_again_by_another_client(
+    cluster: Any, monkeypatch: Any
+) -> None:
     import distributed
 
-    client: Any = distributed.Client
+    connect: Any = distributed.Client._ensure_connected
     refused: list[Any] = []
 
-    def hasty(*given: Any, **named: Any) -> Any:
+    async def hasty(client: Any, timeout: Any = None) -> None:
+        await connect(client, timeout=timeout)
         if not refused:
-            refused.append(given)
+            refused.append(client)
             raise AssertionError  # two messages where Dask expects one
-        return client(*given, **named)
 
-    monkeypatch.setattr(distributed, "Client", hasty)
+    monkeypatch.setattr(distributed.Client, "_ensure_connected", hasty)
     with workers_of(cluster.address) as pool:
+        assert [client.status for client in refused] == ["closed"]
         assert list(pool.map(operator.neg, [1, 2])) == [-1, -2]
-    assert refused
 
 
 def test_a_worker_of_another_release_is_refused(cluster: Any, monkeypatch: Any) -> None:

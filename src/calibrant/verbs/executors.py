@@ -271,7 +271,7 @@ class _Cluster(Elsewhere):
         limit = time.monotonic() + CONNECT
         while True:
             try:
-                return self._dask.Client(self._address, timeout=CONNECT, set_as_default=False)
+                return self._start()
             except (OSError, ValueError, AssertionError) as error:
                 if isinstance(error, AssertionError) and self._address and time.monotonic() < limit:
                     continue
@@ -281,6 +281,16 @@ class _Cluster(Elsewhere):
                 message = f"{self._address} needs the certificates of the cluster"
                 hint = "set distributed.comm.tls in the configuration of Dask"
                 raise InputError(message, hint, code="parameter") from error
+
+    def _start(self) -> Any:
+        """Return a client, or close it: closed by the collector while another one starts, both would hang."""
+        client = self._dask.Client.__new__(self._dask.Client)
+        try:
+            client.__init__(self._address, timeout=CONNECT, set_as_default=False)
+        except BaseException:
+            client.__del__()
+            raise
+        return client
 
     def _check(self) -> None:
         """Wait for workers, and check that they have this release."""
