@@ -28,14 +28,7 @@ def test_measure_says_what_of_a_run_was_left_out() -> None:
     assert len(found["recipe"]["notes"]) == 2
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["measure"],
-        ["plan", "--error", "0.1", "--pilot"],
-        ["monitor", "--time", "subject", "--by", "value", "--view", "class:1"],
-    ],
-)
+@pytest.mark.parametrize("command", [["measure"], ["plan", "--error", "0.1", "--pilot"]])
 def test_logs_of_two_models_are_not_measured_as_one(command: list[str]) -> None:
     found = CliRunner().invoke(main, [*command, str(HARNESS)])
     assert found.exit_code == 2

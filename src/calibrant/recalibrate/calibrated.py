@@ -188,7 +188,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             else:
                 self.members_ = self._cross_fitted(estimator, recalibrator, data)
         except (KeyError, ValueError) as error:
-            if self.clusters is None or repr(self.clusters) not in str(error):
+            if self.clusters is None or repr(self.clusters) not in f"{error} {error.__cause__}":
                 raise
             message = f"the estimator needs the column {self.clusters!r}, which only clusters the items"
             hint = "leave `clusters` out, and pass the column to fit as groups"

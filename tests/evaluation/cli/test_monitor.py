@@ -99,3 +99,11 @@ def test_options_that_do_not_suit_the_table_are_one_line(
     path = tmp_path / "weeks.csv"
     path.write_text("\n".join([header, *(row.format(week) for week in range(9))]), encoding="utf-8")
     run("monitor", path, "--time", "week", "--by", "value", *options).refused(message)
+
+
+def test_logs_of_two_models_are_not_monitored_as_one(run: Run) -> None:
+    logs = Path(__file__).resolve().parents[2] / "archives" / "logs" / "lm_eval-0.4.13"
+    options = ["--time", "subject", "--by", "value", "--view", "class:1"]
+    run("monitor", logs, *options).refused(
+        "logs of 2 models: toy/large, toy/small: name the folder of one model"
+    )
