@@ -27,10 +27,11 @@ class PredictionWriter(RowWriter):
     Used as a context manager: the file appears under its name when the block ends well, and nothing is
     left of it when the block ends in an error. `open_predictions` reads it back, with the threshold.
 
-    The columns are ``score``, ``label`` (1 if the row's tag is the gold tag), ``class`` (the tag),
-    ``cluster``, ``token`` (the token's number in its sentence, from 1) and ``item`` (its number in the
-    table, from 1: the rows of an item are the scores of one token). Rows are in the order of tokens,
-    then of ``classes``, so the tables of two models with the same tags are paired row by row.
+    The columns are ``score``, ``label`` (1 if the row's tag is the gold tag; only in a table with labels),
+    ``class`` (the tag), ``cluster``, ``token`` (the token's number in its sentence, from 1) and ``item``
+    (its number in the table, from 1: the rows of an item are the scores of one token). Rows are in the
+    order of tokens, then of ``classes``, so the tables of two models with the same tags are paired row by
+    row.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ class PredictionWriter(RowWriter):
         ``-`` is CSV on standard output.
     classes
         The K tags, different and not empty.
+    labelled
+        True if the table has a column ``label``; functions that need labels refuse a table without it.
     threshold
         Threshold in [0, 1) below which scores are left out, which is stored in the file; 0 for JSON lines.
 
@@ -60,9 +63,15 @@ class PredictionWriter(RowWriter):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], classes: Sequence[str], *, threshold: float = 0.0
+        self,
+        path: str | os.PathLike[str],
+        classes: Sequence[str],
+        *,
+        labelled: bool = True,
+        threshold: float = 0.0,
     ) -> None:
-        super().__init__(path, COLUMNS, threshold, {"class": list(classes)})
+        columns = {name: kind for name, kind in COLUMNS.items() if labelled or name != "label"}
+        super().__init__(path, columns, threshold, {"class": list(classes)})
         self._classes = list(classes)
         if len(set(self._classes)) != len(self._classes) or not self._classes:
             raise self._error("classes are repeated or none", "name each once", "length")
@@ -81,7 +90,8 @@ class PredictionWriter(RowWriter):
         scores
             (N, K) probabilities of the tags of N tokens, in [0, 1].
         gold
-            (N,) positions of the gold tags among the classes; -1 for a tag that is not among them.
+            (N,) positions of the gold tags among the classes; -1 for a tag that is not among them. A table
+            without labels ignores them.
         lengths
             (S,) numbers of tokens per sentence, at least 1, with sum N.
         clusters

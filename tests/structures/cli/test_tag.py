@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
 import json
 import re
@@ -12,7 +13,7 @@ import jsonschema
 import pytest
 
 from calibrant.outputs import schema
-from calibrant.structures import evaluate_tagger, load_tagger
+from calibrant.structures import evaluate_tagger, load_tagger, read_tagged
 from tests.command_line import Run
 
 
@@ -260,10 +261,32 @@ def test_a_bad_text_is_refused(run: Run, model: Path, tmp_path: Path, case: str)
         path.write_text(content, encoding="utf-8")
     before = sorted(tmp_path.iterdir())
     run("tag", "eval", model, path).refused(str(path), message)
-    run("tag", "predict", model, path, "-o", tmp_path / "pred.parquet").refused(str(path), message)
+    if not case.startswith("no tags"):
+        run("tag", "predict", model, path, "-o", tmp_path / "pred.parquet").refused(str(path), message)
     if case != "other tags":
         run("tag", "train", path, "-o", tmp_path / "new.model").refused(str(path), message)
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["text.tsv", "text.conllu"])
+def test_a_text_without_gold_tags_is_tagged_as_one_with_them(
+    run: Run, model: Path, tagged: Path, tmp_path: Path, name: str
+) -> None:
+    table, same = tmp_path / "pred.csv", tmp_path / "same.csv"
+    gold = read_tagged(tagged / "test.conllu")
+    mark = "{1}\n" if name == "text.tsv" else "{0}\t{1}" + "\t_" * 8 + "\n"
+    lines = ("".join(mark.format(*each) for each in enumerate(words, 1)) for words in gold.sentences)
+    (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ran = run("tag", "predict", model, tmp_path / name, "-o", table)
+    assert "The table has no labels" in ran.out
+    assert "calibrant measure" not in ran.out
+    run("tag", "predict", model, tagged / "test.conllu", "-o", same)
+    with table.open() as file, same.open() as other:
+        found, expected = list(csv.DictReader(file)), list(csv.DictReader(other))
+    assert all("label" not in row for row in found)
+    assert [row["score"] for row in found] == [row["score"] for row in expected]
+    assert [row["class"] for row in found] == [row["class"] for row in expected]
+    run("measure", table).refused("label")
 
 
 OPTIONS = {

@@ -251,13 +251,14 @@ def test_any_model_with_tags_and_a_posterior_can_be_evaluated() -> None:
     assert "On unseen words): the model does not say" in found.to_text()
 
 
-def test_text_without_gold_tags_is_refused(hmm: HMMTagger, tmp_path: Path) -> None:
+def test_text_without_gold_tags_is_tagged_but_not_evaluated(hmm: HMMTagger, tmp_path: Path) -> None:
     plain = TaggedText([["a"]], None, ["1"], None, "plain.txt")
     with pytest.raises(InputError, match=r"plain\.txt: the text has no gold tags"):
         evaluate_tagger(hmm, plain)
-    with pytest.raises(InputError, match=r"plain\.txt: the text has no gold tags"):
-        predict_tags(hmm, plain, tmp_path / "pred.parquet")
-    assert not list(tmp_path.iterdir())
+    written = predict_tags(hmm, plain, tmp_path / "pred.parquet")
+    assert (written.tokens, written.labelled, written.unseen_tags) == (1, False, {})
+    with pytest.raises(InputError, match="label"):
+        measure(tmp_path / "pred.parquet")
 
 
 def test_an_output_that_would_replace_a_source_is_refused(

@@ -80,7 +80,7 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
         f"calibrant measure {table} --view pooled    calibration of all tags together",
         f"calibrant report {table} --view pooled -o report.html    the same as a page with figures",
     ]
-    return text.printed(found, steps=() if found.output == STDOUT else steps)
+    return text.printed(found, steps=steps if found.labelled and found.output != STDOUT else ())
 
 
 def evaluation_lines(

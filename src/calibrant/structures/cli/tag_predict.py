@@ -32,9 +32,8 @@ def command(
 ) -> None:
     """Write the probability of every tag of every word of FILE to a long prediction table.
 
-    Its columns are score, label (1 for the gold tag), class (the tag), cluster (the sentence), token (the
-    token's place in the sentence) and item (its place in FILE). FILE needs gold tags for the labels; the
-    guide to taggers shows how to tag other texts.
+    Its columns are score, label (1 for the gold tag; only if FILE has gold tags), class (the tag), cluster
+    (the sentence), token (the token's place in the sentence) and item (its place in FILE).
     """
     from calibrant.structures.cli._tagging import STDOUT, tagger_and_file, writing_lines
     from calibrant.structures.verbs.tagging import predict_tags

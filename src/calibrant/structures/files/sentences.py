@@ -132,18 +132,18 @@ class ColumnReader(Reader):
     """Reader of files with one token and its tags per line."""
 
     def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
-        if isinstance(column, str):
-            hint = "give the number of a column; only CoNLL-U has names of columns"
-            message = f"the file is not CoNLL-U, so it has no column {column!r}"
-            raise InputError(message, hint, code="column-missing", file=name)
         first = next(line for line in lines if line.strip(" "))
         self.tabbed = "\t" in first
         self.width = len(self.fields(first))
         chosen = 2 if column is None else column
         super().__init__(name, chosen, require_tags)
-        if column is None and not require_tags and self.width == 1:
+        if not require_tags and self.width == 1:
             self.place = None
             return
+        if isinstance(chosen, str):
+            hint = "give the number of a column; only CoNLL-U has names of columns"
+            message = f"the file is not CoNLL-U, so it has no column {chosen!r}"
+            raise InputError(message, hint, code="column-missing", file=name)
         if not 2 <= chosen <= self.width:
             hint = "choose 2" if self.width == 2 else f"choose one from 2 to {self.width}"
             hint += "; column 1 is the token"

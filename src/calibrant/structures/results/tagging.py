@@ -126,12 +126,17 @@ class WrittenPredictions(Record, frozen=True, kw_only=True):
     sentences: Annotated[int, number("Sentences", "Sentences of the text.", group=DATA)]
     tokens: Annotated[int, number("Tokens", "Tokens of the text.", group=DATA)]
     tags: Annotated[int, number("Tags", "Tags of the model.", group=DATA)]
+    labelled: Annotated[
+        bool, setting("Labels", "True if the table has labels: the text has gold tags.", headline=True)
+    ]
     unseen_tags: UnseenTags
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Yield the effect of the threshold, and the gold tags that the model does not know."""
+        """Yield the effect of the threshold and of missing labels, and gold tags unknown to the model."""
         if self.threshold:
             yield "dropped", f"scores below {self.threshold:g}; calibration errors ignore these pairs"
+        if not self.labelled:
+            yield "", "The table has no labels, so its calibration cannot be measured."
         yield from _unseen(self.unseen_tags, self.tokens)
 
 

@@ -76,7 +76,7 @@ class TaggerRows:
     tagger
         Model.
     text
-        Sentences with gold tags.
+        Sentences, with or without gold tags.
     cluster
         ``sentence`` or ``document``.
     form
@@ -89,7 +89,8 @@ class TaggerRows:
     Attributes
     ----------
     gold
-        (N,) code of each token's gold tag; `UNKNOWN` for tags that the tagger does not know.
+        (N,) code of each token's gold tag; `UNKNOWN` for tags that the tagger does not know, and for all
+        tokens of a text without gold tags.
     unseen_tags
         Tokens per gold tag that the tagger does not know.
     right
@@ -115,7 +116,6 @@ class TaggerRows:
         pool: Workers | None = None,
         source: TaggerSource | None = None,
     ) -> None:
-        assert text.tags is not None
         self._pool = Workers() if pool is None else pool
         self._tag = tagger.posterior if source is None else partial(tagged, source)
         self.tagger, self.text, self.form, self.progress = tagger, text, form, progress
@@ -125,12 +125,12 @@ class TaggerRows:
         self.cluster_codes, self.item_codes = Names(list(places)), Names([])
         self.class_codes = Names(list(tagger.tags))
         code = {tag: place for place, tag in enumerate(tagger.tags)}
-        flat = chain.from_iterable(text.tags)
-        self.gold = np.fromiter((code.get(tag, UNKNOWN) for tag in flat), np.int64, text.token_count)
-        unseen = Counter(tag for tag in chain.from_iterable(text.tags) if tag not in code)
-        self.unseen_tags = dict(unseen.most_common())
-        if (self.gold == UNKNOWN).all():
-            raise _other_tags(tagger, text)
+        gold = list(chain.from_iterable(text.tags or []))
+        self.gold = np.full(text.token_count, UNKNOWN)
+        self.gold[: len(gold)] = [code.get(tag, UNKNOWN) for tag in gold]
+        self.unseen_tags = dict(Counter(tag for tag in gold if tag not in code).most_common())
+        if gold and (self.gold == UNKNOWN).all():
+            raise _other_tags(tagger, gold, text.name)
         self.right = np.zeros(len(self.gold), bool)
         self._offsets = np.concatenate([[0], np.cumsum([len(each) for each in text.sentences])])
 
@@ -179,14 +179,13 @@ class TaggerRows:
                 )
 
 
-def _other_tags(tagger: Tagger, text: TaggedText) -> InputError:
-    assert text.tags is not None
-    other = dict.fromkeys(chain.from_iterable(text.tags))
+def _other_tags(tagger: Tagger, gold: Sequence[str], file: str) -> InputError:
+    other = dict.fromkeys(gold)
     message = (
         f"the model knows none of the file's tags ({listed(list(other), most=3)}): "
         f"its tags are {listed(tagger.tags, most=3)}"
     )
-    return InputError(message, "choose another column (`column`)", code="class-unknown", file=text.name)
+    return InputError(message, "choose another column (`column`)", code="class-unknown", file=file)
 
 
 Cluster = Literal["sentence", "document"]
@@ -210,9 +209,9 @@ def predict_tags(
 ) -> WrittenPredictions:
     """Write a tagger's probability of every tag at every token to a long prediction table.
 
-    The columns are ``score``, ``label`` (1 if the tag is the gold tag), ``class`` (the tag), ``cluster``,
-    ``token`` (the token's number in the sentence) and ``item`` (its number in the text). Tokens are tagged in
-    batches, so that memory use does not grow with the text.
+    The columns are ``score``, ``label`` (1 if the tag is the gold tag; only if the text has gold tags),
+    ``class`` (the tag), ``cluster``, ``token`` (the token's number in the sentence) and ``item`` (its number
+    in the text). Tokens are tagged in batches, so that memory use does not grow with the text.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ def predict_tags(
         Path of a model that `train_tagger` saved, or anything with ``tags`` and ``posterior(sentences)``,
         such as `calibrant.structures.models.SpacyTagger`.
     text
-        Path of a file with gold tags (see `calibrant.structures.read_tagged`), or a `TaggedText`.
+        Path of a file with or without gold tags (see `calibrant.structures.read_tagged`), or a `TaggedText`.
     output
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     column
@@ -260,8 +259,11 @@ def predict_tags(
     keep_sources(output, model, text)
     tagger, _, column = open_tagger(model, column)
     with ExitStack() as stack:
-        writer = stack.enter_context(PredictionWriter(output, tagger.tags, threshold=threshold))
-        read = read_gold(text, column, progress)
+        read = read_text(text, column, progress)
+        labelled = read.tags is not None
+        writer = stack.enter_context(
+            PredictionWriter(output, tagger.tags, labelled=labelled, threshold=threshold)
+        )
         pool = stack.enter_context(workers_of(executor, workers))
         source = None if pool.local else tagger_source(model, pool)
         rows = TaggerRows(tagger, read, cluster, progress=progress, pool=pool, source=source)
@@ -281,6 +283,7 @@ def predict_tags(
         sentences=len(read.sentences),
         tokens=read.token_count,
         tags=len(tagger.tags),
+        labelled=labelled,
         unseen_tags=rows.unseen_tags,
     )
 
@@ -378,6 +381,13 @@ def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column 
         tagger: Tagger = load_tagger(model)
         return tagger, os.fspath(model), model_column(model) if column is None else column
     return model, type(model).__name__, column
+
+
+def read_text(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
+    """Return a text with or without gold tags, read from a file if a path is given."""
+    if isinstance(text, TaggedText):
+        return text
+    return read_tagged(text, column=column, require_tags=False, progress=progress)
 
 
 def read_gold(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
