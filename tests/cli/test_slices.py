@@ -57,7 +57,7 @@ def test_a_slice_without_an_interval_is_named_with_the_reason(run: Run, tmp_path
     columns = {"score": score, "label": label, "tag": ["rare"] * 200 + [*"abcd"] * 200}
     pq.write_table(pa.table(columns), tmp_path / "p.parquet")
     lines = run("slices", tmp_path / "p.parquet", "--by", "tag").out.splitlines()
-    reason = "only 3 positives or negatives: the pairs that carry the error may be missing"
+    reason = "too few positives or negatives (3): the pairs that carry the error may be missing"
     assert f"  Undefined (rare: 95 % interval): {reason}" in lines
 
 

@@ -328,7 +328,7 @@ RANKS = ("error", "signed")
 LEAST_PAIRS = 30
 LEAST_CLUSTERS = 5
 LEAST_POSITIVES = 10  # and negatives, for an interval of the squared error
-TOO_RARE = "only {:.0f} positives or negatives: the pairs that carry the error may be missing"
+TOO_RARE = "too few positives or negatives ({:.0f}): the pairs that carry the error may be missing"
 NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are for the slices found"
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
 
