@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant import seeds
+from calibrant._checks import positive_integer, sample_count
+from calibrant._parallel import check_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import antecedent as kernels
-from calibrant.structures._kernels.entity_search import mean_f
+from calibrant.structures._kernels import entity_search
 from calibrant.structures.posterior import _antecedent_checks as checks
-from calibrant.structures.posterior import _antecedent_clusters as clusters
 from calibrant.structures.posterior._antecedent_rows import AntecedentRows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
+
+DRAWS = 1 << 20  # uniform numbers per batch
+CANDIDATES = 100  # samples from which a search may start; the start has little influence
 
 
 class AntecedentPosterior(AntecedentRows):
@@ -120,7 +127,7 @@ class AntecedentPosterior(AntecedentRows):
         ndarray of int32, shape (size, M)
             Numbers of the antecedents within the document, or -1.
         """
-        return clusters.sampled(self, size, seed, threads, as_entities=False)
+        return self._sampled(size, seed, threads, as_entities=False)
 
     def sample(self, size: int, seed: Seed = None, *, threads: int | None = None) -> Labels:
         """Return independent samples of the entities.
@@ -145,7 +152,7 @@ class AntecedentPosterior(AntecedentRows):
         >>> float((posterior.sample(10_000, seed=1)[:, 1] == 0).mean().round(2))
         0.9
         """
-        return clusters.sampled(self, size, seed, threads, as_entities=True)
+        return self._sampled(size, seed, threads, as_entities=True)
 
     def clusters_of(self, antecedents: ArrayLike) -> Labels:
         """Return the entities of antecedents, which are their connected components.
@@ -318,7 +325,7 @@ class AntecedentPosterior(AntecedentRows):
         number = self.document_number(document)
         given = checks.labels_of(labels, int(self.mention_counts[number]))
         drawn = self.document(number).sample(samples, seed, threads=1)
-        return float(mean_f(given[None], drawn)[0])
+        return float(entity_search.mean_f(given[None], drawn)[0])
 
     def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
         """Return entities with high expected pairwise F: the best sample, improved by a greedy search.
@@ -348,4 +355,55 @@ class AntecedentPosterior(AntecedentRows):
         >>> posterior.best_clustering(seed=1).tolist()
         [0, 0, 0]
         """
-        return clusters.best_clustering(self, samples, seed, threads)
+        sample_count(samples)
+        draw = self._sampler(seed)
+        best = np.empty(self.mention_count, np.int64)
+        kernels.best_antecedents(self.log_probabilities, self.row_offsets, self.first, best)
+        result = np.empty(self.mention_count, np.int32)
+
+        def work(_: None, number: int) -> None:
+            mentions = self.mentions_of(number)
+            candidates = np.empty((samples + 1, mentions.stop - mentions.start), np.int32)
+            draw(number, candidates[:samples])
+            candidates[samples] = best[mentions]
+            kernels.entities(candidates, candidates)
+            drawn = candidates[:samples]
+            start = candidates[-1 - CANDIDATES :]
+            labels = start[entity_search.mean_f(start, drawn).argmax()].copy()
+            entity_search.improve(labels, drawn)
+            result[mentions] = labels
+
+        fold(range(self.document_count), lambda: None, work, check_threads(threads))
+        return result
+
+    def _sampled(self, size: int, seed: Seed, threads: int | None, *, as_entities: bool) -> Labels:
+        """Return samples of antecedents or entities, with a separate generator per document."""
+        positive_integer(size, "size")
+        result = np.empty((size, self.mention_count), np.int32)
+        draw = self._sampler(seed)
+
+        def work(_: None, number: int) -> None:
+            place = result[:, self.mentions_of(number)]
+            draw(number, place)
+            if as_entities:
+                kernels.entities(place, place)
+
+        fold(range(self.document_count), lambda: None, work, check_threads(threads))
+        return result
+
+    def _sampler(self, seed: Seed) -> Callable[[int, Labels], None]:
+        """Return a function that writes (size, n) sampled antecedents of a document."""
+        number_of_seed = seeds.number(seed)
+        cumulated = np.empty(len(self.probabilities))
+        kernels.cumulate(self.probabilities, self.row_offsets, cumulated)
+
+        def draw(number: int, out: Labels) -> None:
+            _, offsets, first = self.rows_of(number)
+            values = cumulated[self.entries_of(number)]
+            rng = seeds.generator_of(number_of_seed, self.names[number])
+            size, count = out.shape
+            for piece in slices(size, max(1, DRAWS // max(1, count))):
+                uniform = rng.random((piece.stop - piece.start, count))
+                kernels.draw_antecedents(values, offsets, first, uniform, out[piece])
+
+        return draw

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import chain
+from threading import Lock
 from typing import Any, Literal, Protocol
+from uuid import uuid4
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.blocks import blocks
 from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
-from calibrant.structures.verbs._tagger_batches import TaggerSource, tagged, tagger_source
+from calibrant.structures.verbs.batches import named_source
 from calibrant.verbs.executors import Workers, workers_of
 from calibrant.verbs.measurement import IntervalMethod, Run, Settings
 from calibrant.verbs.measuring import measured, read
@@ -39,6 +41,7 @@ from calibrant.verbs.sources import asked_names
 
 FEWEST_TOKENS = 1 << 12  # tokens per piece, for any number of tags, since small pieces are slow
 UNKNOWN = -1
+_ALONE = Lock()  # threads of a process share a pipeline, which is not thread-safe
 
 
 class Tagger(Protocol):
@@ -66,6 +69,56 @@ class Part:
     sentences: slice
     tokens: slice
     posterior: ChainPosterior
+
+
+@dataclass(frozen=True)
+class TaggerSource:
+    """Source from which workers load a tagger.
+
+    Attributes
+    ----------
+    path
+        Path of a saved model, or path or name of a spaCy pipeline.
+    column
+        Annotation to request from a pipeline; None for a saved model.
+    run
+        Identifier of the run; each run loads its model again, since the file may have changed.
+    """
+
+    path: str
+    column: Any = None
+    run: str = field(default_factory=lambda: uuid4().hex)
+
+
+def tagger_source(model: Any, pool: Workers) -> TaggerSource:
+    """Return the source of a model: a path, or the path or name of a tagger's spaCy pipeline.
+
+    Raises
+    ------
+    InputError
+        If the model has neither.
+    """
+    from calibrant.structures.models.spacy_tagger import SpacyTagger
+
+    if isinstance(model, SpacyTagger) and model.path is not None:
+        return TaggerSource(named_source(model.path, pool, "model"), model.column)
+    return TaggerSource(named_source(model, pool, "model"))
+
+
+@lru_cache(maxsize=1)
+def _tagger(source: TaggerSource) -> Any:
+    if source.column is None:
+        return load_tagger(source.path)
+    from calibrant.structures.models.spacy_tagger import SpacyTagger
+
+    return SpacyTagger(source.path, column=source.column)
+
+
+def tagged(source: TaggerSource, sentences: Sequence[Sequence[str]]) -> ChainPosterior:
+    """Return the distribution over the tags of some sentences."""
+    with _ALONE:
+        found: ChainPosterior = _tagger(source).posterior(sentences)
+    return found
 
 
 class TaggerRows:
