@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -97,6 +97,12 @@ class Reader(Protocol):
         """Yield checked batches."""
 
 
+def join(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Return one array of those parts that exist; None if there are none."""
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present) if present else None
+
+
 def joined(batches: Sequence[Batch]) -> Batch:
     """Return one batch of all rows, in order.
 
@@ -108,10 +114,6 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """
     if len(batches) == 1:
         return batches[0]
-
-    def join(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:
-        present = [part for part in parts if part is not None]
-        return np.concatenate(present) if present else None
 
     return Batch(
         np.concatenate([batch.score for batch in batches]),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import TableReader, joined
+from calibrant.io.readers import TableReader, join, joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
@@ -344,10 +344,6 @@ class TallyParts:
 
 
 def _concatenated(parts: Sequence[Pairs]) -> Pairs:
-    def join(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
-        present = [array for array in arrays if array is not None]
-        return np.concatenate(present) if present else None
-
     return Pairs(
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.outcome for part in parts]),
