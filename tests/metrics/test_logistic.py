@@ -241,3 +241,12 @@ def test_tiny_scores_without_events_do_not_add_up() -> None:
     found = calibration_in_the_large([0] * 40, [1e-9] * 40, clusters=[0, 1] * 20)
     assert found.difference.estimate == pytest.approx(-1e-9)
     assert found.intercept.reason == "only one class occurs among the scores that have a logit"
+
+
+def test_scores_without_log_odds_are_stated_in_a_warning_of_the_slope() -> None:
+    y, q = [0, 1, 0, 1, 0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 0.0, 0.0]
+    found = cox_calibration(y, q)
+    assert found.slope.warning is not None
+    assert found.slope.warning.startswith("4 of 8 scores are exactly 0 or 1")
+    assert found.slope.warning.endswith("2 of them wrong")
+    assert cox_calibration(y[:4], q[:4]).slope.warning is None

@@ -33,13 +33,15 @@ class FrameTable:
     """
 
     first_row = 0
+    eager: Any | None  # the frame as it was given, in Narwhals; None for a lazy one
 
     def __init__(self, frame: Any, name: str = "the dataframe") -> None:
         import narwhals as nw
 
         self.name = name
         try:
-            self._frame: Any = nw.from_native(frame)
+            self.eager = nw.from_native(frame)
+            self._frame: Any = nw.from_native(_with_named_index(frame))
         except TypeError:
             hint = "pass a path, or a frame of pandas, Polars, PyArrow, DuckDB or the like"
             if isinstance(frame, dict):
@@ -65,15 +67,10 @@ class FrameTable:
                 )
         arrow = nw.dependencies.is_pyarrow_table(frame)
         self.metadata: Mapping[bytes, bytes] = (frame.schema.metadata or {}) if arrow else {}
-        self.rows: int | None = None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
+        if isinstance(self._frame, nw.LazyFrame):
+            self.eager = None
+        self.rows: int | None = None if self.eager is None else len(self._frame)
         self._collected: pa.Table | None = None
-
-    @property
-    def eager(self) -> Any | None:
-        """The frame as Narwhals has it, unless it is a lazy one."""
-        import narwhals as nw
-
-        return None if isinstance(self._frame, nw.LazyFrame) else self._frame
 
     @property
     def lazy(self) -> Any | None:
@@ -144,22 +141,31 @@ class FrameTable:
         return self._collected
 
 
+def _with_named_index(frame: Any) -> Any:
+    """A pandas dataframe with its named index as columns, as in a Parquet file that pandas writes of it."""
+    levels = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
+    new = {name: frame.index.get_level_values(name) for name in levels if name not in frame.columns}
+    return frame.assign(**new) if new else frame
+
+
 def _spelled_out(frame: Any) -> Any:
-    """A dataframe with its pandas intervals (of `pandas.cut`) and periods as texts, as pandas shows them."""
+    """A dataframe with pandas intervals (of `pandas.cut`) and periods as texts, sparse columns as dense."""
     if not frame.implementation.is_pandas():
         return frame
     import narwhals as nw
     import pandas as pd
 
-    texts = {}
+    new = {}
     native = frame.to_native()
     for name, values in native.items():
+        if isinstance(values.dtype, pd.SparseDtype):
+            new[name] = values.sparse.to_dense()
         coded = isinstance(values.dtype, pd.CategoricalDtype)
         if isinstance(
             values.dtype.categories.dtype if coded else values.dtype, pd.IntervalDtype | pd.PeriodDtype
         ):
-            texts[name] = values.cat.rename_categories(str) if coded else values.map(str, na_action="ignore")
-    return nw.from_native(native.assign(**texts)) if texts else frame
+            new[name] = values.cat.rename_categories(str) if coded else values.map(str, na_action="ignore")
+    return nw.from_native(native.assign(**new)) if new else frame
 
 
 def is_frame(source: Any) -> bool:

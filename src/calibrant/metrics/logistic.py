@@ -285,15 +285,22 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
         slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)
         shared = None if clusters == 1 else float(covariance[0, 1])
     outside = ~inside(tally)
-    wrong = np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)
+    left_out = int(tally.n[outside].sum())
+    wrong = int(np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)[outside].sum())
+    if left_out and not problem:
+        warning = (
+            f"{left_out:,} of {tally.total_n:,} scores are exactly 0 or 1 and have no log-odds: "
+            f"Cox slope and intercept leave them out, {wrong:,} of them wrong"
+        )
+        intercept, slope = (msgspec.structs.replace(each, warning=warning) for each in (intercept, slope))
     return CoxCalibration(
         intercept=intercept,
         slope=slope,
         covariance=shared,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
-        left_out=int(tally.n[outside].sum()),
-        left_out_wrong=int(wrong[outside].sum()),
+        left_out=left_out,
+        left_out_wrong=wrong,
     )
 
 
