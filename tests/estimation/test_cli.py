@@ -209,7 +209,7 @@ def test_a_column_about_labels_that_only_the_table_of_scores_has_is_refused(
     table = pq.read_table(scores)
     pq.write_table(table.append_column(column, pa.array([0.5] * len(table))), scores)
     ran = run("estimate", scores, "--labelled", labels)
-    ran.refused(f"column {column}: labels.csv, which has the labels, does not have this column")
+    ran.refused(f"column {column}: ", "labels.csv, which has the labels, does not have this column")
 
 
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
