@@ -111,7 +111,6 @@ def estimate(
 
 
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
-    given = scored.table.name
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
             hint = "for sampling weights, write the column chance = 1 / weight; otherwise rename the column"
@@ -122,7 +121,7 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
         if part in scored.table.columns and part not in labels:
             message = f"{labels.table.name}, which has the labels, does not have this column"
             hint = "write it there too, for the labeled documents; or rename it here"
-            raise InputError(message, hint, code="column-missing", file=given, column=part)
+            raise InputError(message, hint, code="column-missing", file=scored.table.name, column=part)
     chance = labels.get("chance")
     if chance is not None and not chance.all():
         hint = "give the probability, above 0, with which it was selected"
