@@ -201,6 +201,17 @@ def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     )
 
 
+@pytest.mark.parametrize("column", ["chance", "cluster"])
+def test_a_column_about_labels_that_only_the_table_of_scores_has_is_refused(
+    run: Run, tables: tuple[Path, Path], column: str
+) -> None:
+    scores, labels = tables
+    table = pq.read_table(scores)
+    pq.write_table(table.append_column(column, pa.array([0.5] * len(table))), scores)
+    ran = run("estimate", scores, "--labelled", labels)
+    ran.refused(f"column {column}: ", "labels.csv, which has the labels, does not have this column")
+
+
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     scores = tmp_path / "own.csv"
     scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")

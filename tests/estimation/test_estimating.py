@@ -224,6 +224,21 @@ def test_labels_without_a_positive_never_give_an_interval_of_width_0(population:
                 assert one.few_warning
 
 
+def test_scores_that_agree_with_nearly_all_labels_are_covered() -> None:
+    rng = np.random.default_rng(0)
+    hits: dict[str, list[bool]] = {}
+    for _ in range(100):
+        truth = rng.random(3000) < 0.3
+        score = (truth & (rng.random(3000) < 0.985)).astype(float)  # like a language model's labels
+        rows = rng.choice(3000, 100, replace=False)
+        found = corrected_counts(score, rows, truth[rows], methods=["ppi", "ppi++", "dsl", "prior-shift"])
+        for one in found.estimates:
+            low, high = defined(one.share.low), defined(one.share.high)
+            assert low < high
+            hits.setdefault(one.method, []).append(low <= truth.mean() <= high)
+    assert min(map(np.mean, hits.values())) > 0.93  # 38 % with the spread of the labels that were seen
+
+
 def test_scores_have_no_weight_below_10_labels_of_each_kind() -> None:
     rng = np.random.default_rng(6)
     score, rows = rng.random(2000), np.arange(100)

@@ -15,6 +15,7 @@ from calibrant._checks import Floats, Integers, one_of, proportion
 from calibrant.estimation.results.estimates import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import (
     ENOUGH,
+    PRIOR,
     Sample,
     ShareModel,
     bands_of_chances,
@@ -435,7 +436,13 @@ class Kind:
         held = np.bincount(cluster, share)
         error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
         outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
-        return cls(mean, variance, error / outside, float(1 / (held @ held)))
+        # Labels of a kind may all have one score: shrink as `moments_of` does.
+        prior = PRIOR / (PRIOR + sample.effective_kinds[kind])
+        every = float(sample.weight @ (sample.scores - mean) ** 2 / sample.weight.sum())
+        unseen = np.zeros(2)
+        unseen[kind] = math.sqrt(prior * float(share @ spared) * every / sample.effective_kinds[kind])
+        sums = np.append(math.sqrt(1 - prior) * error / outside, unseen)
+        return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
 
 
 def _prior_shift(sample: Sample, study: Study) -> Found:

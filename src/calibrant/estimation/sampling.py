@@ -200,9 +200,9 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
 
     The scores are multiplied by ``factor``, and the weights divided by ``total``.
 
-    With fewer than 10 labels of a kind, or unequal weights, the scores and weights of the kind are shrunken
-    towards those of all labels, by so much as if two labels had been drawn from these. The scores then
-    explain less, which errs on the side of width.
+    The scores and weights of a kind are shrunken towards those of all labels, by so much as if two labels
+    had been drawn from these. The scores then explain less, which errs on the side of width: a model that
+    agrees with all labels may still disagree with others.
     """
 
     def sums(source: Sample, chosen: NDArray[np.bool_], kind: int) -> Floats:
@@ -217,8 +217,7 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
         every = sums(source, np.ones(len(source.label), np.bool_), kind)
         number = source.effective_kinds[kind]
         own = sums(source, source.label == kind, kind) if number else every
-        prior = 0.0 if source.equal and number >= ENOUGH else PRIOR
-        found.append((number * own + prior * every) / (number + prior))
+        found.append((number * own + PRIOR * every) / (number + PRIOR))
     return Moments(*map(tuple, np.array(found).T.tolist()))
 
 

@@ -94,7 +94,7 @@ def estimate(
         elif view is None and (error.code, error.column) == ("column-type", score):
             error.hint += CLASSES
         raise
-    _check_weights(scored, labels)
+    _check_columns(scored, labels)
     found = corrected_counts(
         scored["score"] if view is None else _is_class(scored, "score", view),
         labels.rows - table.first_row if alone else _rows(labels, scored),
@@ -110,13 +110,18 @@ def estimate(
     return structs.replace(found, command=command)
 
 
-def _check_weights(scored: FoundColumns, labels: FoundColumns) -> None:
+def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
             hint = "for sampling weights, write the column chance = 1 / weight; otherwise rename the column"
             raise InputError(
                 "counts do not use weights", hint, code="parameter", file=table.name, column="weight"
             )
+    for part in ("chance", "cluster"):
+        if part in scored.table.columns and part not in labels:
+            message = f"{labels.table.name}, which has the labels, does not have this column"
+            hint = "write it there too, for the labeled documents; or rename it here"
+            raise InputError(message, hint, code="column-missing", file=scored.table.name, column=part)
     chance = labels.get("chance")
     if chance is not None and not chance.all():
         hint = "give the probability, above 0, with which it was selected"
