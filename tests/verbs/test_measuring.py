@@ -33,7 +33,7 @@ def test_several_answers_per_question_are_noted_until_their_clusters_are_named()
 
 def test_several_rows_per_item_of_a_binary_table_are_noted() -> None:
     rows = {"score": [0.2, 0.7] * 40, "label": [0, 1] * 40, "item": [*range(40), *range(40)]}
-    [note] = measure(pa.table(rows)).recipe.notes
+    [note] = measure(pd.DataFrame(rows)).recipe.notes
     assert "40 items with several rows" in note
     assert "one file per model" in note
-    assert not measure(pa.table(rows | {"cluster": rows["item"]})).recipe.notes
+    assert not measure(pd.DataFrame(rows | {"cluster": rows["item"]})).recipe.notes
