@@ -472,3 +472,15 @@ def test_a_log_of_more_than_the_limit_is_refused(tmp_path: Path, monkeypatch: py
         list(log_text.lines(tmp_path / "a.json"))
     with pytest.raises(FormatError, match="more than 0 GiB in one piece: write it as JSON lines"):
         log_text.whole(tmp_path / "a.json", list)
+
+
+def test_a_batch_whose_first_request_failed_is_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "batch.jsonl"
+    for failed in (
+        {"response": {"status_code": 429, "body": {}}},
+        {"response": None, "error": {"code": "x"}},
+    ):
+        path.write_text(json.dumps({"custom_id": "q1", **failed}))
+        kind = recognise_log(path)
+        assert kind is not None
+        assert kind.format == "openai"

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pyarrow import feather
 
 from calibrant.cli import main
 from calibrant.exceptions import CalibrantError
@@ -91,3 +92,8 @@ def test_the_name_of_another_format_is_refused(tmp_path: Path) -> None:
             (tmp_path / f"b.{other}").write_bytes((tmp_path / f"a.{name}").read_bytes())
             with pytest.raises(CalibrantError, match="the content is"):
                 open_predictions(tmp_path / f"b.{other}").read()
+
+
+def test_a_feather_file_is_read_as_arrow(tmp_path: Path) -> None:
+    feather.write_feather(pa.table({"score": [0.2, 0.9], "label": [0, 1]}), tmp_path / "a.feather")
+    assert open_predictions(tmp_path / "a.feather").read().score.tolist() == [0.2, 0.9]

@@ -193,7 +193,7 @@ class InspectLog:
         there = ", ".join(f"{count} {what}" for what, count in seen.items()) + f", {epochs or 1} epoch(s)"
         hint = (
             "calibration needs choices with log-probabilities "
-            "(GenerateConfig(logprobs=True, top_logprobs=20)), a numeric `confidence` in the metadata of a "
+            "(GenerateConfig(logprobs=True, top_logprobs=20)), a numeric confidence in the metadata of a "
             "score, or choices over several epochs"
         )
         message = f"task {self.task} has nothing to calibrate ({there})"

@@ -40,9 +40,14 @@ def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
-    """Tell if a file of JSON lines holds responses: their choices are objects, not texts."""
+    """Tell if a file of JSON lines holds responses: their choices are objects, not texts.
+
+    The first line may be a request that failed, in the output of the Batch interface.
+    """
     response = response_of(first)
-    return response is not None and all(isinstance(choice, dict) for choice in response["choices"])
+    if response is None:
+        return "custom_id" in first and isinstance(first.get("response") or first.get("error"), dict)
+    return all(isinstance(choice, dict) for choice in response["choices"])
 
 
 class AnswerLog:

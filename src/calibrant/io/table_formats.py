@@ -168,6 +168,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
         empty = "the folder has no Parquet file"
         raise InputError(empty, "name a file, or a folder of .parquet files", code="file-missing", file=name)
     kind, packed = _ending(name)
+    kind = "arrow" if kind == "feather" else kind  # version 2 of Feather is Arrow IPC
     if file.exists() and kind not in (TEXT if packed else FORMATS):
         known = (
             ", ".join(f".{each}" for each in FORMATS)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.metrics.compare import error_difference
+from calibrant.records.words import counted
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource
@@ -56,7 +59,9 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     if one.rows is None or other.rows is None:
         return "scores below a threshold were dropped, so the pairs have different items and classes"
     if len(one.source) != len(other.source):
-        return f"they have {len(one.source):,} and {len(other.source):,} pairs"
+        return f"they have {len(one.source):,} and {len(other.source):,} pairs" + _unlike(
+            one.rows, other.rows
+        )
     repeated = list(dict.fromkeys(one.rows.repeated + other.rows.repeated))
     if repeated:
         return f"items are in more than one row: {listed(repeated, most=5)}"
@@ -87,17 +92,36 @@ def _orders(one: Rows, other: Rows) -> tuple[Integers, Integers] | str:
         mine, theirs = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
         first, second = first[mine], second[theirs]
         if not np.array_equal(first, second):
-            return "their items differ" if one.part is None else "their items or classes differ"
+            both = "their items differ" if one.part is None else "their items or classes differ"
+            return both + _unlike(one, other)
     return mine, theirs
+
+
+def _unlike(one: Rows, other: Rows) -> str:
+    """Return examples of items that only one of two models has, and what to do; empty without any."""
+    if one.item is None or other.item is None:
+        return ""
+    only = np.setxor1d(*_alike(one.item.known, other.item.known))
+    if not len(only):
+        return ""
+    return (
+        f" ({counted(len(only), 'item')} of only one of them: {listed(only.astype(str), most=3)}). Leave out "
+        "such items, or write the same names in both files"
+    )
 
 
 def _shared(one: Names, other: Names) -> tuple[Integers, Integers, int]:
     """Return the names of both as codes of one list, and its length."""
-    first, second = one.known, other.known
-    if first.dtype.kind != second.dtype.kind and "U" in (first.dtype.kind, second.dtype.kind):
-        first, second = first.astype(str), second.astype(str)
+    first, second = _alike(one.known, other.known)
     known, code = np.unique(np.concatenate([first, second]), return_inverse=True)
     return code[: len(first)][one.code], code[len(first) :][other.code], len(known)
+
+
+def _alike(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return both lists of names as text if only one of them is text."""
+    if first.dtype.kind != second.dtype.kind and "U" in (first.dtype.kind, second.dtype.kind):
+        return first.astype(str), second.astype(str)
+    return first, second
 
 
 def _check_truth(one: Rows, other: Rows, order: tuple[Integers, Integers], view: str) -> None:

@@ -206,14 +206,14 @@ def read(
 
 
 def _notes_on_items(sources: Sequence[ViewSource]) -> list[str]:
-    """Return a note if items of the view `top` have several rows, whose dependence no clusters state."""
-    tops = [each.rows for each in sources if each.view == "top" and each.rows is not None]
-    several = max((len(rows.repeated) for rows in tops), default=0)
+    """Return a note if items have several rows, whose dependence no clusters state."""
+    several = max((len(each.rows.repeated) for each in sources if each.rows is not None), default=0)
     if not several:
         return []
     return [
         f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with several "
-        "rows). Name the column of items as the column of clusters, too (--cluster)."
+        "rows). Name the column of items as the column of clusters, too (--cluster); or, if the rows are of "
+        "several models, write one file per model."
     ]
 
 

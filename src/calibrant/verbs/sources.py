@@ -518,8 +518,8 @@ def view_sources(
         return made, inside[1]
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    answers = "top" in views and not predictions.has_classes  # an item with several rows needs a note
-    items = items or (("pooled" in views or answers) and not predictions.clustered)
+    several = "pooled" in views or not predictions.has_classes  # an item with several rows needs a note
+    items = items or (several and not predictions.clustered)
     batches = reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
