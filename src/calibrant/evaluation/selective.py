@@ -38,9 +38,9 @@ def risk_coverage(
     """Compute the risk-coverage curve of a model that may abstain on items with low confidence.
 
     Items are kept in the order of their confidence; items of equal confidence have the mean of their errors.
-    Intervals are Wilson's, with the effective number of items from the influence of each item. That of an
-    accuracy allows for the choice of the threshold on the same data. That of the area takes three errors more
-    than there are, in random places, since few errors do not show where others would be.
+    Intervals are Wilson's, with the effective number of items from the influence of each item. The interval
+    of an accuracy allows for the choice of the threshold on the same data. The interval of the area adds
+    three errors in random places, since few errors do not show where others would be.
 
     Parameters
     ----------
