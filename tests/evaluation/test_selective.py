@@ -48,6 +48,33 @@ def test_equally_confident_items_have_no_order() -> None:
     assert shuffled.area.estimate == pytest.approx(np.mean(areas))
 
 
+def test_the_order_of_rows_changes_nothing() -> None:
+    random = np.random.default_rng(0)
+    confidence, cluster = random.integers(0, 3, 60) / 3, random.integers(0, 9, 60)
+    correct = (random.random(60) < 0.3 + 0.6 * confidence).astype(int)
+    for clusters in (None, cluster):
+        found = risk_coverage(correct, confidence, coverages=[0.1, 0.5], clusters=clusters)
+        for _ in range(5):
+            order = random.permutation(60)
+            moved = None if clusters is None else clusters[order]
+            other = risk_coverage(correct[order], confidence[order], coverages=[0.1, 0.5], clusters=moved)
+            for one, same in zip(found.points, other.points, strict=True):
+                assert same.accuracy.low == pytest.approx(one.accuracy.low)
+                assert same.accuracy.high == pytest.approx(one.accuracy.high)
+            assert [other.area.low, other.area.high] == pytest.approx([found.area.low, found.area.high])
+
+
+def test_the_interval_of_the_area_holds_the_truth_also_if_errors_are_rare() -> None:
+    random = np.random.default_rng(2)
+    intervals = []
+    for _ in range(300):
+        confidence = random.random(200)  # an error has probability 0.04 (1 - confidence): the area is 0.01
+        found = risk_coverage((random.random(200) < 0.96 + 0.04 * confidence).astype(int), confidence)
+        if found.area.low is not None and found.area.high is not None:
+            intervals.append(found.area.low <= 0.01 <= found.area.high)
+    assert np.mean(intervals) >= 0.93
+
+
 def test_the_standard_error_of_the_area_is_that_of_a_bootstrap() -> None:
     correct, confidence = example(1, 400)
     random = np.random.default_rng(2)

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
-from calibrant.metrics.binning import uniform, uniform_bins
+from calibrant.metrics.binning import adaptive, display, uniform, uniform_bins
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.tally import Tally
 
@@ -57,6 +57,28 @@ def test_clusters_of_independent_labels_hardly_widen_the_interval() -> None:
     clustered = bin_intervals(uniform(tally, 1), clustered=tally)
     alone = bin_intervals(uniform_bins(label, score, n_bins=1))
     assert clustered.high[0] - clustered.low[0] == pytest.approx(alone.high[0] - alone.low[0], rel=0.1)
+
+
+def test_clusters_widen_the_interval_of_every_bin_of_rounded_scores() -> None:
+    rng = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(150), 20)
+    score = rng.choice([0.5, 0.7, 0.8, 0.9, 0.95], 3000, p=[0.1, 0.1, 0.1, 0.6, 0.1])
+    shared = np.where(rng.random(3000) < 0.55, rng.random(150)[cluster], rng.random(3000))
+    tally = Tally.from_arrays(y_true=shared < score, y_prob=score, clusters=cluster)
+    bins = display(tally)
+    found, alone = bin_intervals(bins, clustered=tally), bin_intervals(bins)
+    assert bins.score == pytest.approx([0.5, 0.7, 0.8, 0.9, 0.95])
+    effect = ((found.high - found.low) / (alone.high - alone.low)) ** 2
+    assert (effect > 1.1).all()
+    assert int(np.argmax(effect)) == 3  # twelve pairs of a cluster have the score 0.9, and two each other
+
+
+def test_clusters_narrow_no_interval_of_bins_that_share_a_tie() -> None:
+    cluster = np.repeat(np.arange(40), 10)
+    tally = Tally.from_arrays(y_true=cluster % 3 == 0, y_prob=np.full(400, 0.3), clusters=cluster)
+    bins = adaptive(tally, n_bins=4)
+    found, alone = bin_intervals(bins, clustered=tally), bin_intervals(bins)
+    assert ((found.high - found.low) > 2 * (alone.high - alone.low)).all()
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])

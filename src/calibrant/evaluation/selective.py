@@ -20,6 +20,7 @@ from calibrant.records import Quantity
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
 MOST_POINTS = 200
 NEAR_THE_CUT = 20  # items on each side of a cut, at least, that tell how accurate it is there
+ADDED = 3  # errors
 ALL_RIGHT = "all items are correct, or all are wrong, so that their order makes no difference"
 ONE_UNIT = "an interval needs two items or clusters"
 
@@ -37,9 +38,9 @@ def risk_coverage(
     """Compute the risk-coverage curve of a model that may abstain on items with low confidence.
 
     Items are kept in the order of their confidence; items of equal confidence have the mean of their errors.
-    The interval of the area comes from the influence of each item. The interval of an accuracy is Wilson's,
-    with the effective number of items from the influences, which allows for the choice of the threshold on
-    the same data.
+    Intervals are Wilson's, with the effective number of items from the influence of each item. The interval
+    of an accuracy allows for the choice of the threshold on the same data. The interval of the area adds
+    three errors in random places, since few errors do not show where others would be.
 
     Parameters
     ----------
@@ -84,13 +85,12 @@ def risk_coverage(
     ranked = _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
     area = float(ranked.risk.mean())
     best = _best_area(int(n - right.sum()), n)
-    error, reason = _area_error(ranked, area)
-    margin = None if error is None else quantile(level, count) * error
+    error, reason = _area_error(ranked)
     shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
     return RiskCoverage(
         area=Quantity(area, reason=reason)
-        if margin is None
-        else Quantity(area, max(0.0, area - margin), min(1.0, area + margin), error),
+        if error is None
+        else Quantity(area, *_area_interval(ranked, error, level), error),
         best_area=best,
         excess_area=area - best,
         error_rate=float(1 - right.mean()),
@@ -115,6 +115,7 @@ class _Ranked:
         self.rank = np.arange(1, len(error) + 1)
         self.expected = self.shared(error)
         self.risk = np.cumsum(self.expected) / self.rank
+        self.after = self.shared(np.cumsum((1 / self.rank)[::-1])[::-1])
 
     def shared(self, values: Floats) -> Floats:
         """Average over the items of equal confidence."""
@@ -134,7 +135,7 @@ class _Ranked:
         return self.clusters or len(self.error)
 
 
-def _area_error(ranked: _Ranked, area: float) -> tuple[float | None, str]:
+def _area_error(ranked: _Ranked) -> tuple[float | None, str]:
     """Return the standard error of the area, or the reason for its absence.
 
     If h is the risk at an item's rank and S its coverage, an item z changes the area by
@@ -144,10 +145,19 @@ def _area_error(ranked: _Ranked, area: float) -> tuple[float | None, str]:
         return None, ONE_UNIT
     if ranked.error.min() == ranked.error.max():
         return None, ALL_RIGHT
-    after = np.cumsum((1 / ranked.rank)[::-1])[::-1]
     risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
-    shared = ranked.shared(ranked.risk) - area - ranked.shared(risk_after)
-    return ranked.standard_error(shared + ranked.error * ranked.shared(after)), ""
+    shared = ranked.shared(ranked.risk) - ranked.risk.mean() - ranked.shared(risk_after)
+    return ranked.standard_error(shared + ranked.error * ranked.after), ""
+
+
+def _area_interval(ranked: _Ranked, error: float, level: float) -> tuple[float, float]:
+    """Return Wilson's interval of the area, whose variance per unit of area includes that of added errors."""
+    area, n = float(ranked.risk.mean()), len(ranked.error)
+    rarer = min(float(ranked.error.sum()), n - float(ranked.error.sum()))
+    error *= quantile(level, ranked.clusters) / quantile(level)
+    variance = rarer * error**2 / (area * (1 - area)) + ADDED * float((ranked.after**2).mean()) / n
+    low, high = wilson(np.array([area]), np.array([(rarer + ADDED) / variance]), level)
+    return float(low[0]), float(high[0])
 
 
 def _best_area(errors: int, n: int) -> float:
@@ -173,15 +183,13 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
 
 def _effective_number(ranked: _Ranked, kept: int, risk: float, level: float) -> float:
     """Return the effective number of kept items for their error rate."""
-    n = len(ranked.error)
+    n, member = len(ranked.error), ranked.shared((ranked.rank <= kept).astype(np.float64))
     if not 0 < risk < 1:
-        if ranked.cluster is None:
-            return float(kept)
-        return float(len(np.unique(ranked.cluster[:kept])))
+        units = kept if ranked.cluster is None else len(np.unique(ranked.cluster[member > 0]))
+        return float(min(kept, units))
     width = max(NEAR_THE_CUT, math.isqrt(n))
     at_cut = risk if kept == n else float(ranked.expected[max(0, kept - width) : kept + width].mean())
-    influence = -(risk - at_cut) * np.ones(n)
-    influence[:kept] += (ranked.error[:kept] - at_cut) * n / kept
+    influence = member * (ranked.error - at_cut) * n / kept - (risk - at_cut)
     if kept < n:
         influence -= influence.mean()
     error = ranked.standard_error(influence) * quantile(level, ranked.clusters) / quantile(level)

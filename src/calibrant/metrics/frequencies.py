@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import Floats, instance, one_of, proportion
+from calibrant._checks import Floats, Integers, instance, one_of, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tails import quantile
@@ -102,7 +102,7 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     instance(clustered, Tally, "clustered", "tally the pairs with their clusters")
     if clustered.cluster is None:
         raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
-    row_bin = np.minimum(np.searchsorted(bins.edge_high, clustered.score), len(bins) - 1)
+    row_bin = bin_of_scores(bins, clustered.score)
     units = group_by(clustered.cluster, row_bin)
     unit_bin, weight = units.first(row_bin), units.sum(clustered.weight)
     p = bins.frequency
@@ -113,4 +113,21 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     products -= np.sum(positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)
     possible = float(np.sum(p * (1 - p) * (mass2 - squares)))
     correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
-    return 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
+    effect = 1 + np.maximum(0.0, mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
+    # A bin inside a tie has no rows; the last bin of the tie has them.
+    return effect[np.where(squares > 0, np.arange(len(bins)), bin_of_scores(bins, bins.edge_high))]
+
+
+def bin_of_scores(bins: Bins, score: Floats) -> Integers:
+    """Return the bin of each score; of a tie that edges divide, the last of its bins.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import adaptive_bins, uniform_bins
+    >>> label, score = [0, 1, 0, 1], np.array([0.25, 0.25, 0.5, 0.5])
+    >>> [bin_of_scores(cut(label, score, n_bins=2), score).tolist() for cut in (adaptive_bins, uniform_bins)]
+    [[0, 0, 1, 1], [0, 0, 0, 0]]
+    """
+    # An adaptive edge is the first score beyond the bin, any other the last score in it.
+    side: Literal["left", "right"] = "right" if bins.kind in ("adaptive", "information") else "left"
+    return np.minimum(np.searchsorted(bins.edge_high, score, side), len(bins) - 1)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source
+from calibrant.metrics.frequencies import bin_of_scores
 from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results import Bins
@@ -107,14 +107,6 @@ class Flips:
         return np.ascontiguousarray(sums.T)
 
 
-def _flips_of_bins(tally: Tally, bins: Bins) -> Flips:
-    """Give each row to the bin that holds its mean score, and a tie that an edge divides to one side."""
-    # An adaptive edge is the first score beyond the bin, any other the last score in it.
-    side: Literal["left", "right"] = "right" if bins.kind in ("adaptive", "information") else "left"
-    row_bin = np.minimum(np.searchsorted(bins.edge_high, tally.score, side), len(bins) - 1)
-    return Flips(tally, row_bin, len(bins))
-
-
 def noise_floors(
     bins: Bins,
     *,
@@ -172,7 +164,7 @@ def noise_floors(
     level = proportion(level, "level")
     rng = generator(seed)
     matched = MatchedBinomial.of(bins)
-    flips = None if clustered is None else _flips_of_bins(clustered, bins)
+    flips = None if clustered is None else Flips(clustered, bin_of_scores(bins, clustered.score), len(bins))
     draws: list[Floats] = []
     for batch in batches(resamples, len(bins) if clustered is None else clustered.cluster_count):
         residual = matched.draw(rng, batch) - bins.sum_score if flips is None else flips.draw(rng, batch)
