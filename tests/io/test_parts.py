@@ -120,6 +120,12 @@ def test_files_that_disagree_are_both_named(folder: Path, columns: Any, words: s
         assert caught.value.code == code
 
 
+def test_a_file_of_a_folder_with_a_damaged_end_is_named(folder: Path) -> None:
+    (folder / "part-9.parquet").write_bytes(b"PAR1garbagegarbagePAR1")
+    with pytest.raises(InputError, match=r"part-9\.parquet: .*write it again"):
+        measure(folder)
+
+
 def test_a_pattern_that_fits_nothing_or_too_much_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match="no file fits"):
         open_predictions(f"{folder}/*.nothing")

@@ -58,7 +58,8 @@ class ParquetTable:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self.name = origin.name
-        file = parquet_file(origin.open())
+        with reading(self.name):
+            file = parquet_file(origin.open())
         self.schema = schema = file.schema_arrow
         self.columns = tuple(schema.names)
         self.metadata: Mapping[bytes, bytes] = schema.metadata or {}

@@ -123,6 +123,23 @@ def test_rows_that_come_too_late_are_said_and_not_counted(tmp_path: Path) -> Non
     assert "2026-03-03 (30)" in str(found.late_warning)
 
 
+def test_late_rows_are_said_also_if_they_come_alone_and_a_repeated_day_is_not(tmp_path: Path) -> None:
+    columns = table()
+    for rows, changed, said in (
+        ((175, 180), False, "5, unless"),
+        ((120, 175), False, None),
+        ((120, 175), True, "55, unless"),
+    ):
+        state = tmp_path / f"{said}.json"
+        monitor(pa.table({name: values[:175] for name, values in columns.items()}), time="day", state=state)
+        part = {name: values[slice(*rows)] for name, values in columns.items()}
+        part["score"] = [1 - q for q in part["score"]] if changed else part["score"]
+        found = monitor(pa.table(part), time="day", state=state)
+        assert (
+            found.late_warning is None if said is None else f"2026-03-03 ({said}" in str(found.late_warning)
+        )
+
+
 def test_a_reference_is_the_rows_up_to_a_day(tmp_path: Path) -> None:
     columns = table(40, power=2.0)
     source = pa.table(columns)

@@ -17,7 +17,7 @@ from calibrant._checks import decoded
 from calibrant.evaluation.files.timed import BY, WHOLE, Windows, after, timed, window_of
 from calibrant.evaluation.monitor_checks import order
 from calibrant.evaluation.monitoring import CalibrationMonitor, MonitorState, Unit
-from calibrant.evaluation.results.monitoring import Monitoring
+from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.atomic import check_place, keep_sources
@@ -141,10 +141,8 @@ def monitor(
             keep_sources(place, source)
             check_place(place)
     if state is not None and output is not None and Path(state).resolve() == Path(output).resolve():
-        message, hint = (
-            "the state and the figure have the same path",
-            "name another file for the figure (`output`)",
-        )
+        message = "the state and the figure have the same path"
+        hint = "name another file for the figure (`output`)"
         raise InputError(message, hint, code="output", file=os.fspath(output))
     predictions = open_predictions(source, columns)
     name = one_view(view, predictions)
@@ -241,8 +239,8 @@ def _check(predictions: Predictions, settings: _Settings) -> None:
         message = f"scores below {predictions.threshold:g} were dropped, but a monitor needs all scores"
         raise InputError(message, hint, code="threshold", file=predictions.name)
     if predictions.weighted:
-        message = "a monitor does not use weights"
-        raise InputError(message, "remove the column of weights", code="parameter", file=predictions.name)
+        hint = "remove the column of weights"
+        raise InputError("a monitor does not use weights", hint, code="parameter", file=predictions.name)
     if settings.unit == "cluster" and not predictions.clustered:
         hint = "name the column of clusters (`columns={'cluster': ...}`), or use days as units (`unit='day'`)"
         message = "a monitor by cluster needs clusters"
@@ -257,12 +255,7 @@ def _until(reference: str | int, by: str) -> str | int:
 
 def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     """Return a monitor that has seen only its reference."""
-    arguments: dict[str, Any] = {
-        "alpha": settings.alpha,
-        "unit": settings.unit,
-        "epsilon": settings.epsilon,
-        "restart": settings.restart,
-    }
+    arguments = {key: getattr(settings, key) for key in ("alpha", "unit", "epsilon", "restart")}
     if settings.against == "calibrated":
         return CalibrationMonitor(**arguments)
     numbers = [number for number, old in enumerate(table.old) if old and number in table.stored.counts]
@@ -279,18 +272,26 @@ def _take(watched: CalibrationMonitor, table: _Table, taken: dict[str, int]) -> 
     """Pass new windows to the monitor; return the windows with rows that arrived too late."""
     late = []
     days = watched.result().days
-    last = days[-1].day if days else None
+    counted = {str(day.day): day for day in days}
     for name, numbers in table.windows():
         count = sum(table.stored.counts[number] for number in numbers)
-        if last is not None and (str(name) in taken or not after(name, last)):
-            more = count - taken.get(str(name), 0)
-            if more > 0:
+        if days and (str(name) in taken or not after(name, days[-1].day)):
+            more, day = count - taken.get(str(name), 0), counted.get(str(name))
+            if more > 0 or day is None:
                 late.append(f"{name} ({more:,})")
+            elif more < 0 or not _same(day, table.rows(numbers)):
+                late.append(f"{name} ({count:,}, unless they are among the {day.n:,} counted)")
             continue
         rows = table.rows(numbers)
         watched.update(name, rows["outcome"], rows["score"], clusters=rows.get("cluster"))
         taken[str(name)] = count
     return late
+
+
+def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
+    """Return True if the rows have the sums of those of the window that were counted."""
+    found = [rows["score"].mean() - day.score, rows["outcome"].mean() - day.frequency]
+    return bool(np.abs(found).max() < 1e-9)
 
 
 def _restored(
