@@ -522,8 +522,8 @@ def view_sources(
         return made, inside[1]
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    answers = "top" in views and not predictions.has_classes  # an item with several rows needs a note
-    items = items or (("pooled" in views or answers) and not predictions.clustered)
+    # an item with several rows needs a note in the view `top`, and is a cluster in `pooled`
+    items = items or (not {"pooled", "top"}.isdisjoint(views) and not predictions.clustered)
     batches = reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
