@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calibrant.verbs import measure, report
+from calibrant.verbs import apply, fit, measure, report
 
 
 def answers(samples: int) -> pd.DataFrame:
@@ -37,3 +37,29 @@ def test_several_rows_per_item_of_a_binary_table_are_noted() -> None:
     assert "40 items with several rows" in note
     assert "one file per model" in note
     assert not measure(pd.DataFrame(rows | {"cluster": rows["item"]})).recipe.notes
+
+
+def test_several_labels_per_item_of_a_wide_table_are_noted_until_their_clusters_are_named() -> None:
+    random = np.random.default_rng(4)
+    table = pd.DataFrame(
+        np.repeat(random.dirichlet([1, 1, 1], 100), 5, axis=0), columns=["p_a", "p_b", "p_c"]
+    )
+    table = table.assign(item=np.repeat(np.arange(100), 5), label=random.choice(["a", "b", "c"], 500))
+    (note,) = measure(table).recipe.notes
+    assert "100 items with several rows" in note
+    assert not measure(table.rename(columns={"item": "cluster"})).recipe.notes
+
+
+def test_a_map_that_changes_top_labels_is_compared_on_the_same_rows() -> None:
+    random = np.random.default_rng(5)
+    logits = random.normal(0, 1.5, (2000, 3))
+    label = (logits + np.array([0, 0.5, -0.5]) + random.gumbel(size=logits.shape)).argmax(axis=1)
+    scores = np.exp(2 * logits) / np.exp(2 * logits).sum(axis=1, keepdims=True)
+    table = pd.DataFrame(scores, columns=["p_a", "p_b", "p_c"]).assign(label=np.array(list("abc"))[label])
+    table["item"] = np.arange(len(table))
+    model = fit(table[:1000], method="vector")
+    test = table[1000:].reset_index(drop=True)
+    (found,) = report(test, model=model).differences
+    (expected,) = report([test, apply(model, test)]).differences
+    assert found.view == "top"
+    assert found.difference.mse_difference == expected.difference.mse_difference

@@ -285,7 +285,7 @@ def before_and_after(
 
 
 def by_row(source: ViewSource) -> ViewSource:
-    """Return a source whose pairs in memory are identified by their rows, even if rows were dropped."""
+    """Return a source whose pairs in memory are identified by their rows, even if top labels differ."""
     if not isinstance(source.source, Pairs):
         return source
-    return replace(source, rows=Rows(source.source.outcome, None))
+    return replace(source, rows=Rows(source.source.outcome * (source.view != "top"), None))
