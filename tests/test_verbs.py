@@ -388,9 +388,11 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     columns["item"] = [str(name) for name in columns["item"]]
     found = report([pa.table(columns), pa.table(columns)], names=["one", "other"])
     assert found.differences == ()
-    assert found.notes == (
-        "The difference of one and other (binary) was not computed: items are in more than one row: t7.",
+    difference, *others = found.notes
+    assert difference == (
+        "The difference of one and other (binary) was not computed: items are in more than one row: t7."
     )
+    assert [note.split(" ")[0] for note in others] == ["one:", "other:"]
 
 
 def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, run: Run) -> None:
