@@ -262,13 +262,7 @@ class FoundColumns:
         return self.placed(InputError(message, hint, code=code, row=row), part)
 
     def check_spelling(self, part: str, hint: str) -> None:
-        """Raise if two names of a part differ in capitals, in spaces at their ends, or as 1, 01 and 1.0 do.
-
-        Raises
-        ------
-        InputError
-            Naming both, and the row of the second.
-        """
+        """Raise if two names of a part differ in capitals, in spaces at the ends, or as 1, 01 and 1.0 do."""
         seen: dict[str, tuple[str, str]] = {}
         for code, name in enumerate(self.names[part]):
             text = name.strip().casefold()
