@@ -7,9 +7,10 @@ batch by batch, and `read` reads them whole.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,29 +262,24 @@ class FoundColumns:
         return self.placed(InputError(message, hint, code=code, row=row), part)
 
     def check_spelling(self, part: str, hint: str) -> None:
-        """Raise if two names of a part differ in spaces at their ends or in capitals only.
-
-        Raises
-        ------
-        InputError
-            Naming both, and the row of the second.
-        """
-        seen: dict[str, str] = {}
+        """Raise if two names of a part differ in capitals, in spaces at the ends, or as 1, 01 and 1.0 do."""
+        seen: dict[str, tuple[str, str]] = {}
         for code, name in enumerate(self.names[part]):
-            other = seen.setdefault(name.strip().casefold(), name)
+            text = name.strip().casefold()
+            number = re.sub(r"^\+?(-?)0*(\d+)(\.0*)?$", r"\1\2", text)
+            other, written = seen.setdefault(number, (name, text))
             if other != name:
-                row = int(np.flatnonzero(self[part] == code)[0])
-                message = f"{shown(name)} and {shown(other)} differ in spaces or capitals only"
-                raise self.error(row, message, hint, "name-spelling", part=part)
+                how = "differ in spaces or capitals only" if text == written else "are the same number"
+                self._refuse(code, part, f"{shown(name)} and {shown(other)} {how}", hint, "name-spelling")
 
     def check_gaps(self, part: str, hint: str, *more: str) -> None:
         """Raise if a name of a part is NA or the like, or one of ``more``."""
         for code, name in enumerate(self.names[part]):
             if name.strip().casefold() in {"na", "nan", "n/a", "#n/a", *more}:
-                row = int(np.flatnonzero(self[part] == code)[0])
-                raise self.error(
-                    row, f"{shown(name)} may be a missing label", hint, "missing-value", part=part
-                )
+                self._refuse(code, part, f"{shown(name)} may be a missing label", hint, "missing-value")
+
+    def _refuse(self, name: int, part: str, message: str, hint: str, code: str) -> NoReturn:
+        raise self.error(int(np.flatnonzero(self[part] == name)[0]), message, hint, code, part=part)
 
     def placed(self, error: InputError, part: str | None = None) -> InputError:
         """Add the place in the file to an error of code that only knew the values."""

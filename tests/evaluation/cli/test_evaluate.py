@@ -117,7 +117,14 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
             "way, or list all labels in --labels",
         ),
         (["item,annotator,label", "1,a,x", "1,b,x "], [], "row 2, column label: 'x ' and 'x' differ in"),
+        (
+            ["item,annotator,label", "1,a,1", "1,b,1.0"],
+            [],
+            "row 2, column label: '1.0' and '1' are the same number: write each label in one way, or list",
+        ),
+        (["item,annotator,label", "1,a,00", "1,b,-0", "2,a,0"], [], "row 3, column label: '0' and '00' are"),
         (["item,annotator,label", "1,Ann,x", "1,ann,x"], [], "column annotator: 'ann' and 'Ann' differ in"),
+        (["item,annotator,label", "1,7,x", "1,07,x"], [], "column annotator: '07' and '7' are the same"),
         (["item,annotator,label", "1,a,x", "1,b,NA"], [], "row 2, column label: 'NA' may be a missing"),
         (["item,annotator,label", "1,,x"], [], "row 1, column annotator: the value is missing"),
         (["item,annotator,label"], [], "there are no rows"),
@@ -145,6 +152,17 @@ def test_listed_labels_may_differ_in_capitals(run: Run, tmp_path: Path) -> None:
     lines = ["item,annotator,label", "1,a,Y", "1,b,y", "2,a,y", "2,b,y"]
     ran = run("agree", text(tmp_path, *lines), "--labels", "Y,y", "--json")
     assert json.loads(ran.out)["raw_agreement"]["estimate"] == 0.5
+
+
+def test_listed_labels_may_be_the_same_number(run: Run, tmp_path: Path) -> None:
+    lines = ["item,annotator,label", "1,a,01", "1,b,1", "2,a,1.1", "2,b,1.10"]
+    ran = run("agree", text(tmp_path, *lines), "--labels", "1,01,1.1,1.10", "--json")
+    assert json.loads(ran.out)["raw_agreement"]["estimate"] == 0
+
+
+def test_labels_with_different_decimals_are_different_codes(run: Run, tmp_path: Path) -> None:
+    lines = ["item,annotator,label", "1,a,1.1", "1,b,1.10", "2,a,1.1", "2,b,1.1"]
+    assert json.loads(run("agree", text(tmp_path, *lines), "--json").out)["raw_agreement"]["estimate"] == 0.5
 
 
 def test_compare_shows_the_lectures_test(run: Run, folds: Path) -> None:
