@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import date
 from itertools import product
@@ -267,3 +269,17 @@ def test_a_wrong_date_does_not_keep_the_explorer_from_beginning(make_store: Make
     assert explorer.overview().by == "year"
     with pytest.raises(InputError, match="periods"):
         explorer.country("IRQ", by="week")
+
+
+@pytest.mark.parametrize("path", ["/country?country=USA", "/compare?first=USA&second=IRQ"])
+def test_each_number_of_a_narrow_table_names_its_column_since_small_screens_hide_the_headings(
+    explorer: Explorer, page_of: PageOf, path: str
+) -> None:
+    page = page_of(explorer, path)
+    table = page[page.index('<table class="narrow">') : page.index("</table>")]
+    headings = [html.unescape(each) for each in re.findall(r"<th(?: class=.right.)?>(.*?)</th>", table)][1:]
+    body = table[table.index("<tbody>") :]
+    for row in body.split("<tr>")[1:]:
+        labels = [re.search(r'data-label="(.*?)"', cell) for cell in re.findall("<td.*?>", row)]
+        assert [each and html.unescape(each[1]) for each in labels] == headings
+    assert len(headings) >= 7
