@@ -130,8 +130,8 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     """Return the sandwich covariance of the coefficients, and the effective number of clusters (0 without).
 
     Without clusters each pair is a unit (HC0), and no variance is below that of the model, which few events
-    do not make too small. With clusters their influences are summed as those of a jackknife, (G - 1) / G
-    times the squares of influence / (1 - share of the information), since residuals shrink where they fit.
+    do not make too small. With clusters it is that of a jackknife to first order: (G - 1) / G times the
+    products of their influences, each divided by 1 minus the cluster's fraction of the information.
     """
     from calibrant._special import expit
 
@@ -147,8 +147,8 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     count = int(np.count_nonzero(np.bincount(rows.cluster)))
     residual, information = rows.weight_positives - rows.weight * p, rows.weight * p * (1 - p)
     sums = np.stack([np.bincount(rows.cluster, residual * each) for each in influence])
-    shares = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
-    jackknifed = sums / np.maximum(1 - shares / np.diag(bread)[:, None], _ROUNDING)
+    parts = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
+    jackknifed = sums / np.maximum(1 - parts / np.diag(bread)[:, None], _ROUNDING)
     covariance: Floats = jackknifed @ jackknifed.T * ((count - 1) / count)
     return covariance, effective_number(rows.cluster, rows.weight)
 
