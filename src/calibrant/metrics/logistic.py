@@ -3,8 +3,9 @@
 These models test whether the mean score equals the base rate, and whether scores are over- or underconfident.
 
 Both are computed from the rows of a tally. Standard errors are robust: they are valid also if the logistic
-model is wrong, with weights, and with clusters (whole clusters as units, t quantiles). A score of
-exactly 0 or 1 has no logit; such pairs are left out of the logistic fits and counted.
+model is wrong, with weights, and with clusters (whole clusters as units, t quantiles). Without clusters those
+of the logistic fits are not below the model's. A score of exactly 0 or 1 has no logit; such pairs are left
+out of the fits and counted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, quantile
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
@@ -128,24 +129,44 @@ def _derivatives(rows: _Rows, beta: Floats) -> _Derivatives:
 def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, float]:
     """Return the sandwich covariance of the coefficients, and the effective number of clusters (0 without).
 
-    Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
+    Without clusters each pair is a unit (HC0), and no variance is below that of the model, which few events
+    do not make too small. With clusters it is that of a jackknife to first order: (G - 1) / G times the
+    products of their influences, each divided by 1 minus the cluster's fraction of the information.
     """
     from calibrant._special import expit
 
-    design = [np.ones(len(rows.logit)), rows.logit] if slope else [np.ones(len(rows.logit))]
+    design = np.stack([np.ones(len(rows.logit)), rows.logit][: 2 if slope else 1])
     p = expit(beta[0] + beta[1] * rows.logit)
+    bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
+    influence = bread @ design
     if rows.cluster is None:
         squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
-        meat = np.array([[np.dot(squares * one, other) for other in design] for one in design])
-        effective = 0.0
-    else:
-        count = int(np.count_nonzero(np.bincount(rows.cluster)))
-        effective = effective_number(rows.cluster, rows.weight)
-        residual = rows.weight_positives - rows.weight * p
-        sums = np.stack([np.bincount(rows.cluster, residual * column) for column in design])
-        meat = np.asarray(sums @ sums.T, np.float64) * (count / max(1, count - 1))
-    bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
-    return bread @ meat @ bread, effective
+        robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
+        wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
+        return robust * np.outer(wider, wider), 0.0
+    count = int(np.count_nonzero(np.bincount(rows.cluster)))
+    residual, information = rows.weight_positives - rows.weight * p, rows.weight * p * (1 - p)
+    sums = np.stack([np.bincount(rows.cluster, residual * each) for each in influence])
+    parts = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
+    jackknifed = sums / np.maximum(1 - parts / np.diag(bread)[:, None], _ROUNDING)
+    covariance: Floats = jackknifed @ jackknifed.T * ((count - 1) / count)
+    return covariance, effective_number(rows.cluster, rows.weight)
+
+
+def _few_events(part: _Rows | Tally) -> str | None:
+    """Return a warning if few clusters contain the events, or the others.
+
+    Shared labels then make intervals too narrow: in simulations with 40 to 200 clusters they covered 81 to
+    92 % where the rarer class counted as fewer than 40 clusters and as less than half of all.
+    """
+    if part.cluster is None:
+        return None
+    weights = (part.weight, part.weight_positives, part.weight - part.weight_positives)
+    both, positives, negatives = (effective_number(part.cluster, each) for each in weights)
+    fewer, name = min((positives, "positives"), (negatives, "negatives"))
+    if fewer >= max(FEW_CLUSTERS, min(40, both / 2)):
+        return None
+    return f"the {name} count as those of {fewer:.1f} equal clusters, so that intervals may be too narrow"
 
 
 def effective_number(cluster: Integers, weight: Floats) -> float:
@@ -154,13 +175,15 @@ def effective_number(cluster: Integers, weight: Floats) -> float:
     return float(whole.sum() ** 2 / np.sum(whole**2))
 
 
-def _estimate(value: float, variance: float, level: float, clusters: float) -> Estimate:
+def _estimate(
+    value: float, variance: float, level: float, clusters: float, warning: str | None = None
+) -> Estimate:
     """An estimate with its interval; without one where a single cluster shows no spread."""
     if clusters == 1:
         return Estimate(value, reason=ONE_CLUSTER, level=level)
     error = float(np.sqrt(variance))
     reach = quantile(level, clusters) * error
-    return Estimate(value, value - reach, value + reach, error, level=level)
+    return Estimate(value, value - reach, value + reach, error, warning=warning, level=level)
 
 
 def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
@@ -189,7 +212,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     else:
         beta = fit(rows, slope=False)
         covariance, clusters = robust_covariance(rows, beta, slope=False)
-        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters, _few_events(rows))
         if rows.cluster is not None and _is_balanced(
             rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
         ):
@@ -206,24 +229,30 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
 
 
 def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estimate:
-    """Correct an interval whose residuals hide that labels are random: all are equal, or as predicted.
+    """Widen the interval to Wilson's of the frequency, less the mean score: few events have a skewed mean.
 
-    Equal labels have Wilson's interval of their frequency, with the effective number of clusters or pairs.
+    Its number is that of equal coins whose mean has the standard error (Korn and Graubard 1998), and for
+    equal labels, whose residuals hide that labels are random, the effective number of clusters or pairs.
     """
     if found.low is None or found.high is None or found.warning == BALANCED:
         return found
     positives = int(tally.positives.sum())
+    total, warning = tally.total_weight, None
+    clusters = 0.0 if tally.cluster is None else effective_number(tally.cluster, tally.weight)
     if 0 < positives < tally.total_n:
-        return found if found.standard_error else Estimate(found.estimate, reason=NO_NOISE, level=level)
-    total, frequency = tally.total_weight, float(positives > 0)
-    if tally.cluster is None:
-        units = total**2 / float(tally.weight2.sum())
+        error = (found.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
+        if not error:
+            return Estimate(found.estimate, reason=NO_NOISE, level=level)
+        warning = _few_events(tally)
+        frequency = float(tally.weight_positives.sum() / total)
+        units = frequency * (1 - frequency) / error**2
     else:
-        units = effective_number(tally.cluster, tally.weight)
+        frequency, units = float(positives > 0), clusters or total**2 / float(tally.weight2.sum())
     ends = wilson(np.array([frequency]), np.array([units]), level)
     mean_score = float(tally.sum_score.sum() / total)
     low, high = (float(end[0]) - mean_score for end in ends)
-    return msgspec.structs.replace(found, low=min(low, found.low), high=max(high, found.high))
+    low, high = min(low, found.low), max(high, found.high)
+    return msgspec.structs.replace(found, low=low, high=high, warning=warning)
 
 
 def mean_residual(tally: Tally, level: float) -> Estimate:
@@ -281,8 +310,10 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     if not problem:
         beta = fit(rows, slope=True)
         covariance, clusters = robust_covariance(rows, beta, slope=True)
-        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
-        slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)
+        intercept, slope = (
+            _estimate(float(beta[i]), float(covariance[i, i]), level, clusters, _few_events(rows))
+            for i in (0, 1)
+        )
         shared = None if clusters == 1 else float(covariance[0, 1])
     outside = ~inside(tally)
     left_out = int(tally.n[outside].sum())
@@ -292,6 +323,7 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
             f"{left_out:,} of {tally.total_n:,} scores are exactly 0 or 1 and have no log-odds: "
             f"Cox slope and intercept leave them out, {wrong:,} of them wrong"
         )
+        warning = "; ".join(filter(None, (slope.warning, warning)))
         intercept, slope = (msgspec.structs.replace(each, warning=warning) for each in (intercept, slope))
     return CoxCalibration(
         intercept=intercept,
