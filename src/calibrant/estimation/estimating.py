@@ -220,15 +220,14 @@ def _selection(parts: Sequence[Sample]) -> str | None:
     share = size / [len(one.rows) for one in parts]
     dependent = sum(len(one.rows) for one in parts) / effective_clusters(parts)
     variance = dependent * float(size * share @ [one.score.var() for one in parts])
-    found, every = (
-        float(size @ means) for means in zip(*((one.scores.mean(), one.score.mean()) for one in parts))
-    )
+    means = np.array([(one.scores.mean(), one.score.mean()) for one in parts])
+    found, every = (size @ means).tolist()
     distance = abs(found - every)
     if distance**2 <= 2 * math.log(2 / RARE) * (variance + dependent * share.max() * distance / 3):
         return None
     return (
-        f"the mean score is {found:.2g} for labeled documents and {every:.2g} for all, so they were not equally "
-        "likely to be labeled: give the probabilities (chance)"
+        f"the mean score is {found:.2g} for labeled documents and {every:.2g} for all, so they were not "
+        "equally likely to be labeled: give the probabilities (chance)"
     )
 
 
