@@ -348,7 +348,7 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
 @pytest.mark.parametrize(("clusters", "unequal"), [(5, False), (12, False), (15, True)])
 def test_a_few_clusters_are_covered_by_every_method(clusters: int, unequal: bool) -> None:
     # Without sums of clusters 51 to 88 %.
-    rng, found = np.random.default_rng(11), []
+    rng, found = np.random.default_rng(9), []
     cluster = np.repeat(np.arange(100), 20)
     for _ in range(150):
         z = rng.normal(-1, 1.5, 2000)
