@@ -72,6 +72,19 @@ def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> N
     )
 
 
+def test_columns_of_chances_and_clusters_have_any_name(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    rows = labels.read_text(encoding="utf-8").split()[1:]
+    text = "".join(f"{row},{0.1 + 0.3 * (place % 2)},{place // 5}\n" for place, row in enumerate(rows))
+    labels.write_text(f"item,label,chance,cluster\n{text}", encoding="utf-8")
+    usual = json.loads(run("estimate", scores, "--labelled", labels, "--json").out)
+    labels.write_text(f"item,label,p,author\n{text}", encoding="utf-8")
+    given = ("estimate", scores, "--labelled", labels, "--chance", "p")
+    named = json.loads(run(*given, "--cluster", "author", "--json").out)
+    assert named["estimates"] == usual["estimates"]
+    run(*given, "--cluster", "user").refused("no column 'user'")
+
+
 BAD = {
     "no-item": ("item,label\nnobody,1\n", "row 1, column item: 'nobody' has a label but no score"),
     "twice": (

@@ -295,6 +295,56 @@ def test_chances_that_do_not_add_up_are_of_independent_draws() -> None:
     assert corrected_counts(score, rows, rows % 2).sampling == "simple"
 
 
+def test_strata_of_a_judge_with_few_positives_are_covered() -> None:
+    # With one shift of all strata, dsl covered 85 %: the large stratum often had no positive label.
+    rng, found = np.random.default_rng(11), []
+    for _ in range(200):
+        truth = rng.random(5000) < 0.05
+        score = np.where(truth, rng.random(5000) < 0.8, rng.random(5000) < 0.05).astype(float)
+        drawn = [rng.choice(np.flatnonzero(score == one), 150, replace=False) for one in (0, 1)]
+        rows = np.concatenate(drawn)
+        chance = np.repeat([150 / np.sum(score == 0), 150 / np.sum(score == 1)], 150)
+        given: dict[str, Any] = {"chances": chance, "methods": ["labels", "dsl"]}
+        one = corrected_counts(score, rows, truth[rows], **given)
+        assert one.sampling == "fixed"
+        found.append(hits(one, truth.mean()))
+    for method in ("labels", "dsl"):
+        assert sum(not one[method] for one in found) <= missed(200)
+
+
+def test_given_chances_are_used_if_a_period_has_few_labels() -> None:
+    period = np.repeat(["a", "b", "c"], [990, 1000, 10])
+    rows = np.concatenate([np.arange(200), 990 + np.arange(20), [1995]])
+    label = np.concatenate([np.arange(200) % 2, np.zeros(21)])  # half of a, and none of b and c
+    chance = np.repeat([200 / 990, 0.02, 0.1], [200, 20, 1])
+    found = corrected_counts(np.full(2000, 0.5), rows, label, periods=period, chances=chance)
+    for method in ("labels", "dsl"):
+        one = estimate(found, method)
+        assert one.share.estimate == pytest.approx(495 / 2000, abs=1e-9)  # pooled: 0.45
+        assert one.pooled_warning is None
+    assert "unequal probabilities" in str(estimate(found, "ppi").share.reason)
+    assert found.sampling == "independent"
+    pooled = corrected_counts(np.full(2000, 0.5), rows, label, periods=period)
+    assert estimate(pooled, "labels").pooled_warning is not None
+
+
+def test_scores_that_contradict_equal_probabilities_are_named() -> None:
+    score = np.repeat([1.0, 0.0], [1250, 3750])
+    rows, label = np.concatenate([np.arange(150), 1250 + np.arange(150)]), np.repeat([1, 0], 150)
+    stratified = corrected_counts(score, rows, label)
+    assert "0.5 for labeled documents and 0.25 for all" in str(stratified.selection_warning)
+    chance = np.repeat([150 / 1250, 150 / 3750], 150)
+    assert corrected_counts(score, rows, label, chances=chance).selection_warning is None
+    assert corrected_counts(score, rows, label, periods=score).selection_warning is None  # strata
+    dependent = corrected_counts(score, rows, label, clusters=np.arange(300) // 50)
+    assert dependent.selection_warning is None  # 6 clusters may differ so much
+    rng = np.random.default_rng(10)
+    for _ in range(200):
+        skewed = rng.beta(0.05, 3, 2000)
+        rows = rng.choice(2000, 25, replace=False)
+        assert corrected_counts(skewed, rows, rows % 2, methods=["labels"]).selection_warning is None
+
+
 @pytest.mark.parametrize(("clusters", "unequal"), [(5, False), (12, False), (15, True)])
 def test_a_few_clusters_are_covered_by_every_method(clusters: int, unequal: bool) -> None:
     # Without sums of clusters 51 to 88 %.

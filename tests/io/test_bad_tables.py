@@ -164,6 +164,14 @@ def test_a_bad_table_is_refused(tmp_path: Path, name: str, text: str, message: s
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_named(tmp_path: Path, encoding: str) -> None:
+    text = "\ufeff" * (encoding == "utf-16-be") + "score,label\n0.1,0\n"
+    (tmp_path / "a.csv").write_text(text, encoding=encoding)
+    with pytest.raises(InputError, match=r"the content is UTF-16: save it as UTF-8 \(Excel: CSV UTF-8\)"):
+        open_predictions(tmp_path / "a.csv").read()
+
+
 def test_a_lone_quote_inside_a_field_is_no_open_quote(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('score,label,item\n0.1,0,5" pipe\n0.2,1,"two\nlines"\n')
     assert len(open_predictions(tmp_path / "a.csv").read()) == 2

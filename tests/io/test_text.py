@@ -75,6 +75,7 @@ def read_streamed(path: Path) -> list[str]:
             b"one\n",
             "the name says .gz but the content is plain text: rename it, or write it again",
         ),
+        ("a.txt", "one\n".encode("utf-16"), "this is UTF-16: save it as UTF-8"),
         ("a.txt", b"one\ntwo\rthree\n", "line 2: a carriage return is inside the line: save it with"),
         ("none.txt", None, "no such file: check the path"),
     ],

@@ -67,6 +67,16 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 )
 @click.option("--label", metavar="NAME", default="label", help="Column of labels.")
 @click.option("--item", metavar="NAME", default="item", help="Column of document names.")
+@click.option(
+    "--chance",
+    metavar="NAME",
+    help="Column of selection probabilities.  [default: chance, if there is one]",
+)
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    help="Column of clusters of dependent labels.  [default: cluster, if there is one]",
+)
 @printing
 def command(
     predictions: str, labelled: str | None, methods: tuple[str, ...], printing: Printing, **options: Any

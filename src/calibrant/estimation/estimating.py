@@ -34,6 +34,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
 FEWEST = 2
+RARE = 0.001  # probability that a simple random sample is warned of
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
@@ -64,6 +65,7 @@ class Study:
     """Data and settings that the estimates of all periods share."""
 
     whole: Sample  # all documents
+    unequal: bool  # if selection probabilities differ, which periods do not account for
     group: Integers | None  # (n,) with a fixed number of labels; None if draws are independent or equal
     factor: float | None  # the weight of the scores that makes the variance least; None with few labels
     corpus: bool
@@ -180,10 +182,10 @@ def corrected_counts(
         strata = [_simple(one) for one in strata]
         shares = np.array([len(one.rows) / len(one.score) for one in strata])
         whole = replace(whole, chance=shares[code[whole.rows]])
-    group, design = None, "simple"
-    if not all(one.equal for one in strata):
-        group, design = groups_of_chances(whole, sampling)
-    study = Study(whole, group, _tuned_factor(strata, whole), population == "corpus", level)
+    sparse = any(len(one.rows) < FEWEST for one in strata)
+    unequal = chances is not None and not (whole.equal if sparse else all(one.equal for one in strata))
+    group, design = groups_of_chances(whole, sampling) if unequal else (None, "simple")
+    study = Study(whole, unequal, group, _tuned_factor(strata, whole), population == "corpus", level)
     cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
     if periods is not None:
         cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
@@ -199,6 +201,7 @@ def corrected_counts(
         sampling_detected=design != "simple" and sampling == "detect",
         level=level,
         command=None,
+        selection_warning=None if unequal else _selection([_simple(whole)] if sparse else strata),
         estimates=tuple(estimates),
     )
 
@@ -206,6 +209,26 @@ def corrected_counts(
 def _simple(sample: Sample) -> Sample:
     """Return the sample with equal probabilities of being labeled."""
     return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
+
+
+def _selection(parts: Sequence[Sample]) -> str | None:
+    """Return a warning if scores show that documents were chosen with other than equal probabilities.
+
+    By Bernstein's inequality, at most one simple random sample of 1,000 is warned of, whatever the scores.
+    """
+    size = np.array([len(one.score) for one in parts]) / sum(len(one.score) for one in parts)
+    share = size / [len(one.rows) for one in parts]
+    dependent = sum(len(one.rows) for one in parts) / effective_clusters(parts)
+    variance = dependent * float(size * share @ [one.score.var() for one in parts])
+    means = np.array([(one.scores.mean(), one.score.mean()) for one in parts])
+    found, every = (size @ means).tolist()
+    distance = abs(found - every)
+    if distance**2 <= 2 * math.log(2 / RARE) * (variance + dependent * share.max() * distance / 3):
+        return None
+    return (
+        f"the mean score is {found:.2g} for labeled documents and {every:.2g} for all, so they were not "
+        "equally likely to be labeled: give the probabilities (chance)"
+    )
 
 
 def _sample(
@@ -329,7 +352,7 @@ def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -
         return _prior_shift(sample, study)
     if len(sample.rows) < FEWEST:
         return _undefined(f"{counted(len(sample.rows), 'label')}: at least {FEWEST} are needed")
-    equal = all(one.equal for one in parts)
+    equal = sample.equal if sample is not study.whole else not study.unequal
     if method == "dsl" and not equal:
         return _weighted(sample, study)
     factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
@@ -394,6 +417,7 @@ def _inverted(
     means = np.array([one.part.weight @ own / one.total for one, own in zip(pieces, x, strict=True)])
     estimate = offset + float(size @ means)
     parts = [one.part for one in pieces]
+    tilt = size / [len(one.rows) for one in parts]
     effective = effective_clusters(parts)
     if sample.cluster is not None and effective < 1 + 1e-9:
         return Quantity(estimate, reason=ONE_CLUSTER), warnings
@@ -406,6 +430,7 @@ def _inverted(
         parts=[moments_of(one.part, one.lender, factor, one.total) for one in pieces],
         size=size.tolist(),
         start=[(one.kinds[1] + overall) / (len(one.rows) + 1) for one in parts],
+        tilt=(tilt / tilt.max()).tolist(),
         center=center,
         inflation=design_effect(parts, residuals),
         extra=0.0 if study.corpus else 1 / len(sample.score),

@@ -225,6 +225,10 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
 class ShareModel:
     """An estimate of a proportion from labels, and its variance at every possible proportion.
 
+    The possible proportions of the parts are shifts of their starts in log-odds that are proportional to the
+    documents per label (the least favorable family): a part whose labels stand for many documents may move
+    most, even if none of its labels is positive.
+
     Attributes
     ----------
     estimate
@@ -235,6 +239,8 @@ class ShareModel:
         The fraction of the documents that each part has.
     start
         About how frequent positives are in each.
+    tilt
+        Documents per label of each, relative to the part that has most.
     center
         Center of the labels' variance. ``"part"``: the mean of their part, whose number of labels is fixed.
         ``"whole"``: the proportion. ``"none"``: 0, because the number of labels is random.
@@ -248,14 +254,15 @@ class ShareModel:
     parts: Sequence[Moments]
     size: Sequence[float]
     start: Sequence[float]
+    tilt: Sequence[float]
     center: Literal["part", "whole", "none"]
     inflation: float = 1.0
     extra: float = 0.0
 
     def at(self, shift: float) -> tuple[float, float]:
-        """Return the proportion and the standard error after a shift of all parts in log-odds."""
-        odds = math.exp(shift)
-        moved = [start * odds / (1 - start + start * odds) for start in self.start]
+        """Return the proportion and the standard error after a shift in log-odds."""
+        odds = [math.exp(max(-FARTHEST, min(FARTHEST, shift * tilt))) for tilt in self.tilt]
+        moved = [start * own / (1 - start + start * own) for start, own in zip(self.start, odds, strict=True)]
         share = sum(size * one for size, one in zip(self.size, moved, strict=True))
         middle = {"part": None, "whole": share, "none": 0.0}[self.center]
         design = sum(
@@ -272,15 +279,15 @@ class ShareModel:
             share, error = self.at(shift)
             return share - self.estimate + sign * critical * error
 
-        ends = []
+        ends, farthest = [], FARTHEST / min(self.tilt)
         for sign in (1, -1):  # the lower end, then the upper one
-            below, above = distance(-FARTHEST, sign), distance(FARTHEST, sign)
+            below, above = distance(-farthest, sign), distance(farthest, sign)
             if below >= 0:
                 ends.append(0.0)
             elif above <= 0:
                 ends.append(1.0)
             else:
-                ends.append(self.at(brentq(distance, -FARTHEST, FARTHEST, args=(sign,), xtol=1e-9))[0])
+                ends.append(self.at(brentq(distance, -farthest, farthest, args=(sign,), xtol=1e-9))[0])
         return ends[0], ends[1]
 
 

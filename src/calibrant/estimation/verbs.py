@@ -32,6 +32,8 @@ def estimate(
     score: str = "score",
     label: str = "label",
     item: str = "item",
+    chance: str | None = None,
+    cluster: str | None = None,
     command: str | None = None,
 ) -> CorrectedCounts:
     """Estimate how many documents have something, by period, from scores of all and labels of some.
@@ -51,8 +53,8 @@ def estimate(
         ``class:NAME`` if scores and labels are class names: NAME counts as 1, and the others as 0.
     methods, population, sampling, level
         As in `calibrant.estimation.corrected_counts`.
-    score, label, item
-        Names of the columns.
+    score, label, item, chance, cluster
+        Names of the columns. None: ``chance`` and ``cluster``, if there are such columns.
     command
         The command line to record.
 
@@ -82,8 +84,8 @@ def estimate(
     how = "name it with `label`" + (", or give a table of labels (`labelled`)" if alone else "")
     roles = [
         Role("label", "label" if view is None else "name", label, gaps=True, how=how),
-        Role("chance", "score", needed=False),
-        Role("cluster", needed=False),
+        Role("chance", "score", chance, needed=False),
+        Role("cluster", column=cluster, needed=False),
     ]
     try:
         scored = read_table(table, [Role("score", "score" if view is None else "name", score), names, time])

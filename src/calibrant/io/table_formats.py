@@ -109,7 +109,7 @@ FORMATS = {
     ),
     "npz": TableFormat("an .npz archive", None, starts=(b"PK\x03\x04", b"PK\x05\x06")),
 }
-OTHERS = {"gzip": "gzip", "text": "plain text", "other": "something else"}
+OTHERS = {"gzip": "gzip", "text": "plain text", "utf16": "UTF-16", "other": "something else"}
 TEXT = tuple(name for name, form in FORMATS.items() if form.text)
 WRITTEN = sorted((name for name, form in FORMATS.items() if form.sink), key=lambda name: name in TEXT)
 
@@ -207,6 +207,8 @@ def looks_like(head: bytes) -> str:
             return name
     if head.startswith(b"\x1f\x8b"):
         return "gzip"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf16"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"{"):
         return "jsonl"
@@ -241,7 +243,7 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
         ending = f".{kind}.gz" if packed else f".{kind}"
         raise FormatError(
             f"the name says {ending} but the content is {title_of(found)}",
-            "rename it, or write it again",
+            "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again",
             code="file-mislabelled",
             file=name,
         )

@@ -136,6 +136,8 @@ def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:
 
 
 def _check_head(name: str, head: bytes) -> None:
+    if looks_like(head) == "utf16":
+        raise FormatError("this is UTF-16", "save it as UTF-8", code="file-mislabelled", file=name)
     if b"\x00" in head or looks_like(head[:512]) == "parquet":
         found = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
         raise FormatError(f"this is {found}, not text", "give a text", code="file-mislabelled", file=name)

@@ -90,6 +90,9 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         ),
     ]
     level: IntervalLevel
+    selection_warning: Annotated[
+        str | None, warning("The scores contradict that documents were equally likely to be labeled.")
+    ]
     command: Annotated[
         str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]
