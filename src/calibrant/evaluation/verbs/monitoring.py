@@ -297,7 +297,7 @@ def _restored(state: str | os.PathLike[str] | None, settings: _Settings) -> Cali
     if state is None or not Path(state).exists():
         return None
     name = os.fspath(state)
-    watched, before, _ = opened(name)
+    watched, before = opened(name)
     for key, value in structs.asdict(settings).items():
         made = getattr(before, key)
         if made != value:
@@ -307,8 +307,8 @@ def _restored(state: str | os.PathLike[str] | None, settings: _Settings) -> Cali
     return watched
 
 
-def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
-    """Read a state: the monitor, the settings of its runs, and the rows of each window."""
+def opened(name: str) -> tuple[CalibrationMonitor, _Settings]:
+    """Read a state: the monitor and the settings of its runs."""
     saved = ENVELOPE.read(name)
     settings, monitor = saved.settings, saved.monitor
     for key in ("against", "alpha", "epsilon", "unit", "restart"):
@@ -317,7 +317,7 @@ def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
     if saved.rows != {str(day.day): day.n for day in monitor.days}:
         raise ENVELOPE.damaged(name, "$.rows: the windows differ from the monitor's")
     try:
-        return CalibrationMonitor.from_state(monitor), settings, saved.rows
+        return CalibrationMonitor.from_state(monitor), settings
     except InputError as error:
         message = error.message.replace("$.", "$.monitor.", 1)
         raise FormatError(message, error.hint, code=error.code, file=name) from error
