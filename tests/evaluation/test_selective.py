@@ -131,3 +131,17 @@ def test_intervals_hold_the_truth_about_19_times_in_20() -> None:
 def test_intervals_of_clustered_items_hold_the_truth_about_19_times_in_20() -> None:
     for name, rate in selective_coverage(5, 1500, items=2000, cluster_size=10).items():
         assert 0.925 <= rate <= 0.97, name
+
+
+def test_the_interval_of_an_accuracy_with_one_error_has_an_upper_end_that_holds() -> None:
+    correct = np.ones(25, int)
+    correct[20] = 0
+    found = risk_coverage(correct, np.linspace(0.9, 0.5, 25), coverages=[1.0])
+    assert found.points[0].accuracy.high == pytest.approx(0.998, abs=5e-4)  # Wilson's is 0.993
+
+
+def test_the_area_of_few_errors_has_a_warning() -> None:
+    confidence = np.linspace(0.9, 0.5, 100)
+    few, enough = (np.isin(np.arange(100), np.arange(10, 10 + errors)) for errors in (4, 5))
+    assert "4 errors" in (risk_coverage(~few, confidence).area.warning or "")
+    assert risk_coverage(~enough, confidence).area.warning is None

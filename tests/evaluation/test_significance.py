@@ -403,3 +403,13 @@ def test_on_items_and_clusters_every_test_errs_about_as_often_as_it_says(cluster
     for name, rate in found.items():
         assert 0.01 <= rate <= 0.085, name
     assert ignorant > 0.15
+
+
+def test_a_difference_that_few_items_carry_has_a_warning() -> None:
+    first, second = np.ones(200), np.ones(200)
+    second[:4], first[4] = 0, 0
+    assert "on 5 items only" in (
+        compare_systems(["a", "b"], [first, second]).pairs[0].difference.warning or ""
+    )
+    second[:11] = 0
+    assert compare_systems(["a", "b"], [first, second]).pairs[0].difference.warning is None

@@ -144,3 +144,17 @@ def test_other_items_are_refused() -> None:
 def test_equal_seeds_give_equal_results() -> None:
     first, second = two_models(500, np.random.default_rng(10), (0.6, 0.9))
     assert error_difference(first, second, seed=3) == error_difference(first, second, seed=3)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_p_value_does_not_depend_on_the_order_of_rows(clustered: bool) -> None:
+    rng = np.random.default_rng(0)
+    q = rng.random(300)
+    y, p = rng.random(300) < q, np.round(np.clip(q + rng.normal(0, 0.07, 300), 0, 1), 2)
+    cluster = rng.integers(0, 50, 300) if clustered else None
+    found = calibration_difference(y, p, q, clusters=cluster)
+    for _ in range(3):
+        order = rng.permutation(300)
+        moved = None if cluster is None else cluster[order]
+        other = calibration_difference(y[order], p[order], q[order], clusters=moved)
+        assert other.p_value == pytest.approx(found.p_value, rel=1e-6)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
+from calibrant.evaluation.score_interval import proportion_interval
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
 from calibrant.metrics.frequencies import wilson
@@ -21,6 +22,8 @@ COVERAGES = (0.5, 0.8, 0.9, 1.0)
 MOST_POINTS = 200
 NEAR_THE_CUT = 20  # items on each side of a cut, at least, that tell how accurate it is there
 ADDED = 3  # errors
+FEWEST_RARER = 5  # errors, or correct items, at least for an interval of the area without a warning
+FEW = "{} errors or correct items are few: the interval covers as little as 81 % instead of 95 %"
 ALL_RIGHT = "all items are correct, or all are wrong, so that their order makes no difference"
 ONE_UNIT = "an interval needs two items or clusters"
 
@@ -86,11 +89,13 @@ def risk_coverage(
     area = float(ranked.risk.mean())
     best = _best_area(int(n - right.sum()), n)
     error, reason = _area_error(ranked)
+    rarer = int(min(right.sum(), n - right.sum()))
+    few = FEW.format(rarer) if rarer < FEWEST_RARER else None
     shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
     return RiskCoverage(
         area=Quantity(area, reason=reason)
         if error is None
-        else Quantity(area, *_area_interval(ranked, error, level), error),
+        else Quantity(area, *_area_interval(ranked, error, level), error, warning=few),
         best_area=best,
         excess_area=area - best,
         error_rate=float(1 - right.mean()),
@@ -175,8 +180,11 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
     accuracy = Quantity(1 - risk, reason=ONE_UNIT)
     if ranked.units > 1:
         effective = _effective_number(ranked, kept, risk, level)
-        ends = wilson(np.array([1 - risk]), np.array([effective]), level)
-        accuracy = Quantity(1 - risk, float(ends[0][0]), float(ends[1][0]))
+        low, high = (float(end[0]) for end in wilson(np.array([1 - risk]), np.array([effective]), level))
+        if risk > 0 and risk * kept <= 3:  # so few errors: Wilson's upper end is too low
+            right = round(kept * (1 - risk), 9)
+            high = max(high, proportion_interval(right, kept, quantile(level))[1])
+        accuracy = Quantity(1 - risk, low, high)
     threshold = float(ranked.confidence[kept - 1])
     return CoveragePoint(coverage=kept / n, items=kept, threshold=threshold, accuracy=accuracy)
 

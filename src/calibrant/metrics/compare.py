@@ -227,17 +227,20 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     variance of the difference over random signs. Where few units carry the difference, as with rare events,
     the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of each.
     """
-    left_out = without_each(tables[0]) - without_each(tables[1])
+    without = [without_each(table) for table in tables]
+    left_out = without[0] - without[1]
     units = len(left_out)
+    # Signs are drawn in an order of the units that does not depend on the order of the rows.
+    order = np.lexsort([np.round(values, 12) for values in (without[1], without[0])])
     squared = (left_out - left_out.mean()) ** 2
     jackknife = (units - 1) / units * float(squared.sum())
     fourth = float(np.sum(squared**2))
     effective = float(squared.sum()) ** 2 / fourth if fourth > 0 else float(units)
     cells = sum(len(table.cells.bin) for table in tables if table.cells is not None)
     flips = int(np.clip(_CELLS_IN_ALL // cells, _FEWEST_FLIPS, _MOST_FLIPS))
-    total = 0.0
+    total, sign = 0.0, np.empty(units)
     for _ in range(flips):
-        sign = 2 * rng.integers(2, size=units).astype(np.float64) - 1
+        sign[order] = 2 * rng.integers(2, size=units) - 1
         total += (_signed(tables[0], sign) - _signed(tables[1], sign)) ** 2
     degenerate = total / flips
     return max(jackknife - degenerate, degenerate), effective

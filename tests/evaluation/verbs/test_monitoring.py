@@ -120,7 +120,7 @@ def test_rows_that_come_too_late_are_said_and_not_counted(tmp_path: Path) -> Non
     monitor(pa.table(first), time="day", state=state)
     found = monitor(pa.table(columns), time="day", state=state)
     assert found.days[2].n == 30
-    assert "2026-03-03 (30)" in str(found.late_warning)
+    assert "2026-03-03 (at least 30)" in str(found.late_warning)
 
 
 def test_late_rows_are_said_also_if_they_come_alone_and_a_repeated_day_is_not(tmp_path: Path) -> None:

@@ -150,12 +150,10 @@ def monitor(
     settings = _Settings(time, by, name, against, until, alpha, epsilon, cast(Unit, unit), bool(restart))
     with RowStore() as stored:
         table = _read(predictions, settings, stored)
-        watched, taken = _restored(state, settings) or (None, {})
-        if watched is None:
-            watched = _new(table, settings)
-        late = _take(watched, table, taken)
+        watched = _restored(state, settings) or _new(table, settings)
+        late = _take(watched, table)
     if state is not None:
-        _save(state, settings, watched, taken)
+        _save(state, settings, watched)
     found = watched.result()
     if late:
         found = structs.replace(found, late_warning=LATE + ", ".join(late))
@@ -268,23 +266,23 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     )
 
 
-def _take(watched: CalibrationMonitor, table: _Table, taken: dict[str, int]) -> list[str]:
+def _take(watched: CalibrationMonitor, table: _Table) -> list[str]:
     """Pass new windows to the monitor; return the windows with rows that arrived too late."""
     late = []
     days = watched.result().days
     counted = {str(day.day): day for day in days}
     for name, numbers in table.windows():
         count = sum(table.stored.counts[number] for number in numbers)
-        if days and (str(name) in taken or not after(name, days[-1].day)):
-            more, day = count - taken.get(str(name), 0), counted.get(str(name))
+        day = counted.get(str(name))
+        if days and (day is not None or not after(name, days[-1].day)):
+            more = count - (day.n if day else 0)
             if more > 0 or day is None:
-                late.append(f"{name} ({more:,})")
+                late.append(f"{name} ({'at least ' if day else ''}{more:,})")
             elif more < 0 or not _same(day, table.rows(numbers)):
                 late.append(f"{name} ({count:,}, unless they are among the {day.n:,} counted)")
             continue
         rows = table.rows(numbers)
         watched.update(name, rows["outcome"], rows["score"], clusters=rows.get("cluster"))
-        taken[str(name)] = count
     return late
 
 
@@ -294,25 +292,23 @@ def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
     return bool(np.abs(found).max() < 1e-9)
 
 
-def _restored(
-    state: str | os.PathLike[str] | None, settings: _Settings
-) -> tuple[CalibrationMonitor, dict[str, int]] | None:
-    """Return the monitor of an earlier run and the rows of each of its windows; None without such a run."""
+def _restored(state: str | os.PathLike[str] | None, settings: _Settings) -> CalibrationMonitor | None:
+    """Return the monitor of an earlier run; None without such a run."""
     if state is None or not Path(state).exists():
         return None
     name = os.fspath(state)
-    watched, before, rows = opened(name)
+    watched, before = opened(name)
     for key, value in structs.asdict(settings).items():
         made = getattr(before, key)
         if made != value:
             message = f"the state was made with {key} {made!r}, and {value!r} was given"
             hint = "give the same value, or start a new state file"
             raise InputError(message, hint, code="parameter", file=name)
-    return watched, rows
+    return watched
 
 
-def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
-    """Read a state: the monitor, the settings of its runs, and the rows of each window."""
+def opened(name: str) -> tuple[CalibrationMonitor, _Settings]:
+    """Read a state: the monitor and the settings of its runs."""
     saved = ENVELOPE.read(name)
     settings, monitor = saved.settings, saved.monitor
     for key in ("against", "alpha", "epsilon", "unit", "restart"):
@@ -321,14 +317,13 @@ def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
     if saved.rows != {str(day.day): day.n for day in monitor.days}:
         raise ENVELOPE.damaged(name, "$.rows: the windows differ from the monitor's")
     try:
-        return CalibrationMonitor.from_state(monitor), settings, saved.rows
+        return CalibrationMonitor.from_state(monitor), settings
     except InputError as error:
         message = error.message.replace("$.", "$.monitor.", 1)
         raise FormatError(message, error.hint, code=error.code, file=name) from error
 
 
-def _save(
-    state: str | os.PathLike[str], settings: _Settings, watched: CalibrationMonitor, taken: dict[str, int]
-) -> None:
+def _save(state: str | os.PathLike[str], settings: _Settings, watched: CalibrationMonitor) -> None:
     monitor = decoded(watched.to_state(), MonitorState)
-    ENVELOPE.write(state, _File(ENVELOPE.version, settings, taken, monitor))
+    rows = {str(day.day): day.n for day in monitor.days}
+    ENVELOPE.write(state, _File(ENVELOPE.version, settings, rows, monitor))
