@@ -206,3 +206,9 @@ def test_bad_input_is_refused(recalibrator: Platt, q: list[float], y: list[int],
 def test_an_unfitted_map_is_refused() -> None:
     with pytest.raises(InputError, match="has not been fitted"):
         Platt().transform([0.5])
+
+
+def test_scores_that_differ_by_rounding_only_are_an_error() -> None:
+    q, y = [0.5, 0.8, 0.9] + [0.93, 0.93 + 2e-16] * 200, [0] * 3 + [1, 0] * 190 + [0, 1] * 10
+    with pytest.raises(InputError, match="differ by rounding only"):
+        Platt().fit(q, y)
