@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calibrant._checks import as_array
 from calibrant.exceptions import CalibrantError, InputError
 from calibrant.metrics import Tally, adaptive_bins, calibration_error, pairs
 from calibrant.recalibrate import Temperature
@@ -123,3 +124,14 @@ def test_every_error_of_ours_is_a_calibrant_error_with_a_code() -> None:
 def test_names_that_repeat_are_refused() -> None:
     with pytest.raises(InputError, match="classes names 'a' twice: pass different names"):
         Temperature(classes=["a", "b", "a"]).fit([[0.5, 0.3, 0.2]] * 3, [0, 1, 2])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_damaged_nan_is_an_error_without_a_warning() -> None:
+    damaged = np.array([0x3FE0000000000000, 0x7FF0000000000001], np.uint64).view(np.float64)
+    with pytest.raises(InputError, match=r"y_prob\[1\] is nan"):
+        pairs([0, 1], damaged)
+
+
+def test_integers_of_objects_that_no_type_holds_stay_objects() -> None:
+    assert as_array(np.array([2**70, 1], object), "clusters").dtype == object

@@ -80,7 +80,8 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
     """Return an array, a list, a column, a tensor, or what has ``__array__`` or DLPack, as an array.
 
     A PyTorch tensor is detached from its gradient and copied to the CPU, as is a CuPy array. Types that NumPy
-    lacks, such as bfloat16, become float32. A list that mixes texts with other values keeps them as they are.
+    lacks, such as bfloat16, become float32. A list that mixes texts with other values keeps them as they are;
+    objects that are all integers, floats or truth values become numbers.
 
     Raises
     ------
@@ -107,6 +108,8 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
         if array.dtype.kind in "US" and not hasattr(values, "__array__"):
             mixed = np.asarray(values, dtype=object)
             return array if all(isinstance(each, (str, bytes)) for each in mixed.flat) else mixed
+        if array.dtype.kind == "O" and set(map(type, array.flat)) in ({bool}, {int}, {float}):
+            return np.asarray(array.tolist())
         return array
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         if "inhomogeneous" in str(error):
@@ -217,7 +220,8 @@ def unit_interval(array: NDArray[Any], name: str) -> tuple[NDArray[np.floating[A
     largest = np.ones(1, array.dtype).view(bits)[0]
     place = kernels.first_above(array.reshape(-1).view(bits), largest)
     if place >= 0:
-        array = array + array.dtype.type(0)  # -0.0 + 0.0 is 0.0; a large array is copied only if it must be
+        with np.errstate(invalid="ignore"):  # a damaged NaN may be a signaling one
+            array = array + array.dtype.type(0)  # -0.0 + 0.0 is 0.0; a large array is copied only if needed
         place = kernels.first_above(array.reshape(-1).view(bits), largest)
     return array, int(place)
 

@@ -69,6 +69,29 @@ def test_the_event_of_two_named_classes_is_named() -> None:
     assert "The event is" not in measure(Y, ROWS).to_text()
 
 
+def test_the_order_of_columns_is_stated_where_texts_sort_otherwise_than_their_numbers() -> None:
+    rows = np.full((len(Y), 12), 1 / 12)
+    label = np.arange(len(Y)) % 12
+    for given in (rows, pd.DataFrame(rows)):
+        assert "the order of texts (0, 1, 10, 11, 2, ...)" in measure(label.astype(str), given).to_text()
+    named = list(map(str, range(12)))
+    for found in (measure(label, rows), measure(label.astype(str), rows, classes=named)):
+        assert "order of texts" not in found.to_text()
+    for found in (
+        measure(label.astype(str), pd.DataFrame(rows, columns=named)),
+        measure(label[:10], rows[:10]),
+    ):
+        assert "order of texts" not in found.to_text()
+
+
+@pytest.mark.parametrize("kind", [bool, int, float])
+def test_labels_of_objects_that_are_all_numbers_are_these_numbers(kind: type) -> None:
+    objects = Y.astype(kind).astype(object)
+    assert measure(objects, P.astype(object))["binary"].to_dict() == measure(Y, P)["binary"].to_dict()
+    label, rows = np.arange(len(Y)) % 12, np.tile(np.eye(12), (len(Y), 1))[: len(Y)] * 0.9 + 0.1 / 12
+    assert measure(label.astype(object), rows)["top"].positives == len(Y)
+
+
 @pytest.mark.parametrize("of", [measure, calibration_error])
 def test_series_of_the_same_index_in_another_order_are_refused(of: Any) -> None:
     truth, score, words = pd.Series(Y), pd.Series(P), "the same index in different orders: pair them by index"

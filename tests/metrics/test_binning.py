@@ -376,3 +376,12 @@ def test_intervals_of_bins_to_look_at_cover_whatever_the_scores(
         covered.append((found.low <= truth) & (truth <= found.high))
     assert np.mean(covered) > 0.94
     assert np.mean(covered, axis=0).min() > 0.9
+
+
+def test_few_scores_piled_at_zero_and_one_are_shown_in_bins_of_equal_counts() -> None:
+    score = np.concatenate(
+        [np.geomspace(1e-60, 1e-4, 100), [0.3, 0.5, 0.7, 0.9], 1 - np.geomspace(1e-15, 1e-4, 180)]
+    )
+    found = display(pairs(np.arange(len(score)) % 2, score))
+    assert found.kind == "adaptive"
+    assert len(found) > 5

@@ -15,6 +15,7 @@ from scipy.special import log_softmax, softmax
 
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import MatrixScaling, Recalibrator, Temperature, VectorScaling
+from calibrant.verbs.recalibrating import map_notes
 
 Floats = NDArray[np.float64]
 
@@ -168,3 +169,10 @@ def test_bad_input_is_refused() -> None:
     fitted = MatrixScaling(logits=True, penalty=0.1).fit(logits, y)
     with pytest.raises(InputError, match="X has 2 columns"):
         fitted.transform(logits[:, :2])
+
+
+def test_the_chosen_penalty_is_noted() -> None:
+    logits, y = items(300, 5)
+    chosen = MatrixScaling(logits=True).fit(logits, y)
+    assert map_notes(chosen) == (f"the penalty is {chosen.penalty_:g}",)
+    assert map_notes(MatrixScaling(logits=True, penalty=1.0).fit(logits, y)) == ()

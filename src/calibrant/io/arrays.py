@@ -92,14 +92,13 @@ def array_predictions(
     else:
         code, known = _outcomes(labels), np.arange(2)
     if score.ndim == 2:
-        score = class_predictions(code, score, label_name="y", score_name="p").prob[
-            :, 1
-        ]  # checks that rows sum to 1
+        # checks that rows sum to 1
+        score = class_predictions(code, score, label_name="y", score_name="p").prob[:, 1]
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
     found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
     predictions = _table(found, pairs.weight, pairs.cluster)
     if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
-        predictions.event = str(known[1])
+        predictions.notes = (f"The event is {str(known[1])!r}: scores are its probabilities.",)
     return predictions
 
 
@@ -201,7 +200,13 @@ def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None,
     found = class_predictions(code, score, label_name="y", score_name="p", **columns)
     table = {"label": np.array(names)[found.label]}
     table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
-    return _table(table, found.weight, found.cluster)
+    predictions = _table(table, found.weight, found.cluster)
+    if classes is None and all(map(str.isdecimal, names)) and names != sorted(names, key=int):
+        order = f"{', '.join(names[:5])}, ..." if count > 5 else ", ".join(names)
+        note = f"The labels are texts, so the columns were taken in the order of texts ({order}), as in "
+        note += "scikit-learn. If they are in another order, name it: classes=[...]."
+        predictions.notes = (note,)
+    return predictions
 
 
 def _table(

@@ -53,13 +53,13 @@ class Predictions:
         Threshold below which scores were not written; None if all were.
     has_classes, clustered, weighted, has_items
         True if the table has these columns (a wide table always has classes).
-    event
-        Name of the event of a table of two named outcomes; None for labels 0 and 1, and for any other table.
+        Sentences on how arrays were read, for a reader of the results.
+        What a reader of results needs to know about how arrays were read.
     log
         The log of the table, with one row per option; None for any other table.
     """
 
-    event: str | None = None
+    notes: tuple[str, ...] = ()
     log: LogTable | None = None
     _tops: Callable[[], Reader] | None = None
     _again: Callable[[LogTable], Predictions] | None = None

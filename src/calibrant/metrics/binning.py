@@ -133,8 +133,8 @@ def display(source: Source, *, threads: int | None = None) -> Bins:
     n // 20, and at most 5,000. If more than a quarter of the scores q are within 0.05 of 0 or 1, such
     bins would put most points there. The bins then have equal information instead, which is the sum of
     q (1 - q), so that all points have about the same precision in log-odds. There are as many of them as
-    for 4 sum(q (1 - q)) pairs, which is n if all scores are 0.5. Equal scores are in one bin. Bins depend
-    on the scores only, and not on the labels.
+    for 4 sum(q (1 - q)) pairs, which is n if all scores are 0.5; equal counts if that is fewer than two.
+    Equal scores are in one bin. Bins depend on the scores only, and not on the labels.
 
     Parameters
     ----------
@@ -171,9 +171,9 @@ def display_cuts(source: Source) -> Cuts:
     crowded = mass[(middle < CROWDED) | (middle > 1 - CROWDED)].sum() > mass.sum() / 4
     information = np.cumsum(mass * middle * (1 - middle))
     fair = 4 * information[-1] / mass.sum() * n  # pairs of score 0.5 with the same information
-    if not crowded or fair < 1:
+    count = int(fair / max(1, _display_size(fair)))
+    if not crowded or count < 2:
         return Cuts("adaptive", size, adaptive_ranks(n, size=size))
-    count = max(1, int(fair / _display_size(fair)))
     inner = np.arange(1, count) / count * information[-1]
     share = np.interp(inner, information, np.cumsum(mass)) / mass.sum()
     ranks = np.unique(np.rint(share * n).astype(np.int64))

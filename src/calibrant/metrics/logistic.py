@@ -39,6 +39,7 @@ BALANCED = (
 )
 
 _ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
+_SAME = 1e-6  # difference of the logits of scores that are equal but for rounding to float32
 _SUM_ROUNDING = 1e-6  # by how much, relatively, float32 probabilities may fail to add up to 1
 
 
@@ -75,10 +76,10 @@ class _Rows:
             return ONE_CLASS
         if not slope:
             return None
-        if self.logit.min() == self.logit.max():
+        if np.ptp(self.logit) <= _SAME:
             return ONE_SCORE
         with_event, without = self.logit[events], self.logit[others]
-        if without.max() <= with_event.min() or with_event.max() <= without.min():
+        if min(without.max() - with_event.min(), with_event.max() - without.min()) <= _SAME:
             return SEPARATED
         return None
 

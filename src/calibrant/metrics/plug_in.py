@@ -280,7 +280,8 @@ def class_errors(
     sample_weight
         (n,) non-negative weights; None counts every item once.
     binning, bin_size, n_bins
-        As in `plug_in_calibration_error`; each class has separate bins.
+        As in `plug_in_calibration_error`; each class has separate bins. The ECE of `calibrant.measure` is
+        that of ``binning="uniform"``, and the default is of equal counts.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 from calibrant._kernels import log_odds as kernels
+from calibrant.exceptions import InputError
 
 _MOST_STEPS = 200
 _ROUNDING = 1e-12  # relative decrease of a log-likelihood that is treated as rounding error
@@ -62,7 +63,11 @@ def fit(
     for step_number in range(1, _MOST_STEPS + 1):
         free = ~(bounded & (beta <= 0) & (gradient <= 0))
         step = np.zeros(columns)
-        step[free] = np.linalg.solve(information[np.ix_(free, free)], gradient[free])
+        try:
+            step[free] = np.linalg.solve(information[np.ix_(free, free)], gradient[free])
+        except np.linalg.LinAlgError:
+            message = "the scores that decide about the slope differ by rounding only"
+            raise InputError(message, "use a method with fewer parameters", code="undefined") from None
         least = current - _ROUNDING * abs(current)
         scale = 1.0
         while True:

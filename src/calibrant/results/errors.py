@@ -116,7 +116,7 @@ class ClassErrors(Record, frozen=True, kw_only=True):
     ]
     mean_expected_calibration_error: Annotated[
         float,
-        number("Mean ECE", "Mean over classes of the class-wise absolute errors.", group=FAR, best=0),
+        number("Mean ECE, these bins", "Mean ECE of the classes on these bins.", group=FAR, best=0),
     ]
     n: Annotated[int, setting("n", "Number of items.", headline=True)]
 

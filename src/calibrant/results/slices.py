@@ -81,7 +81,8 @@ class SliceErrors(Record, frozen=True, kw_only=True):
         number(
             "Difference",
             "Mean score - frequency, in [-1, 1]: positive if scores are too high. Errors of opposite sign "
-            "cancel in it. Each estimate is unbiased; the largest of many is biased.",
+            "cancel in it. Each estimate is unbiased; the largest of many is biased. Its standard error is "
+            "at least that of calibrated scores, and otherwise as in `measure`.",
             group=ERRORS,
             best=0,
             headline=True,
@@ -102,7 +103,8 @@ class SliceErrors(Record, frozen=True, kw_only=True):
         SliceEstimate,
         number(
             "Squared error",
-            "Debiased squared calibration error before rounding up to zero, which makes it unbiased.",
+            "Debiased squared calibration error before rounding up to zero, which makes it unbiased. It is "
+            "summed on a grid of scores, so its bins can differ by a few pairs from those of `measure`.",
             group=ERRORS,
             best=0,
         ),

@@ -189,9 +189,7 @@ def read(
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
-    notes = [] if predictions.log is None else predictions.log.notes
-    if predictions.event is not None:
-        notes = [f"The event is {predictions.event!r}: scores are its probabilities."]
+    notes = predictions.notes if predictions.log is None else predictions.log.notes
     if predictions.log is None and not predictions.clustered:
         notes = [*notes, *_notes_on_items(sources)]
     return sources, run.recipe(

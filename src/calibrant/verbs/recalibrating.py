@@ -75,7 +75,10 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         negative = np.flatnonzero(scale < 0)
         names = recalibrator.classes or [str(place) for place in range(len(scale))]
         turned = listed([names[place] for place in negative.tolist()], most=5)
-        return (f"the scale is negative for {turned}: higher scores have fewer positives",) if turned else ()
+        falls = f"the scale is negative for {turned}: higher scores have fewer positives"
+        chosen = not vector and recalibrator.penalty is None
+        penalty = (f"the penalty is {recalibrator.penalty_:g}",) if chosen else ()
+        return (*penalty, falls) if turned else penalty
     parts = getattr(recalibrator, "parts_", None)
     only = recalibrator if parts is None else parts[0] if len(parts) == 1 else None
     told: tuple[str, ...] = ()
