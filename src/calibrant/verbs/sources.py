@@ -518,7 +518,7 @@ def view_sources(
         return made, inside[1]
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables held in memory.
+    # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
     batches = reported(predictions.batches(items=items), predictions.rows, progress)
