@@ -106,10 +106,6 @@ REACHED: dict[str, tuple[set[str], str]] = {
         {"calibrant.structures._kernels.chain"},
         "results do not show whether they were computed in logarithms, and the chains must need both ways",
     ),
-    "structures/posterior/test_coreference_queries.py": (
-        {"calibrant.structures.posterior._mention_pairs"},
-        LIMIT,
-    ),
     "structures/posterior/test_paths.py": ({"calibrant.structures.posterior._paths.DRAWS"}, LIMIT),
     "structures/posterior/test_queries.py": (
         {"calibrant.structures.posterior._query", "calibrant.structures.posterior._query_sources"},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._kernels import checks as kernels
+from calibrant._kernels import tally as kernels
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

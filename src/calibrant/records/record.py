@@ -190,7 +190,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             return msgspec.convert(fields, cls, dec_hook=_array)
         except msgspec.ValidationError as error:
             message = f"this is not a record of type {cls.__name__}: {error}"
-            raise InputError(message, "give the output of to_dict or of --json", code="input") from None
+            hint = "give the output of `to_dict`, or the JSON that a command prints"
+            raise InputError(message, hint, code="input") from None
 
     def remarks(self) -> Iterable[tuple[str, str]]:
         """Return remarks, each with the name of its field (``""`` for the record)."""

@@ -104,8 +104,9 @@ def _unlike(one: Rows, other: Rows) -> str:
     only = np.setxor1d(*_alike(one.item.known, other.item.known))
     if not len(only):
         return ""
+    names = listed(only.astype(str).tolist(), most=3)
     return (
-        f" ({counted(len(only), 'item')} of only one of them: {listed(only.astype(str), most=3)}). Leave out "
+        f" ({counted(len(only), 'item')} of only one of them: {names}). Leave out "
         "such items, or write the same names in both files"
     )
 

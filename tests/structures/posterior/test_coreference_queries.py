@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant import InputError
 from calibrant.metrics import Pairs, brier_score
-from calibrant.structures.posterior import AntecedentPosterior, _mention_pairs
+from calibrant.structures.posterior import AntecedentPosterior, coreference_queries
 from calibrant.structures.posterior.coreference_queries import (
     each_pair,
     is_new,
@@ -74,7 +74,7 @@ def test_mention_pairs_are_those_of_the_matrix(
 def test_a_matrix_in_blocks_is_the_whole_one(
     reach: int | None, window: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_mention_pairs, "PAIRS", 32)
+    monkeypatch.setattr(coreference_queries, "PAIRS", 32)
     rng = np.random.default_rng(3)
     size = sum(min(i, reach or i) + 1 for i in range(61))
     posterior = AntecedentPosterior(rng.normal(size=size), [61], window=reach)
@@ -93,7 +93,7 @@ def test_a_matrix_in_blocks_is_the_whole_one(
 def test_sampled_scores_are_shares_of_samples(
     posterior: AntecedentPosterior, window: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_mention_pairs, "PAIRS", 40)
+    monkeypatch.setattr(coreference_queries, "PAIRS", 40)
     entities = posterior.sample(200, seed=4)
     for pairs in each_pair(posterior, samples=200, seed=4, window=window):
         own = entities[:, posterior.mentions_of(pairs.document)]
@@ -174,7 +174,7 @@ def test_a_tally_has_the_sums_of_the_pairs(
     threads: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_mention_pairs, "PAIRS", pieces)
+    monkeypatch.setattr(coreference_queries, "PAIRS", pieces)
     monkeypatch.setattr("calibrant.structures.posterior.coreference_queries.BATCH", pieces)
     query = mention_pairs(posterior, gold)
     tally = query.tally(by_cluster=by_cluster, exact=False, threads=threads)
@@ -195,7 +195,7 @@ def test_batches_hold_all_pairs_in_order(
 ) -> None:
     query = mention_pairs(posterior, gold)
     whole = query.pairs()
-    monkeypatch.setattr(_mention_pairs, "PAIRS", 16)
+    monkeypatch.setattr(coreference_queries, "PAIRS", 16)
     monkeypatch.setattr("calibrant.structures.posterior.coreference_queries.BATCH", 16)
     parts = list(query)
     assert len(parts) >= 3

@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calibrant.structures.posterior.antecedent import AntecedentPosterior
-from calibrant.structures.posterior.probable_entities import probable_entities
+from calibrant.structures.posterior import AntecedentPosterior, probable_entities
 
 
 def step_by_step(rows: list[np.ndarray], first: list[int]) -> list[int]:

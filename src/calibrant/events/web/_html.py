@@ -11,9 +11,9 @@ from jinja2 import Environment
 
 from calibrant import __version__
 from calibrant.events.web._countries import by_name, name_of
-from calibrant.events.web._store_in_memory import Series
 from calibrant.events.web.charts import chance_chart, series_chart
 from calibrant.events.web.pages import PAGES, Page, ProblemPage
+from calibrant.events.web.pages.country import Series
 from calibrant.events.web.pages.documents import LISTED
 from calibrant.metrics.periods import PERIODS
 from calibrant.pages.html import templates_of

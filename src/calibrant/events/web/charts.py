@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from calibrant.events.results.events import EventCount
 from calibrant.events.web._comparing import PeriodComparison
-from calibrant.events.web._store_in_memory import Series
+from calibrant.events.web.pages.country import Series
 
 WIDTH, HEIGHT = 1000.0, 100.0
 MOST_LABELS = 8

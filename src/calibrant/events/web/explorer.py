@@ -1,17 +1,140 @@
-"""The Python interface of the explorer."""
+"""The explorer: a store of events in memory, and the pages made from it."""
 
 from __future__ import annotations
 
-from calibrant.events.web._store_in_memory import StoreInMemory
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import one_of
+from calibrant.events.files.store import EventStore, StoredDocument, StoredEvidence
+from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
+from calibrant.events.verbs.uncertain import texts_of
+from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
+from calibrant.events.web._countries import find, name_of
+from calibrant.events.web.pages import About
 from calibrant.events.web.pages.comparison import ComparisonPage
-from calibrant.events.web.pages.country import CountryPage
-from calibrant.events.web.pages.document import DocumentPage
-from calibrant.events.web.pages.documents import DocumentsPage
-from calibrant.events.web.pages.overview import OverviewPage
+from calibrant.events.web.pages.country import CountryPage, Series
+from calibrant.events.web.pages.document import DocumentCount, DocumentPage, note_of, pairs_of
+from calibrant.events.web.pages.documents import LISTED, ORDERS, DocumentsPage, ListedDocument
+from calibrant.events.web.pages.overview import TOP, OverviewPage
+from calibrant.exceptions import FormatError, InputError
+from calibrant.lazy import from_extra
 from calibrant.metrics.periods import By
+from calibrant.progress import Progress
+
+if TYPE_CHECKING:
+    import duckdb
+
+Rows = NDArray[np.int64]
+
+MOST_PERIODS = 60  # of the charts in the default view
+REMEMBERED = 400
+LISTING = "SELECT id, title, filename FROM read_parquet(?, filename = true) WHERE len(counts) > 0"
+DOCUMENT = "SELECT date, evidence, title, text FROM read_parquet(?) WHERE id = ?"
 
 
-class Explorer(StoreInMemory):
+def verbs_of(rules: Any) -> tuple[str, ...]:
+    """Return the verbs of a store's rules; empty if the store does not name them."""
+    verbs = rules.get("verbs") if isinstance(rules, dict) else None
+    return tuple(str(verb) for verb in verbs) if isinstance(verbs, list) else ()
+
+
+def counted(verbs: Sequence[str]) -> str:
+    """Return a phrase for the counted documents.
+
+    Examples
+    --------
+    >>> counted(["attack", "raid"]), counted(["sign"])
+    ('documents in which a country attacks', 'documents in which a country is the agent of the verb sign')
+    """
+    if "attack" in verbs:
+        return "documents in which a country attacks"
+    verb = f"the verb {verbs[0]}" if len(verbs) == 1 else "a verb of the rules"
+    return f"documents in which a country is the agent of {verb}"
+
+
+class PartReader:
+    """Reader of documents that count.
+
+    Parts that cannot be read are left out; `EventStore.problems` names them.
+
+    Parameters
+    ----------
+    parts
+        Files of the store, from `EventStore.parts`.
+
+    Attributes
+    ----------
+    titles : dict
+        Titles by id, of the documents with a title.
+
+    Raises
+    ------
+    MissingExtraError
+        If DuckDB is not installed.
+    """
+
+    def __init__(self, parts: Iterable[Path]) -> None:
+        library = from_extra("duckdb", "the explorer needs DuckDB", "web")
+        self._failure = library.Error
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+        self._connection: duckdb.DuckDBPyConnection = library.connect(":memory:", config=settings)
+        self.titles: dict[str, str] = {}
+        self._place: dict[str, str] = {}
+        for name, title, file in self._listing([os.path.abspath(file) for file in parts]):
+            self._place[name] = file
+            if title:
+                self.titles[name] = title
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        return self._connection.cursor()  # a connection belongs to one thread at a time
+
+    def _listing(self, files: list[str]) -> list[tuple[str, str | None, str]]:
+        if not files:
+            return []
+        try:
+            return self._cursor().execute(LISTING, [[glob.escape(file) for file in files]]).fetchall()
+        except self._failure:
+            if len(files) == 1:
+                return []
+            half = len(files) // 2
+            return self._listing(files[:half]) + self._listing(files[half:])
+
+    def document(self, name: str) -> StoredDocument | None:
+        """Return a document's day, evidence, title and text, or None if it does not exist."""
+        file = self._place.get(name)
+        if file is None:
+            return None
+        try:
+            found = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
+            return None if found is None else _record(name, found)
+        except (self._failure, TypeError) as error:
+            message = "the part of the store is missing or damaged"
+            hint = "run `calibrant events run` again, then restart the explorer"
+            raise FormatError(message, hint, code="file-truncated", file=file) from error
+
+
+def _record(name: str, values: tuple[Any, ...]) -> StoredDocument:
+    day, evidence, title, text = values
+    pairs = tuple(StoredEvidence(**pair) for pair in evidence)
+    if any(None in pair for pair in pairs):
+        raise TypeError("an empty field")
+    return StoredDocument(name, day, evidence=pairs, title=title, text=text)
+
+
+class Explorer:
     r"""Explorer of a store of events.
 
     Counts are read once and kept in memory; texts and evidence are read when a document is requested.
@@ -31,8 +154,13 @@ class Explorer(StoreInMemory):
     ----------
     about : About
         Description of the store.
+    counts : Counts
+        Counts, one row per pair of a document and a country.
     countries : tuple of str
         Codes, by decreasing mean.
+    series, joint, comparison : callable
+        Functions that return the `Series` of (country, by), the `Joint` of two countries, and the periods of
+        (first, second, by). Results are cached.
 
     Raises
     ------
@@ -57,6 +185,29 @@ class Explorer(StoreInMemory):
     0.5
     """
 
+    def __init__(
+        self,
+        store: str | os.PathLike[str],
+        *,
+        documents: str | os.PathLike[str] | None = None,
+        dev: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._store = EventStore(store)
+        self._recalibrator = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
+        if progress is not None:
+            progress("reading the store", 0, None)
+        self.counts = self._store.counts()
+        self._parts = PartReader(self._store.parts)
+        self._texts = (
+            {} if documents is None else texts_of(documents, set(self.counts.names), progress=progress)
+        )
+        self._calendars: dict[By, Calendar] = {}
+        self.series = lru_cache(REMEMBERED)(self._count)
+        self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts))
+        self.comparison = lru_cache(REMEMBERED)(self._compare)
+        self.countries = country_codes(None, self.counts)
+
     def prepare(self) -> None:
         """Compute the counts of the overview in advance, so that the first request is fast."""
         for by in self._cuts:
@@ -77,7 +228,9 @@ class Explorer(StoreInMemory):
         InputError
             If ``by`` is not known.
         """
-        return OverviewPage.of(self, by=by, rates=rates)
+        by = by or self.default_by
+        shown = tuple(self.series(country, by) for country in self.countries[:TOP])
+        return OverviewPage(self.about, by, rates, self.countries, shown)
 
     def country(self, country: str, *, by: By | None = None, rates: bool = False) -> CountryPage:
         """Return the page of one country.
@@ -94,7 +247,9 @@ class Explorer(StoreInMemory):
         InputError
             If the store has no document of the country, or several countries fit the name.
         """
-        return CountryPage.of(self, country, by=by, rates=rates)
+        by = by or self.default_by
+        series = self.series(find(country, self.countries), by)
+        return CountryPage(self.about, by, rates, self.countries, series)
 
     def compare(
         self, first: str, second: str, *, by: By | None = None, rates: bool = False
@@ -113,7 +268,22 @@ class Explorer(StoreInMemory):
         InputError
             If the store has no document of one country, or the countries are the same.
         """
-        return ComparisonPage.of(self, first, second, by=by, rates=rates)
+        first, second = find(first, self.countries), find(second, self.countries)
+        if first == second:
+            raise InputError("the two countries are the same", "choose two countries", code="parameter")
+        by = by or self.default_by
+        joint = self.joint(first, second)
+        return ComparisonPage(
+            about=self.about,
+            by=by,
+            rates=rates,
+            countries=self.countries,
+            first=self.series(first, by),
+            second=self.series(second, by),
+            both=joint.both,
+            together=joint.together,
+            periods=self.comparison(first, second, by),
+        )
 
     def documents(
         self,
@@ -142,7 +312,31 @@ class Explorer(StoreInMemory):
         InputError
             If the country or the period is not in the store.
         """
-        return DocumentsPage.of(self, country, by=by, period=period, order=order, offset=offset)
+        one_of(order, ORDERS, "order")
+        by = by or self.default_by
+        country = find(country, self.countries)
+        counts = self.counts
+        rows = counts.rows_of(country)
+        if period is not None:
+            calendar = self.calendar(by)
+            if period not in calendar.periods:
+                hint = f"the store covers {self.about.first} to {self.about.last}"
+                raise InputError(f"there is no {by} {period!r:.20}", hint, code="parameter")
+            rows = rows[calendar.place[rows] == calendar.periods.index(period)]
+        chance = counts.probability[rows]
+        key = {"uncertain": np.abs(chance - 0.5), "probability": -chance, "date": np.zeros(len(rows))}[order]
+        listed = rows[np.argsort(key, kind="stable")][offset : offset + LISTED]
+        return DocumentsPage(
+            about=self.about,
+            country=country,
+            name=name_of(country),
+            by=by,
+            period=period,
+            order=order,
+            offset=offset,
+            total=len(rows),
+            documents=tuple(self._listed(int(row)) for row in listed),
+        )
 
     def document(self, name: str) -> DocumentPage:
         """Return the page of a document, with the countries for which it counts and the evidence.
@@ -159,4 +353,116 @@ class Explorer(StoreInMemory):
         FormatError
             If its part of the store cannot be read.
         """
-        return DocumentPage.of(self, name)
+        rows = self.rows_by_name.get(name)
+        if rows is None:
+            hint = "the store contains only documents that may count for a country"
+            raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
+        found = self.document_of(name)
+        pairs = pairs_of(found.evidence, found.text)
+        return DocumentPage(
+            about=self.about,
+            id=name,
+            date=str(self.counts.day[rows[0]]),
+            title=found.title,
+            counts=tuple(self._document_count(int(row)) for row in rows),
+            pairs=pairs,
+            text=found.text,
+            note=note_of(found.text, pairs),
+        )
+
+    @cached_property
+    def about(self) -> About:
+        """Return the description of the store."""
+        days, documents = self._store.seen()
+        verbs = verbs_of(self._store.manifest.settings.get("rules"))
+        return About(
+            store=self._store.path.resolve().name,
+            counted=counted(verbs),
+            verbs=verbs,
+            documents=int(documents.sum()),
+            matched=len(self.counts.names),
+            first=str(days[0]) if len(days) else None,
+            last=str(days[-1]) if len(days) else None,
+            samples=self._store.sample_count,
+            level=LEVEL,
+            recalibrated=self._recalibrator is not None,
+            finished=self._store.manifest.finished,
+            problems=self._store.problems,
+        )
+
+    @cached_property
+    def default_by(self) -> By:
+        """Return the shortest length of a period that a chart shows well."""
+        fitting = [by for by, periods in self._cuts.items() if periods <= MOST_PERIODS]
+        return fitting[0] if fitting else "year"
+
+    @cached_property
+    def _cuts(self) -> dict[By, int]:
+        """Return the number of periods of each length, if small: a wrong date can span thousands of years."""
+        found: dict[By, int] = {}
+        for by in get_args(By):
+            with suppress(InputError):
+                found[by] = len(self.calendar(by).periods)
+        return found
+
+    @cached_property
+    def rows_by_name(self) -> dict[str, Rows]:
+        """Return the rows of the counts of each document."""
+        counts = self.counts
+        starts = np.searchsorted(counts.document, np.arange(len(counts.names) + 1))
+        return {name: np.arange(starts[place], starts[place + 1]) for place, name in enumerate(counts.names)}
+
+    def calendar(self, by: By) -> Calendar:
+        """Return the calendar of a length of periods."""
+        if by not in self._calendars:
+            self._calendars[by] = Calendar.of(self._store, by)
+        return self._calendars[by]
+
+    def title(self, name: str) -> str | None:
+        """Return the title of a document, or None."""
+        given = self._texts.get(name)
+        return (given.title if given is not None else self._parts.titles.get(name)) or None
+
+    def document_of(self, name: str) -> StoredDocument:
+        """Return a document that counts, with its evidence, title and text."""
+        day = self.counts.day[self.rows_by_name[name][0]].item()
+        found = self._parts.document(name) or StoredDocument(name, day)
+        given = self._texts.get(name)
+        return found if given is None else replace(found, title=given.title or None, text=given.text)
+
+    def _count(self, country: str, by: By) -> Series:
+        rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))
+        return Series(
+            country=country,
+            name=name_of(country),
+            matched=sum(row.matched for row in rows),
+            mean=float(sum(row.count.estimate or 0.0 for row in rows)),
+            best=sum(row.best for row in rows),
+            rows=rows,
+        )
+
+    def _compare(self, first: str, second: str, by: By) -> tuple[PeriodComparison, ...]:
+        return self.joint(first, second).periods(self.calendar(by))
+
+    def _listed(self, row: int) -> ListedDocument:
+        name = self.counts.names[self.counts.document[row]]
+        return ListedDocument(
+            id=name,
+            date=str(self.counts.day[row]),
+            title=self.title(name),
+            probability=float(self.counts.probability[row]),
+            best=bool(self.counts.best[row]),
+        )
+
+    def _document_count(self, row: int) -> DocumentCount:
+        probability = float(self.counts.probability[row])
+        samples = self.about.samples
+        country = self.counts.countries[self.counts.country[row]]
+        return DocumentCount(
+            country=country,
+            name=name_of(country),
+            probability=probability,
+            samples_counted=round(probability * samples),
+            samples=samples,
+            best=bool(self.counts.best[row]),
+        )

@@ -110,9 +110,25 @@ def answer(explorer: Explorer, request: Request) -> Response:
 def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
     """Return the page at a path; raise `InputError` if there is no page."""
     address = Address.of(query)
-    if path not in PAGES:
-        raise InputError("this page does not exist", "start at /", code="parameter")
-    return PAGES[path].at(explorer, address)
+    by, rates = address.by, address.rates
+    match path:
+        case "/":
+            return explorer.overview(by=by, rates=rates)
+        case "/country":
+            return explorer.country(address.text("country"), by=by, rates=rates)
+        case "/compare":
+            return explorer.compare(address.text("first"), address.text("second"), by=by, rates=rates)
+        case "/documents":
+            country, period, order = (
+                address.text("country"),
+                query.get("period"),
+                query.get("order", "uncertain"),
+            )
+            offset = address.number("offset")
+            return explorer.documents(country, by=by, period=period, order=order, offset=offset)
+        case "/document":
+            return explorer.document(address.text("id"))
+    raise InputError("this page does not exist", "start at /", code="parameter")
 
 
 def written(page: Page | ProblemPage, form: str) -> Response:

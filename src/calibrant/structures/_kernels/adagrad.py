@@ -1,4 +1,4 @@
-"""One step of AdaGrad with penalties, for every model that is trained by it."""
+"""AdaGrad with penalties: one step, for every model, and the gradient of a chain CRF by its weights."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from calibrant._kernels.jit import jit
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @jit
@@ -26,3 +27,22 @@ def step_all(weight: Floats, squares: Floats, slope: Floats, rate: float, l2: fl
         squares[k] += slope[k] * slope[k]
         weight[k] = stepped(weight[k], slope[k], squares[k], rate, 0.0, l2)
         slope[k] = 0.0
+
+
+@jit
+def add_slopes(
+    first: Integers,
+    attribute: Integers,
+    row_first: Integers,
+    tag: NDArray[np.int32],
+    slope: Floats,
+    gradient: Floats,
+) -> None:
+    """Add each token's slopes (tokens, K) to those of its attributes' weights (see `sum_weights`)."""
+    for i in range(len(first) - 1):
+        here = slope[i]
+        for k in range(first[i], first[i + 1]):
+            row = attribute[k]
+            if row >= 0:
+                for j in range(row_first[row], row_first[row + 1]):
+                    gradient[j] += here[tag[j]]

@@ -13,8 +13,7 @@ from calibrant._checks import Floats, non_negative
 from calibrant.exceptions import CalibrantError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
-from calibrant.structures._kernels import crf_training as kernels
-from calibrant.structures._kernels.adagrad import step_all
+from calibrant.structures._kernels.adagrad import add_slopes, step_all
 from calibrant.structures._kernels.features import sum_weights
 from calibrant.structures.models._crf_training import Trained
 from calibrant.structures.models._vocabulary import Integers, Sentences
@@ -132,7 +131,7 @@ class Weights:
     def add(self, text: Text, tokens: Floats, pairs: Floats) -> None:
         """Add slopes by the potentials of tokens (N, K) and of pairs of tags (K, K)."""
         count = len(self.tag)
-        kernels.add_slopes(text.first, text.row, self.first, self.tag, tokens, self.slope[:count])
+        add_slopes(text.first, text.row, self.first, self.tag, tokens, self.slope[:count])
         self.slope[count:] += pairs[self.seen]
 
 

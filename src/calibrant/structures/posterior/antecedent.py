@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -584,3 +585,41 @@ class AntecedentPosterior:
                 kernels.draw_antecedents(values, offsets, first, uniform, out[piece])
 
         return draw
+
+
+def probable_entities(posterior: AntecedentPosterior) -> NDArray[np.int32]:
+    """Return entities with high probability, by a greedy search from the first mention to the last.
+
+    Since antecedents are independent, the probability of a clustering is the product over mentions of the
+    probability that the antecedent is in the mention's entity (of "new" for an entity's first mention). The
+    search selects, for each mention, the largest factor given the entities so far. Unlike the best
+    antecedents, it sums the candidates of one entity: a pronoun with nine candidates of 10 % each, all in one
+    entity, does not start a new entity. The result is not always the most probable clustering.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of a batch of documents.
+
+    Returns
+    -------
+    ndarray of int32, shape (M,)
+        Entity of each mention, given as the number of its first mention within the document, as from
+        `AntecedentPosterior.clusters_of`.
+
+    Examples
+    --------
+    >>> rows = [[1.0], [0.9, 0.1], [0.3, 0.3, 0.4]]
+    >>> posterior = AntecedentPosterior.from_probabilities([rows])
+    >>> posterior.best_antecedents().tolist()
+    [-1, 0, -1]
+    >>> probable_entities(posterior).tolist()
+    [0, 0, 0]
+    """
+    labels = np.zeros(posterior.mention_count, np.int32)
+    offsets = posterior.document_offsets.tolist()
+    for start, stop in pairwise(offsets):
+        entity_search.assign_entities(
+            posterior.probabilities, posterior.row_offsets, posterior.first, start, stop, labels
+        )
+    return labels

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from calibrant._checks import one_of
-from calibrant.events.web._store_in_memory import About, StoreInMemory
 from calibrant.exceptions import InputError
 from calibrant.metrics.periods import PERIODS, By
 from calibrant.records.record import SCHEMA_VERSION, plain
@@ -72,7 +70,51 @@ class Served:
 
 
 @dataclass(frozen=True)
-class Page(Served, ABC):
+class About:
+    """Description of the store on every page.
+
+    Attributes
+    ----------
+    store
+        Name of the folder.
+    counted
+        Counted documents in words, such as "documents in which a country attacks".
+    verbs
+        Verbs whose agents are found; empty if the store does not name them.
+    documents
+        Documents that were read, including those skipped because they cannot count.
+    matched
+        Documents that count for some country in some sample or in the 1-best structure.
+    first, last
+        Days of the first and last document; None in an empty store.
+    samples
+        Samples per document.
+    level
+        Coverage of all intervals.
+    recalibrated
+        True if rows have a total interval.
+    finished
+        True if the run that wrote the store has finished.
+    problems
+        Parts that cannot be read; no page shows their documents.
+    """
+
+    store: str
+    counted: str
+    verbs: tuple[str, ...]
+    documents: int
+    matched: int
+    first: str | None
+    last: str | None
+    samples: int
+    level: float
+    recalibrated: bool
+    finished: bool
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page(Served):
     """Base of the pages; `calibrant.events.web.pages.PAGES` lists the pages that are served.
 
     Attributes
@@ -89,8 +131,3 @@ class Page(Served, ABC):
     template: ClassVar[str]
 
     about: About
-
-    @classmethod
-    @abstractmethod
-    def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Return the page of an address; raise `InputError` if there is no page."""

@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from calibrant.events.web._countries import find
-from calibrant.events.web._store_in_memory import Series, StoreInMemory
-from calibrant.events.web.pages._page import Address, Page
-from calibrant.metrics.periods import By
+from calibrant.events.results.events import EventCount
+from calibrant.events.web.pages._page import Page
+from calibrant.records.formats import as_rows
+from calibrant.records.record import columns_of
+
+
+@dataclass(frozen=True)
+class Series:
+    """Counts of a country by period.
+
+    Attributes
+    ----------
+    country, name
+        Code and display name.
+    matched, mean, best
+        Sums over all periods.
+    rows
+        One row per period, including empty periods.
+    """
+
+    country: str
+    name: str
+    matched: int
+    mean: float
+    best: int
+    rows: tuple[EventCount, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one row per period."""
+        return as_rows(*columns_of(self.rows)) if self.rows else []
 
 
 @dataclass(frozen=True)
@@ -34,15 +60,3 @@ class CountryPage(Page):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row per period."""
         return self.series.to_rows()
-
-    @classmethod
-    def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Return the page of an address."""
-        return cls.of(store, address.text("country"), by=address.by, rates=address.rates)
-
-    @classmethod
-    def of(cls, store: StoreInMemory, country: str, *, by: By | None, rates: bool) -> Self:
-        """Return the page of a country, given by code or name."""
-        by = by or store.default_by
-        code = find(country, store.countries)
-        return cls(store.about, by, rates, store.countries, store.series(code, by))

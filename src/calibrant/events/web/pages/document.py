@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from calibrant.events.files.store import StoredEvidence
-from calibrant.events.web._countries import name_of
-from calibrant.events.web._store_in_memory import StoreInMemory
-from calibrant.events.web.pages._page import Address, Page
-from calibrant.exceptions import InputError
+from calibrant.events.web.pages._page import Page
 from calibrant.records.record import plain
 
 NO_TEXT = (
-    "The store contains no texts. To show them, start `calibrant explore STORE --documents DOCS`, or write "
-    "the store with `--with-text`."
+    "The store contains no texts. To show them, start the explorer with the file of the run's documents "
+    "(`documents`), or write the store with texts (`with_text`)."
 )
 OTHER_TEXT = "No mention is marked, because this text differs from the text of the run that wrote the store."
 
@@ -200,42 +197,3 @@ class DocumentPage(Page):
             {name: value for name, value in plain(pair).items() if not name.endswith("_span")}
             for pair in self.pairs
         ]
-
-    @classmethod
-    def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Return the page of an address."""
-        return cls.of(store, address.text("id"))
-
-    @classmethod
-    def of(cls, store: StoreInMemory, name: str) -> Self:
-        """Return the page of a document, given by its id."""
-        rows = store.rows_by_name.get(name)
-        if rows is None:
-            hint = "the store contains only documents that may count for a country"
-            raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
-        found = store.document_of(name)
-        pairs = pairs_of(found.evidence, found.text)
-        return cls(
-            about=store.about,
-            id=name,
-            date=str(store.counts.day[rows[0]]),
-            title=found.title,
-            counts=tuple(_count(store, int(row)) for row in rows),
-            pairs=pairs,
-            text=found.text,
-            note=note_of(found.text, pairs),
-        )
-
-
-def _count(store: StoreInMemory, row: int) -> DocumentCount:
-    probability = float(store.counts.probability[row])
-    samples = store.about.samples
-    country = store.counts.countries[store.counts.country[row]]
-    return DocumentCount(
-        country=country,
-        name=name_of(country),
-        probability=probability,
-        samples_counted=round(probability * samples),
-        samples=samples,
-        best=bool(store.counts.best[row]),
-    )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from calibrant.events.web._store_in_memory import Series, StoreInMemory
-from calibrant.events.web.pages._page import Address, Page
-from calibrant.metrics.periods import By
+from calibrant.events.web.pages._page import Page
+from calibrant.events.web.pages.country import Series
 
 TOP = 20
 
@@ -41,15 +40,3 @@ class OverviewPage(Page):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one row per country and period."""
         return [row for series in self.series for row in series.to_rows()]
-
-    @classmethod
-    def at(cls, store: StoreInMemory, address: Address) -> Self:
-        """Return the page of an address."""
-        return cls.of(store, by=address.by, rates=address.rates)
-
-    @classmethod
-    def of(cls, store: StoreInMemory, *, by: By | None, rates: bool) -> Self:
-        """Return the overview of a store."""
-        by = by or store.default_by
-        shown = tuple(store.series(country, by) for country in store.countries[:TOP])
-        return cls(store.about, by, rates, store.countries, shown)
