@@ -53,8 +53,8 @@ class Predictions:
         Threshold below which scores were not written; None if all were.
     has_classes, clustered, weighted, has_items
         True if the table has these columns (a wide table always has classes).
+    notes
         Sentences on how arrays were read, for a reader of the results.
-        What a reader of results needs to know about how arrays were read.
     log
         The log of the table, with one row per option; None for any other table.
     """
