@@ -100,6 +100,10 @@ REACHED: dict[str, tuple[set[str], str]] = {
         f"{LIMIT}; no installed engine lacks an operation, so the test makes one fail",
     ),
     "io/test_logs_answers.py": ({"calibrant.io._log_text"}, LIMIT),
+    "recalibrate/test_platt.py": (
+        {"calibrant.recalibrate._newton"},
+        "the processor's rounding decides whether scores that nearly tie are an error",
+    ),
     "structures/files/test_saved_models.py": ({"_add"}, "the interrupt must come in the middle of writing"),
     "structures/models/test_crf.py": ({"calibrant.structures.models._crf_scores"}, LIMIT),
     "structures/posterior/test_chain.py": (

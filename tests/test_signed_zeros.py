@@ -276,7 +276,9 @@ def test_verbs_that_write_take_both_zeros_for_one(tmp_path: Path, monkeypatch: p
     of_both(long_table, "parquet", applied)
     given = [np.arange(N)]
     of_both(
-        lambda q: long_table(q).drop_columns(["weight"]).append_column("item", given), "parquet", labelled
+        lambda q: long_table(q).drop_columns(["weight", "cluster"]).append_column("item", given),
+        "parquet",
+        labelled,
     )
     of_both(lambda q: long_table(q).drop_columns("weight"), "parquet", partial(calibrant.monitor, time="day"))
     of_both(long_table, "parquet", lambda source: verbs.report(source, seed=1))

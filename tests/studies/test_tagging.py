@@ -97,9 +97,9 @@ def test_one_tag_of_the_record_is_compared_again(data: Path, record: dict[str, A
     pairs = [{"V": compare.tags_of(model.posterior(test.sentences), test)["V"]} for model in (hmm, crf)]
     now = compare.compare_classes(*pairs)[0]
     assert now["positives"] == then["positives"]
-    # Training on another machine rounds otherwise, a little.
-    for key in ("first", "second", "difference", "low", "high"):
-        assert now[key] == pytest.approx(then[key], rel=1e-3, abs=1e-6), key
+    # Training on another machine rounds otherwise, a little. The ends contain Monte Carlo error.
+    for key, near in {"first": 1e-3, "second": 1e-3, "difference": 1e-3, "low": 0.05, "high": 0.05}.items():
+        assert now[key] == pytest.approx(then[key], rel=near, abs=1e-6), key
 
 
 def test_dev_is_the_last_tenth_of_training_where_there_is_no_file(tmp_path: Path) -> None:

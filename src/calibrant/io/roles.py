@@ -270,15 +270,17 @@ class FoundColumns:
             other, written = seen.setdefault(number, (name, text))
             if other != name:
                 how = "differ in spaces or capitals only" if text == written else "are the same number"
-                self._refuse(code, part, f"{shown(name)} and {shown(other)} {how}", hint, "name-spelling")
+                self._refuse(
+                    code, part, f"{shown(name)} and {shown(other)} {how}", hint, code="name-spelling"
+                )
 
     def check_gaps(self, part: str, hint: str, *more: str) -> None:
         """Raise if a name of a part is NA or the like, or one of ``more``."""
         for code, name in enumerate(self.names[part]):
             if name.strip().casefold() in {"na", "nan", "n/a", "#n/a", *more}:
-                self._refuse(code, part, f"{shown(name)} may be a missing label", hint, "missing-value")
+                self._refuse(code, part, f"{shown(name)} may be a missing label", hint, code="missing-value")
 
-    def _refuse(self, name: int, part: str, message: str, hint: str, code: str) -> NoReturn:
+    def _refuse(self, name: int, part: str, message: str, hint: str, *, code: str) -> NoReturn:
         raise self.error(int(np.flatnonzero(self[part] == name)[0]), message, hint, code, part=part)
 
     def placed(self, error: InputError, part: str | None = None) -> InputError:

@@ -230,8 +230,9 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     without = [without_each(table) for table in tables]
     left_out = without[0] - without[1]
     units = len(left_out)
-    # Signs are drawn in an order of the units that does not depend on the order of the rows.
-    order = np.lexsort([np.round(values, 12) for values in (without[1], without[0])])
+    # Signs are drawn in an order of the units that depends on the order of neither the rows nor the tables.
+    keys = (left_out * np.sign(left_out.mean()), without[0] + without[1])
+    order = np.lexsort([np.round(values, 12) for values in keys])
     squared = (left_out - left_out.mean()) ** 2
     jackknife = (units - 1) / units * float(squared.sum())
     fourth = float(np.sum(squared**2))

@@ -119,7 +119,7 @@ def test_without_a_text_there_are_sentences_and_a_note(explorer: Explorer) -> No
     page = explorer.document("b")
     assert page.text is None
     assert page.pieces == ()
-    assert "--documents" in page.note
+    assert "`documents`" in page.note
     assert page.pairs[0].mention is None
     assert page.pairs[0].agent_sentence == 2
 
