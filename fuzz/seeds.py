@@ -345,7 +345,11 @@ def monitors() -> Iterator[bytes]:
         for restart, reference in ((False, None), (True, None), (False, "2026-11-01")):
             options: dict[str, Any] = {"unit": unit, "restart": restart, "reference": reference}
             options["against"] = "calibrated" if reference is None else "reference"
-            yield saved(lambda path, given=options: monitor(table, time="day", state=path, **given), "a.json")
+
+            def watched(path: Path, options: dict[str, Any] = options) -> None:
+                monitor(table, time="day", state=path, **options)
+
+            yield saved(watched, "a.json")
 
 
 def protocols() -> Iterator[bytes]:
@@ -380,7 +384,8 @@ def tensors() -> Iterator[bytes]:
         ]
         pickled = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\nq\x00((X\x07\x00\x00\x00storageq\x01"
         pickled += b"ctorch\n%bStorage\nq\x02X\x01\x00\x00\x000q\x03X\x03\x00\x00\x00cpuq\x04" % kind.encode()
-        pickled += b"K%ctq\x05QK\x00%b%b\x89ccollections\nOrderedDict\n)RtR." % (values.size, *tuples)
+        pickled += b"K%ctq\x05QK\x00" % values.size + b"".join(tuples)
+        pickled += b"\x89ccollections\nOrderedDict\n)RtR."
         sink = io.BytesIO()
         with zipfile.ZipFile(sink, "w") as archive:
             for name, data in (("data.pkl", pickled), ("data/0", values.tobytes()), ("version", b"3\n")):

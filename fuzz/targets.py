@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,15 +102,7 @@ def placed(target: Target, data: bytes, folder: Path) -> Path:
     """Write an input where the reader finds it; return the path."""
     if target.folders and data.startswith(b"PK"):
         with (
-            suppress(
-                zipfile.BadZipFile,
-                zlib.error,
-                ValueError,
-                OSError,
-                EOFError,
-                RuntimeError,
-                NotImplementedError,
-            ),
+            suppress(*BROKEN),
             zipfile.ZipFile(io.BytesIO(data)) as archive,
         ):
             if set(target.folders) & set(archive.namelist()):
@@ -166,7 +159,7 @@ def evaluations(path: Path) -> None:
     for read in (
         evaluation.read_ratings,
         evaluation.read_results,
-        estimation.read_document_labels,
+        partial(estimation.estimate, methods=("ppi",)),
     ):
         with suppress(CalibrantError):
             read(path)
@@ -233,7 +226,7 @@ def monitor_state(path: Path) -> None:
     """A monitor, and what it then says of another day."""
     from calibrant.evaluation.verbs.monitoring import opened
 
-    found, _, _ = opened(str(path))
+    found, _ = opened(str(path))
     found.result().to_tables()
     with suppress(CalibrantError):
         found.update("2999-12-31", [0, 1, 1], [0.0, 0.25, 1.0], clusters=["a", "b", "b"])

@@ -1,6 +1,6 @@
 """One process of fuzzing: inputs into a reader, and a record of everything but a good read or a clear error.
 
-It goes on after an error; a crash of the interpreter ends it, and ``run.py`` starts it again.
+It goes on after an error; a crash of the interpreter ends it, and ``campaign.py`` starts it again.
 """
 
 from __future__ import annotations

@@ -11,4 +11,4 @@ if [ ! -e "$venv/ready" ] || [ "$lock" -nt "$venv/ready" ] || [ pyproject.toml -
     scripts/make-venv.sh "$(scripts/find-python.sh)" "$venv" "$lock" --editable
     touch "$venv/ready"
 fi
-exec nice -n 5 "$venv/bin/python" fuzz/run.py "$1" --seconds "${2:-600}"
+exec nice -n 5 "$venv/bin/python" fuzz/campaign.py "$1" --seconds "${2:-600}"

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from calibrant.verbs.reporting import report
     from calibrant.verbs.slicing import slices
     from calibrant.verbs.tallying import tally
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __version__ = "0.1.0rc1"
 
@@ -101,8 +103,6 @@ __all__ = [
     "testing",
     "verbs",
 ]
-
-__getattr__, __dir__ = lazily(__name__)
 
 # Methods of records for notebooks (`found.plot()`) do what layers above the records can do.
 offer(

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from calibrant.demo.pages import StoryPage, StoryStep, story_page
     from calibrant.demo.results import Demonstration, TaggerStory
     from calibrant.demo.verbs import demonstrate
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "Demonstration",
@@ -19,5 +21,3 @@ __all__ = [
     "demonstrate",
     "story_page",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
     from calibrant.estimation.total import RefittedRecalibrator, total_interval
     from calibrant.estimation.verbs import estimate
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "METHODS",
@@ -68,5 +70,3 @@ __all__ = [
     "summary",
     "total_interval",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

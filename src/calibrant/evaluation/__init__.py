@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from calibrant.evaluation.verbs.evaluating import agree, compare
     from calibrant.evaluation.verbs.monitoring import monitor
     from calibrant.evaluation.verbs.protocol_steps import protocol, write_example
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "Agreement",
@@ -133,5 +135,3 @@ __all__ = [
     "surface_sums",
     "write_example",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from calibrant.events.verbs.relations import country_relations
     from calibrant.events.verbs.tables import event_table
     from calibrant.events.verbs.uncertain import uncertain_documents
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "RULES",
@@ -116,5 +118,3 @@ __all__ = [
     "read_verbs",
     "uncertain_documents",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
     from calibrant.io.writing_predictions import PredictionWriter
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "Batch",
@@ -32,5 +34,3 @@ __all__ = [
     "save_recalibrator",
     "save_tally",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -86,6 +86,8 @@ if TYPE_CHECKING:
         top_view,
     )
     from calibrant.metrics.windows import TallyWindows
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "ClassPredictions",
@@ -164,5 +166,3 @@ __all__ = [
     "uniform_bins",
     "with_verdicts",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from calibrant.plots.changes import error_changes
     from calibrant.plots.predictions import measured_curves, report_figure
     from calibrant.plots.svg import inline_svg, render
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "binning_comparison",
@@ -43,5 +45,3 @@ __all__ = [
     "slice_intervals",
     "smooth_curve",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from calibrant.recalibrate.temperature import Temperature
     from calibrant.recalibrate.vector import VectorScaling
     from calibrant.recalibrate.venn_abers import VennAbers
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "BBQ",
@@ -56,5 +58,3 @@ __all__ = [
     "renormalise",
     "resampled_changes",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         Scores,
     )
     from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, SliceTable, SliceTables
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "AppliedRecalibrator",
@@ -102,5 +104,3 @@ __all__ = [
     "SmoothError",
     "TaskErrors",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from calibrant.structures.verbs.spans import match_spans
     from calibrant.structures.verbs.tagger_training import train_tagger
     from calibrant.structures.verbs.tagging import evaluate_tagger, predict_tags
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "AntecedentTemperature",
@@ -102,5 +104,3 @@ __all__ = [
     "write_coreference",
     "write_posteriors",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

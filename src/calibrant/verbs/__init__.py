@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from calibrant.verbs.slicing import slice_tables, slices
     from calibrant.verbs.tallying import tally, tally_by
     from calibrant.verbs.tallying_files import tally_files
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "ReliabilityDisplay",
@@ -36,5 +38,3 @@ __all__ = [
     "tally_by",
     "tally_files",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from calibrant_studies._base import Finding, Study, fill
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
@@ -133,6 +135,3 @@ def _module(name: str) -> ModuleType:
             f"there is no study {name!r}", f"the studies are {', '.join(NAMES)}", code="parameter"
         )
     return import_module(f"calibrant_studies.{name}")
-
-
-__getattr__, __dir__ = lazily(__name__)

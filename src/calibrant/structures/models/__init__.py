@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from calibrant.structures.models.parsing import parse
     from calibrant.structures.models.spacy_tagger import SpacyTagger
     from calibrant.structures.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "COREFERENCE_GROUPS",
@@ -59,5 +61,3 @@ __all__ = [
     "token_accuracy",
     "traits",
 ]
-
-__getattr__, __dir__ = lazily(__name__)
