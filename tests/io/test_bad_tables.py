@@ -268,6 +268,10 @@ ARCHIVES = [
     ({"probs": [[0.1, 0.9], [-2.0, 3.0]]}, "row 2, .*these look like logits; store them as logits"),
     ({"probs": [[2.4, 0.9], [-2.0, 3.0]]}, "row 1, .*these look like logits; store them as logits"),
     ({"probs": [["a", "b"]] * 2}, "probs has dtype <U1"),
+    (
+        {"probs": None, "labels": None, "label_ids": [0], "predictions": np.zeros((1, 2), "datetime64[D]")},
+        "logits has dtype datetime64",
+    ),
     ({"probs": np.empty((0, 2)), "labels": []}, "there are no rows"),
     ({"probs": None}, "neither probs nor logits"),
     ({"logits": [[0.1, 0.9], [0.2, 0.8]]}, "both probs and logits"),

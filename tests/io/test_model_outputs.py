@@ -232,6 +232,13 @@ def test_a_data_set_without_lists_of_scores_names_its_columns(tmp_path: Path) ->
         open_predictions(tmp_path)
 
 
+def test_a_missing_list_of_scores_is_reported_with_its_row_also_if_it_is_the_first(tmp_path: Path) -> None:
+    scores = pa.array([None, [0.25, 0.75]], pa.list_(pa.float64()))
+    pq.write_table(pa.table({"logits": scores, "label": [0, 1]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="row 1"):
+        open_predictions(tmp_path / "a.parquet").read()
+
+
 def test_a_folder_of_saved_data_sets_names_its_splits(tmp_path: Path) -> None:
     for split in ("train", "test"):
         (tmp_path / split).mkdir()

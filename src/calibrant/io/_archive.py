@@ -88,7 +88,7 @@ def _load(origin: Origin) -> dict[str, NDArray[Any]]:
             TRAINER.get(name, name): _array(origin, name, content)
             for name, (_, content) in zip(names, unpacked, strict=True)
         }
-        if trainer and arrays["logits"].ndim > 1:
+        if trainer and arrays["logits"].ndim > 1 and arrays["logits"].dtype.kind in "fiu":
             check_logits(arrays["logits"].reshape(-1, arrays["logits"].shape[-1]), origin.name)
     return arrays
 

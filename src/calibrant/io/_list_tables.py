@@ -193,7 +193,7 @@ def class_names(reader: ListReader) -> tuple[str, ...]:
     with reading(str(reader.files[0])):
         for arrow in record_batches(reader.files[0], [reader.columns.score], 1):
             lists = arrow.column(0)
-            one = (lists.flatten() if reader.columns.by_token else lists)[:1]
+            one = (lists.flatten() if reader.columns.by_token else lists).drop_null()[:1]
             if len(one):
                 return tuple(str(place) for place in range(len(one[0])))
     raise InputError("there are no rows", "write at least one", code="empty", file=reader.name)
