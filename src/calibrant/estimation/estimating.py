@@ -329,12 +329,12 @@ def _estimate(
 
 def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     """Return warnings of the conditions of the labels that an estimate depends on."""
-    kinds, few = sample.effective_kinds, FEW_PPI if method in ("ppi", "dsl") else FEW
+    kinds, few = sample.effective_kinds(), FEW_PPI if method in ("ppi", "dsl") else FEW
     enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
     if not sample.equal:
         few = FEW_UNEQUAL
         if method == "prior-shift":  # one more label of either kind may stand for as many documents as any
-            kinds = sample.effective_kinds_with(float(sample.weight.max()))
+            kinds = sample.effective_kinds(float(sample.weight.max()))
     found = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:
         return found
@@ -472,10 +472,10 @@ class Kind:
         error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
         outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
         # Labels of a kind may all have one score: shrink as `moments_of` does.
-        prior = PRIOR / (PRIOR + sample.effective_kinds[kind])
+        prior = PRIOR / (PRIOR + sample.effective_kinds()[kind])
         every = float(sample.weight @ (sample.scores - mean) ** 2 / sample.weight.sum())
         unseen = np.zeros(2)
-        unseen[kind] = math.sqrt(prior * float(share @ spared) * every / sample.effective_kinds[kind])
+        unseen[kind] = math.sqrt(prior * float(share @ spared) * every / sample.effective_kinds()[kind])
         sums = np.append(math.sqrt(1 - prior) * error / outside, unseen)
         return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
 

@@ -62,13 +62,8 @@ class Sample:
         """True if there are too few labels of one kind to estimate its scores."""
         return min(self.kinds) < ENOUGH
 
-    @cached_property
-    def effective_kinds(self) -> tuple[float, float]:
-        """Kish's effective numbers of negative and of positive labels."""
-        return self.effective_kinds_with()
-
-    def effective_kinds_with(self, *more: float) -> tuple[float, float]:
-        """Return these numbers if each kind had more labels, with some weights."""
+    def effective_kinds(self, *more: float) -> tuple[float, float]:
+        """Return Kish's effective numbers of negative and of positive labels, with more labels of each."""
         weights = (np.append(self.weight[self.label == kind], more) for kind in (0, 1))
         negative, positive = (effective_number(weight) if len(weight) else 0.0 for weight in weights)
         return negative, positive
@@ -215,9 +210,9 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
 
     found = []
     for kind in (0, 1):
-        source = part if part.effective_kinds[kind] >= ENOUGH else whole
+        source = part if part.effective_kinds()[kind] >= ENOUGH else whole
         every = sums(source, np.ones(len(source.label), np.bool_), kind)
-        number = source.effective_kinds[kind]
+        number = source.effective_kinds()[kind]
         own = sums(source, source.label == kind, kind) if number else every
         found.append((number * own + PRIOR * every) / (number + PRIOR))
     return Moments(*map(tuple, np.array(found).T.tolist()))
