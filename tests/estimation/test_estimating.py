@@ -367,6 +367,44 @@ def test_a_few_clusters_are_covered_by_every_method(clusters: int, unequal: bool
         assert sum(not one[method] for one in found if method in one) <= missed(150, 0.07)
 
 
+def test_ppi_warns_that_its_interval_may_miss_if_few_labels_are_of_one_kind() -> None:
+    # With 100 labels, 1 % positives and 3 % false positives, its intervals cover 91 % of simulated samples.
+    score, label = np.arange(2000) < 60, np.arange(100) == 99
+    found = corrected_counts(score, np.arange(1000, 1100), label)
+    for method in ("ppi", "dsl"):
+        assert "too narrow; read ppi++" in str(estimate(found, method).few_warning)
+    for method in ("labels", "ppi++"):
+        assert "too narrow" not in str(estimate(found, method).warnings())
+
+
+def test_prior_shift_warns_if_one_more_positive_label_may_stand_for_many_documents() -> None:
+    # No positive among 50 labels of 1,900 documents: intervals cover 72 % of such samples.
+    score, rows = np.arange(2000) < 100, np.r_[0:50, 100:150]
+    chance, period = np.where(rows < 100, 1 / 2, 1 / 38), np.where(np.arange(2000) % 2, "odd", "even")
+    found = corrected_counts(score, rows, rows < 25, chances=chance, periods=period)
+    for one in found.estimates:
+        if one.method == "prior-shift":
+            assert "too narrow" in str(one.few_warning)
+    assert estimate(found, "dsl").few_warning is None
+
+
+def test_clusters_of_very_unequal_sizes_are_named() -> None:
+    score, rows = np.linspace(0.1, 0.9, 2000), np.arange(152)
+    unequal, equal = [20] * 4 + [2] * 36, [4] * 38
+    for sizes, text in ((unequal, "the 40 clusters count as 13.2 equal ones"), (equal, "None")):
+        cluster = np.repeat(np.arange(len(sizes)), sizes)
+        found = corrected_counts(score, rows, rows % 3 == 0, clusters=cluster)
+        assert text in str(estimate(found, "ppi++").clusters_warning)
+
+
+def test_only_intervals_of_labels_include_that_clusters_of_a_superpopulation_differ() -> None:
+    score, rows = np.where(np.arange(2000) % 3, 0.3, 0.7), np.arange(200)
+    found = corrected_counts(score, rows, rows % 3 == 0, clusters=rows // 2, population="superpopulation")
+    for method in METHODS[1:]:
+        warned = "read the interval of labels" in str(estimate(found, method).clusters_warning)
+        assert warned == (method != "labels")
+
+
 def test_the_condition_of_a_sample_is_named() -> None:
     score, rows = np.linspace(0.1, 0.9, 1000), np.arange(0, 1000, 10)
     label = rows % 20 == 0

@@ -282,6 +282,16 @@ def test_the_better_system_is_named_by_the_adjusted_test() -> None:
     assert [(pair.first, pair.better) for pair in lower.pairs] == [("b", "a"), ("c", None)]
 
 
+def test_wins_and_correct_items_are_those_of_the_better_score_if_lower_is_better() -> None:
+    right = np.array([[1, 0, 1, 1, 1, 0], [0, 0, 1, 0, 1, 1]])
+    for higher, scores in ((True, right), (False, 1 - right)):
+        (pair,) = compare_systems(["a", "b"], scores, samples=200, higher_is_better=higher).pairs
+        assert (pair.wins, pair.ties, pair.losses) == (2, 3, 1)
+        assert pair.mcnemar is not None
+        assert (pair.mcnemar.first_only, pair.mcnemar.second_only) == (2, 1)
+        assert (pair.mcnemar.both, pair.mcnemar.neither) == (2, 1)
+
+
 def test_items_have_no_ratio_and_folds_no_clusters() -> None:
     with pytest.raises(InputError, match="scores of items have no repeats"):
         compare_systems(["a", "b"], [FIRST, SECOND], test_train_ratio=0.25)

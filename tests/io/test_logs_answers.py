@@ -286,6 +286,13 @@ def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
         open_log(path).read()
 
 
+def test_a_batch_without_completions_is_told_from_options_that_are_wrong(tmp_path: Path) -> None:
+    body = {"object": "response", "output": [{"type": "message"}]}  # of the Responses API
+    lines = [{"custom_id": f"q{n}", "response": {"body": body}, "error": None} for n in (1, 2)]
+    with pytest.raises(InputError, match="no response has log-probabilities at a token that is one"):
+        open_log(lines_of(tmp_path, lines), gold={"q1": "A", "q2": "B"}).read()
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -25,7 +25,7 @@ from calibrant.estimation.sampling import (
     moments_of,
 )
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import FEW_CLUSTERS, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, quantile
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
@@ -36,24 +36,24 @@ SAMPLINGS = ("detect", "fixed", "independent")
 FEWEST = 2
 RARE = 0.001  # probability that a simple random sample is warned of
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
+MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
 POOLED = (
     "a period has fewer than 2 labels: estimates assume that all documents were equally likely to be labeled"
 )
 ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
-FEW = (
-    f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative: the scores help little, "
-    "and the interval is wide"
-)
+FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative"
+FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
+FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow; read ppi++"
 FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive labels, or that of negative ones, is "
     f"below {ENOUGH_UNEQUAL}: the interval may be too narrow"
 )
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
-UNTUNED = (
-    f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH} are negative: the scores have weight 0"
-)
+UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
+NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
+UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
 ONE_CLUSTER = "all labels are in one cluster, so the variation between clusters is unknown"
 ONE_SIDED = (
     "all positive (or all negative) labels are in one cluster, so their variation between clusters is unknown"
@@ -308,8 +308,8 @@ def _estimate(
         outside = max((found.low or 0) - most, least - (1 if found.high is None else found.high))
         if method == "prior-shift" and labelled < documents and outside > 1e-9:
             found = Quantity(None, reason=CONTRADICTED)
-    if found.estimate is not None and effective:
-        warnings |= _cautions(sample, effective)
+    if found.estimate is not None and method != "uncorrected":
+        warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
     mean, low, high = (
         None if value is None else min(most, max(least, value))
         for value in (found.estimate, found.low, found.high)
@@ -327,20 +327,30 @@ def _estimate(
     )
 
 
-def _cautions(sample: Sample, effective: float) -> dict[str, str]:
-    """Return warnings of the sample's conditions."""
-    enough, text = (ENOUGH, FEW) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL)
-    found = {"few_warning": text} if min(sample.effective_kinds) < enough - 1e-9 else {}
-    limit = FEW_CLUSTERS if sample.equal else FEW_UNEQUAL_CLUSTERS
-    if sample.cluster is not None and effective < limit:
+def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
+    """Return warnings of the conditions of the labels that an estimate depends on."""
+    kinds, few = sample.effective_kinds(), FEW_PPI if method in ("ppi", "dsl") else FEW
+    enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
+    if not sample.equal:
+        few = FEW_UNEQUAL
+        if method == "prior-shift":  # one more label of either kind may stand for as many documents as any
+            kinds = sample.effective_kinds(float(sample.weight.max()))
+    found = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
+    if sample.cluster is None:
+        return found
+    size = np.bincount(sample.cluster, sample.weight)
+    effective, number, largest = effective_number(size), np.count_nonzero(size), size.max() / size.sum()
+    if effective < limit:
         found["clusters_warning"] = (
             f"the labels are from {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
             "and may still be too narrow"
         )
-    if sample.cluster is not None:
-        largest = float(np.bincount(sample.cluster, sample.weight).max() / sample.weight.sum())
-        if largest > DOMINANT:
-            found["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
+    elif effective < min(MANY_CLUSTERS, number / 2):
+        found["clusters_warning"] = UNEQUAL_CLUSTERS.format(number, effective)
+    elif not study.corpus and method != "labels":
+        found["clusters_warning"] = NEW_CLUSTERS
+    if largest > DOMINANT:
+        found["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
     return found
 
 
@@ -462,10 +472,10 @@ class Kind:
         error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
         outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
         # Labels of a kind may all have one score: shrink as `moments_of` does.
-        prior = PRIOR / (PRIOR + sample.effective_kinds[kind])
+        prior = PRIOR / (PRIOR + sample.effective_kinds()[kind])
         every = float(sample.weight @ (sample.scores - mean) ** 2 / sample.weight.sum())
         unseen = np.zeros(2)
-        unseen[kind] = math.sqrt(prior * float(share @ spared) * every / sample.effective_kinds[kind])
+        unseen[kind] = math.sqrt(prior * float(share @ spared) * every / sample.effective_kinds()[kind])
         sums = np.append(math.sqrt(1 - prior) * error / outside, unseen)
         return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
 

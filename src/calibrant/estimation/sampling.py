@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
+from calibrant.metrics.tails import effective_number
 
 ENOUGH = 10  # labels of each kind, from which on the scores are weighted, and a period's own are used
 PRIOR = 2.0  # labels that the scores of a kind are shrunken by
@@ -61,14 +62,11 @@ class Sample:
         """True if there are too few labels of one kind to estimate its scores."""
         return min(self.kinds) < ENOUGH
 
-    @cached_property
-    def effective_kinds(self) -> tuple[float, float]:
-        """Kish's effective numbers of negative and of positive labels."""
-        numbers = []
-        for kind in (0, 1):
-            weight = self.weight[self.label == kind]
-            numbers.append(float(weight.sum() ** 2 / (weight @ weight)) if len(weight) else 0.0)
-        return numbers[0], numbers[1]
+    def effective_kinds(self, *more: float) -> tuple[float, float]:
+        """Return Kish's effective numbers of negative and of positive labels, with more labels of each."""
+        weights = (np.append(self.weight[self.label == kind], more) for kind in (0, 1))
+        negative, positive = (effective_number(weight) if len(weight) else 0.0 for weight in weights)
+        return negative, positive
 
     @cached_property
     def scores(self) -> Floats:
@@ -152,8 +150,7 @@ def bands_of_chances(sample: Sample) -> list[Sample]:
 def effective_clusters(parts: Sequence[Sample]) -> float:
     """Return Kish's effective number of clusters, or of labels without clusters."""
     weight, code = _weights(parts)
-    sums = np.bincount(code, weight)
-    return float(sums.sum() ** 2 / (sums @ sums))
+    return effective_number(np.bincount(code, weight))
 
 
 def _weights(parts: Sequence[Sample]) -> tuple[Floats, Integers]:
@@ -213,9 +210,9 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
 
     found = []
     for kind in (0, 1):
-        source = part if part.effective_kinds[kind] >= ENOUGH else whole
+        source = part if part.effective_kinds()[kind] >= ENOUGH else whole
         every = sums(source, np.ones(len(source.label), np.bool_), kind)
-        number = source.effective_kinds[kind]
+        number = source.effective_kinds()[kind]
         own = sums(source, source.label == kind, kind) if number else every
         found.append((number * own + PRIOR * every) / (number + PRIOR))
     return Moments(*map(tuple, np.array(found).T.tolist()))

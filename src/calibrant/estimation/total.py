@@ -15,6 +15,7 @@ from calibrant.estimation.counts import CountDistribution, Interval, count_inter
 from calibrant.estimation.drift import estimate_drift, given_drift, shifts_of
 from calibrant.estimation.results.propagation import CountInterval, Drift
 from calibrant.exceptions import InputError
+from calibrant.metrics.tails import effective_number
 from calibrant.recalibrate.base import BinaryRecalibrator
 from calibrant.recalibrate.labelled import LabelledScores, Rows, check_recalibrator, checked
 from calibrant.records import Quantity
@@ -215,8 +216,7 @@ def _drift(
     if periods is not None:
         code, _ = _checks.cluster_codes(periods, "periods")
         _checks.same_length("periods", len(code), "dev scores", len(rows.score))
-        sizes = np.bincount(code)
-        labelled = float(sizes.sum() ** 2 / (sizes @ sizes))
+        labelled = effective_number(np.bincount(code))
         if known is None:
             known, posterior = estimate_drift(rows.label, fitted, periods)
     if known is None:

@@ -129,7 +129,7 @@ def compare_systems(
     pairs = _adjusted(systems, tests, unit, ratio, higher_is_better, level)
     if unit == "item":
         pairs = [
-            _resampled(pair, table[codes[0]], table[codes[1]], clusters, alternative, power, samples, seeded)
+            _resampled(pair, table[[*codes]], clusters, alternative, higher_is_better, power, samples, seeded)
             for codes, pair in zip(tests, pairs, strict=True)
         ]
     means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
@@ -219,6 +219,7 @@ def _adjusted(
         adjusted = holm[place]
         sure = decided and adjusted is not None and adjusted <= 1 - level
         winner = one if ((test.difference.estimate or 0) > 0) == higher_is_better else other
+        wins, losses = (test.wins, test.losses) if higher_is_better else (test.losses, test.wins)
         found.append(
             SystemPair(
                 first=systems[one],
@@ -226,7 +227,7 @@ def _adjusted(
                 holm_p_value=adjusted,
                 benjamini_hochberg_p_value=hochberg[place],
                 better=systems[winner] if sure else None,
-                **asdict(test),
+                **asdict(test) | {"wins": wins, "losses": losses},
             )
         )
     return found
@@ -234,16 +235,17 @@ def _adjusted(
 
 def _resampled(
     pair: SystemPair,
-    first: Floats,
-    second: Floats,
+    scores: Floats,
     clusters: ArrayLike | None,
     alternative: Alternative,
+    higher_is_better: bool,
     power: float,
     samples: int,
     seed: int,
 ) -> SystemPair:
     """Add the tests that need independent items or clusters."""
-    right_or_wrong = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
+    first, second = scores
+    right_or_wrong = bool(np.isin(scores, (0, 1)).all())
     bootstrap = permutation = detectable = None
     # For more items, the t-test gives the same result.
     if len(first) <= MOST_ITEMS or right_or_wrong or clusters is not None:
@@ -272,6 +274,7 @@ def _resampled(
             alternative=alternative,
             freedom=pair.freedom,
         )
+    correct = scores if higher_is_better else 1 - scores
     difference, different = pair.difference, pair.wins + pair.losses
     if pair.ties and pair.t is not None and different < FEWEST_DIFFERENT:
         difference = replace(difference, warning=FEW_DIFFERENT.format(different))
@@ -280,6 +283,6 @@ def _resampled(
         difference=difference,
         bootstrap=bootstrap,
         permutation=permutation,
-        mcnemar=mcnemar(first, second) if right_or_wrong and clusters is None else None,
+        mcnemar=mcnemar(*correct) if right_or_wrong and clusters is None else None,
         detectable=detectable,
     )

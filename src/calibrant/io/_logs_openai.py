@@ -143,7 +143,7 @@ class AnswerLog:
                 there = ", ".join(list(line)[:12])
                 hint = "write the responses as they came, one per line"
                 raise self._error(f"no response, only {there}", hint, "log", number)
-            if "" in options or len(set(options)) < max(2, len(options)):
+            if response and ("" in options or len(set(options)) < max(2, len(options))):
                 message = f"the options are {', '.join(options[:8])}"
                 hint = "list at least two different options, and no empty one"
                 raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
@@ -189,7 +189,7 @@ class AnswerLog:
     def _nothing(self) -> None:
         options = " " + ", ".join(self._options[:8]) if self._options else ""
         message = f"no response has log-probabilities at a token that is one of the options{options}"
-        hint = "ask for logprobs and top_logprobs, and for an answer of one token"
+        hint = "ask chat completions for logprobs and top_logprobs, and for an answer of one token"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
 
     def _error(self, message: str, hint: str, code: str, line: int) -> InputError:

@@ -21,7 +21,7 @@ from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import FEW_CLUSTERS, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, quantile
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
@@ -151,7 +151,7 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     parts = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
     jackknifed = sums / np.maximum(1 - parts / np.diag(bread)[:, None], _ROUNDING)
     covariance: Floats = jackknifed @ jackknifed.T * ((count - 1) / count)
-    return covariance, effective_number(rows.cluster, rows.weight)
+    return covariance, effective_number(np.bincount(rows.cluster, rows.weight))
 
 
 def _few_events(part: _Rows | Tally) -> str | None:
@@ -163,17 +163,11 @@ def _few_events(part: _Rows | Tally) -> str | None:
     if part.cluster is None:
         return None
     weights = (part.weight, part.weight_positives, part.weight - part.weight_positives)
-    both, positives, negatives = (effective_number(part.cluster, each) for each in weights)
+    both, positives, negatives = (effective_number(np.bincount(part.cluster, each)) for each in weights)
     fewer, name = min((positives, "positives"), (negatives, "negatives"))
     if fewer >= max(FEW_CLUSTERS, min(40, both / 2)):
         return None
     return f"the {name} count as those of {fewer:.1f} equal clusters, so that intervals may be too narrow"
-
-
-def effective_number(cluster: Integers, weight: Floats) -> float:
-    """Return Kish's effective number of clusters, (sum W_c)^2 / sum W_c^2."""
-    whole = np.bincount(cluster, weight)
-    return float(whole.sum() ** 2 / np.sum(whole**2))
 
 
 def _estimate(
@@ -239,7 +233,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
         return found
     positives = int(tally.positives.sum())
     total, warning = tally.total_weight, None
-    clusters = 0.0 if tally.cluster is None else effective_number(tally.cluster, tally.weight)
+    clusters = 0.0 if tally.cluster is None else effective_number(np.bincount(tally.cluster, tally.weight))
     if 0 < positives < tally.total_n:
         error = (found.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
         if not error:
@@ -267,7 +261,7 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
         count = tally.cluster_count
         centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
         variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
-        effective = effective_number(tally.cluster, tally.weight)
+        effective = effective_number(np.bincount(tally.cluster, tally.weight))
         # Equal clusters do not make the noise of the labels less than that of independent pairs.
         return _estimate(mean, variance or _independent(tally, mean), level, effective)
     if tally.total_n == 1:

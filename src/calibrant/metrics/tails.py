@@ -7,7 +7,9 @@ clusters, however many there are; without clusters those of the normal distribut
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
+
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 
@@ -86,7 +88,7 @@ def tail(t: float | None, freedom: float, alternative: str) -> float | None:
     return float(stdtr(freedom, -t if alternative == "greater" else t))
 
 
-def effective_number(size: Floats) -> float:
+def effective_number(size: NDArray[Any]) -> float:
     """Return the number of clusters of equal size with the same information (Kish).
 
     Examples

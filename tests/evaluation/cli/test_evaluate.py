@@ -208,6 +208,11 @@ def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
             "b has no score for fold 2: it has scores for 1 of 2 folds",
         ),
         (["system,fold,score", "a,1,1", "a,1,2"], [], "row 2: a has two scores for fold 1"),
+        (
+            ["system,item,score", "a,1,1", "a,1,2"],
+            [],
+            "one score per system and item, such as their mean",
+        ),
         (["system,fold,score", "a,1,x"], [], "row 1, column score: 'x' is not a number"),
         (["system,fold,score", "a,1,", "b,1,2"], [], "row 1, column score: the value is missing"),
         (

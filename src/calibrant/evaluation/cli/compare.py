@@ -39,7 +39,8 @@ from calibrant.exceptions import InputError
     type=click.Choice(["two-sided", "greater", "less"]),
     default="two-sided",
     help="Alternative hypothesis of each test. two-sided: the two systems have different scores. greater, "
-    "less: the first system of a pair (in the order of FILE) has the greater or the lower score.",
+    "less: the first system of a pair (in the order of FILE; the baseline is second) has the greater or the "
+    "lower score.",
 )
 @click.option(
     "--test-train-ratio",

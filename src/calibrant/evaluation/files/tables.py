@@ -230,7 +230,8 @@ def _results(found: FoundColumns, kind: str) -> ResultTable:
         chosen = cell[once[times > 1].min()]
         row = int(np.flatnonzero(cell == chosen)[1])
         message = f"{systems[found['system'][row]]} has two scores for {kind} {called[column[row]]}"
-        hint = "keep one score per system (if fold numbers start again in each repeat, add a column repeat)"
+        repeated = "(if fold numbers start again in each repeat, add a column repeat)"
+        hint = f"keep one score per system {'and item, such as their mean' if kind == 'item' else repeated}"
         raise found.error(row, message, hint, "duplicate")
     scores[found["system"], column] = found["score"]
     missing = np.argwhere(np.isnan(scores))

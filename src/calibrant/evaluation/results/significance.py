@@ -150,9 +150,9 @@ class PairedTest(Record, frozen=True, kw_only=True):
         ),
     ]
     p_value: PValue
-    wins: Annotated[int, number("Wins", "Pairs in which the first score is greater.", group=COUNTS)]
+    wins: Annotated[int, number("Wins", "Pairs in which the first score is better.", group=COUNTS)]
     ties: Annotated[int, number("Ties", "Pairs in which the scores are equal.", group=COUNTS)]
-    losses: Annotated[int, number("Losses", "Pairs in which the first score is less.", group=COUNTS)]
+    losses: Annotated[int, number("Losses", "Pairs in which the first score is worse.", group=COUNTS)]
     plain: Annotated[
         PlainTest | None,
         part(
