@@ -471,14 +471,14 @@ class Kind:
         held = np.bincount(cluster, share)
         error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
         outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
-        # Labels of a kind may all have one score: shrink as `moments_of` does, by labels of a mean weight.
-        added = PRIOR * float(sample.weight @ sample.weight)
-        prior = added / (added + float(sample.weight @ chosen) * float(sample.weight.sum()))
-        share_of_all = sample.weight / sample.weight.sum()
-        every = float(share_of_all @ (sample.scores - mean) ** 2)
-        unseen = np.zeros(2)
+        # Labels of a kind may all have one score: shrink as `moments_of` does, by the number of labels that
+        # equal probabilities would give, since the documents that the scores miss may be rarely labeled.
+        part = sample.weight / sample.weight.sum()
+        prior = PRIOR / (PRIOR + len(part) * float(part @ chosen))
+        every = float(part @ (sample.scores - mean) ** 2)
         further = 1 / PRIOR + 1 / sample.effective_kinds[kind]
-        unseen[kind] = prior * math.sqrt(float(share_of_all @ spared) * every * further)
+        unseen = np.zeros(2)
+        unseen[kind] = prior * math.sqrt(float(part @ spared) * every * further)
         sums = np.append(math.sqrt(1 - prior) * error / outside, unseen)
         return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
 

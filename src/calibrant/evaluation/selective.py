@@ -173,7 +173,8 @@ def _area_of(ranked: _Ranked, level: float) -> Quantity:
     own = rarer * (spread.error * critical / quantile(level)) ** 2 / (area * (1 - area))
     added = ADDED * spread.effect * float((ranked.after**2).mean()) / n
     low, high = wilson(np.array([area]), np.array([(rarer + ADDED) / (own + added)]), level)
-    warning = FEW.format(int(rarer)) if rarer / spread.effect < FEWEST_RARER else spread.warning
+    rarer /= spread.effect
+    warning = spread.warning or (FEW.format(f"{rarer:.2g}") if rarer < FEWEST_RARER else None)
     return Quantity(area, float(low[0]), float(high[0]), spread.error, warning=warning)
 
 
