@@ -312,6 +312,34 @@ def test_strata_of_a_judge_with_few_positives_are_covered() -> None:
         assert sum(not one[method] for one in found) <= missed(200)
 
 
+@pytest.mark.parametrize(
+    ("documents", "labels", "base", "right", "method"),
+    [
+        (2000, 150, 0.05, (0.7, 0.98), "prior-shift"),  # 68 % before
+        (3000, 300, 0.02, (0.8, 0.98), "prior-shift"),  # 78 %
+        (4000, 1000, 0.03, (0.9, 0.9), "dsl"),  # 83 %: nearly all that the judge calls positive is labeled
+        (4000, 1000, 0.03, (0.9, 0.9), "labels"),  # 89 %
+    ],
+)
+def test_independent_draws_by_a_judge_cover_the_positives_that_it_missed(
+    documents: int, labels: int, base: float, right: tuple[float, float], method: str
+) -> None:
+    random = np.random.default_rng(4)
+    inside = []
+    for _ in range(200):
+        truth = random.random(documents) < base
+        judged = random.random(documents) < np.where(truth, right[0], 1 - right[1])
+        chance = np.clip(labels / 2 / np.where(judged, judged.sum(), (~judged).sum()), 0, 1)
+        rows = np.flatnonzero(random.random(documents) < chance)
+        given: dict[str, Any] = {"chances": chance[rows], "sampling": "independent", "methods": [method]}
+        share = corrected_counts(judged.astype(float), rows, truth[rows], **given).estimates[0].share
+        assert share.low is not None
+        assert share.high is not None
+        assert share.high > share.low
+        inside.append(share.low <= truth.mean() <= share.high)
+    assert np.mean(inside) >= 0.93
+
+
 def test_given_chances_are_used_if_a_period_has_few_labels() -> None:
     period = np.repeat(["a", "b", "c"], [990, 1000, 10])
     rows = np.concatenate([np.arange(200), 990 + np.arange(20), [1995]])

@@ -145,3 +145,40 @@ def test_the_area_of_few_errors_has_a_warning() -> None:
     few, enough = (np.isin(np.arange(100), np.arange(10, 10 + errors)) for errors in (4, 5))
     assert "4 errors" in (risk_coverage(~few, confidence).area.warning or "")
     assert risk_coverage(~enough, confidence).area.warning is None
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_the_accuracy_holds_the_truth_if_the_error_rate_jumps_at_the_cut(ties: bool) -> None:
+    random = np.random.default_rng(8)
+    inside = []
+    for _ in range(400):
+        confidence = random.random(100)
+        correct = random.random(100) < np.where(confidence > 0.5, 0.95, 0.1)
+        found = risk_coverage(correct, np.rint(confidence) if ties else confidence, coverages=[0.5])
+        accuracy = found.points[0].accuracy
+        assert accuracy.low is not None
+        assert accuracy.high is not None
+        inside.append(accuracy.low <= 0.95 <= accuracy.high)
+    assert np.mean(inside) >= 0.93  # 0.83 without the shift
+
+
+def test_few_clusters_with_errors_have_a_warning_and_wider_intervals() -> None:
+    random = np.random.default_rng(9)
+    inside, warned = [], []
+    for _ in range(200):
+        uniform, confidence = random.random(300), random.random(300)
+        uniform = np.where(random.random(300) < 0.5, np.repeat(uniform[::5], 5), uniform)
+        correct = uniform < 0.99 - 0.91 * (1 - confidence) ** 16
+        found = risk_coverage(correct, confidence, coverages=[1.0], clusters=np.arange(300) // 5)
+        area, accuracy = found.area, found.points[0].accuracy
+        assert area.low is not None
+        assert area.high is not None
+        inside.append(area.low <= 0.0131 <= area.high)
+        warned.append((area.warning is not None, accuracy.warning is not None))
+    assert np.mean(inside) >= 0.93
+    assert np.mean(warned, axis=0).min() >= 0.9
+
+
+def test_independent_items_have_no_warning_of_clusters() -> None:
+    correct, confidence = example(3, 200)
+    assert [point.accuracy.warning for point in risk_coverage(correct, confidence).points] == [None] * 4

@@ -407,6 +407,10 @@ def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whol
     represented = float(sample.weight.sum())
     every = float(len(sample.score)) if center == "none" else represented
     size = np.array([one.weight.sum() / represented for one in bands])
+    sure = np.array([one.chance.min() >= 0.5 for one in bands])  # labels tell their sizes
+    known = float(size[sure].sum()) * represented / every
+    if 0 < known < 1 and not sure.all():
+        size = np.where(sure, size * represented / every, size * (1 - known) / size[~sure].sum())
     pieces = [Piece(one, one, every * fraction) for one, fraction in zip(bands, size.tolist(), strict=True)]
     return _inverted(pieces, size, sample, factor, study, {}, center=center)
 
@@ -428,6 +432,9 @@ def _inverted(
     estimate = offset + float(size @ means)
     parts = [one.part for one in pieces]
     tilt = size / [len(one.rows) for one in parts]
+    if study.corpus:  # documents without a label per label: a part that is labeled as a whole is known
+        tilt *= [1 - min(1, len(one.rows) / one.weight.sum()) for one in parts]
+    unknown = np.sign(tilt)
     effective = effective_clusters(parts)
     if sample.cluster is not None and effective < 1 + 1e-9:
         return Quantity(estimate, reason=ONE_CLUSTER), warnings
@@ -439,8 +446,11 @@ def _inverted(
         estimate=min(1 - most / len(sample.score), max(least / len(sample.score), estimate)),
         parts=[moments_of(one.part, one.lender, factor, one.total) for one in pieces],
         size=size.tolist(),
-        start=[(one.kinds[1] + overall) / (len(one.rows) + 1) for one in parts],
-        tilt=(tilt / tilt.max()).tolist(),
+        start=[
+            (one.kinds[1] + overall * added) / (len(one.rows) + added)
+            for one, added in zip(parts, unknown.tolist(), strict=True)
+        ],
+        tilt=(tilt / (tilt.max() or 1.0)).tolist(),
         center=center,
         inflation=design_effect(parts, residuals),
         extra=0.0 if study.corpus else 1 / len(sample.score),
@@ -471,11 +481,14 @@ class Kind:
         held = np.bincount(cluster, share)
         error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
         outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
-        # Labels of a kind may all have one score: shrink as `moments_of` does.
-        prior = PRIOR / (PRIOR + sample.effective_kinds()[kind])
-        every = float(sample.weight @ (sample.scores - mean) ** 2 / sample.weight.sum())
+        # Labels of a kind may all have one score: shrink as `moments_of` does, by the number of labels that
+        # equal probabilities would give, since the documents that the scores miss may be rarely labeled.
+        part = sample.weight / sample.weight.sum()
+        prior = PRIOR / (PRIOR + len(part) * float(part @ chosen))
+        every = float(part @ (sample.scores - mean) ** 2)
+        further = 1 / PRIOR + 1 / sample.effective_kinds()[kind]
         unseen = np.zeros(2)
-        unseen[kind] = math.sqrt(prior * float(share @ spared) * every / sample.effective_kinds()[kind])
+        unseen[kind] = prior * math.sqrt(float(part @ spared) * every * further)
         sums = np.append(math.sqrt(1 - prior) * error / outside, unseen)
         return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
 

@@ -276,7 +276,7 @@ class ShareModel:
             share, error = self.at(shift)
             return share - self.estimate + sign * critical * error
 
-        ends, farthest = [], FARTHEST / min(self.tilt)
+        ends, farthest = [], FARTHEST / min((tilt for tilt in self.tilt if tilt), default=1.0)
         for sign in (1, -1):  # the lower end, then the upper one
             below, above = distance(-farthest, sign), distance(farthest, sign)
             if below >= 0:

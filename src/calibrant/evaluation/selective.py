@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +12,11 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
-from calibrant.evaluation.score_interval import proportion_interval
+from calibrant.evaluation.score_interval import clusters_warning, information_of, proportion_interval
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
 from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import cr2, quantile
 from calibrant.records import Quantity
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
@@ -42,8 +43,9 @@ def risk_coverage(
 
     Items are kept in the order of their confidence; items of equal confidence have the mean of their errors.
     Intervals are Wilson's, with the effective number of items from the influence of each item. The interval
-    of an accuracy allows for the choice of the threshold on the same data. The interval of the area adds
-    three errors in random places, since few errors do not show where others would be.
+    of an accuracy allows for the choice of the threshold on the same data, and is longer if the error rate
+    changes there. The interval of the area adds three errors in random places, since few errors do not show
+    where others would be. With clusters, a warning says if an estimate depends on few of them.
 
     Parameters
     ----------
@@ -88,14 +90,9 @@ def risk_coverage(
     ranked = _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
     area = float(ranked.risk.mean())
     best = _best_area(int(n - right.sum()), n)
-    error, reason = _area_error(ranked)
-    rarer = int(min(right.sum(), n - right.sum()))
-    few = FEW.format(rarer) if rarer < FEWEST_RARER else None
     shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
     return RiskCoverage(
-        area=Quantity(area, reason=reason)
-        if error is None
-        else Quantity(area, *_area_interval(ranked, error, level), error, warning=few),
+        area=_area_of(ranked, level),
         best_area=best,
         excess_area=area - best,
         error_rate=float(1 - right.mean()),
@@ -107,6 +104,16 @@ def risk_coverage(
         level=level,
         clusters=count or None,
     )
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Standard error, critical value, design effect of clusters, and a warning if these are few."""
+
+    error: float
+    critical: float
+    effect: float
+    warning: str | None
 
 
 class _Ranked:
@@ -127,42 +134,48 @@ class _Ranked:
         means: Floats = np.repeat(np.add.reduceat(values, self._starts) / self._sizes, self._sizes)
         return means
 
-    def standard_error(self, influence: Floats) -> float:
+    def spread(self, influence: Floats, level: float) -> _Spread:
         """Return the standard error of the mean of influences, with clusters as units."""
-        n, units = len(influence), len(influence)
-        if self.cluster is not None:
-            units = self.clusters
-            influence = np.bincount(self.cluster, influence, minlength=units).astype(np.float64)
-        return math.sqrt(float(influence @ influence) * units / (units - 1)) / n
+        n = len(influence)
+        alone = math.sqrt(float(influence @ influence) * n / (n - 1)) / n
+        if self.cluster is None:
+            return _Spread(alone, quantile(level), 1.0, None)
+        size, total, square = (
+            np.bincount(self.cluster, values, minlength=self.clusters).astype(np.float64)
+            for values in (np.ones(n), influence, influence**2)
+        )
+        variance, freedom = cr2(information_of(size, square), total)
+        error = max(alone, math.sqrt(variance) / n)
+        effect = (error / alone) ** 2 if alone > 0 else 1.0
+        return _Spread(error, quantile(level, freedom + 1), effect, clusters_warning(size, square))
 
     @property
     def units(self) -> int:
         return self.clusters or len(self.error)
 
 
-def _area_error(ranked: _Ranked) -> tuple[float | None, str]:
-    """Return the standard error of the area, or the reason for its absence.
+def _area_of(ranked: _Ranked, level: float) -> Quantity:
+    """Return the area and Wilson's interval, whose variance per unit of area includes that of added errors.
 
     If h is the risk at an item's rank and S its coverage, an item z changes the area by
     h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
     """
-    if ranked.units < 2:
-        return None, ONE_UNIT
-    if ranked.error.min() == ranked.error.max():
-        return None, ALL_RIGHT
-    risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
-    shared = ranked.shared(ranked.risk) - ranked.risk.mean() - ranked.shared(risk_after)
-    return ranked.standard_error(shared + ranked.error * ranked.after), ""
-
-
-def _area_interval(ranked: _Ranked, error: float, level: float) -> tuple[float, float]:
-    """Return Wilson's interval of the area, whose variance per unit of area includes that of added errors."""
     area, n = float(ranked.risk.mean()), len(ranked.error)
+    if ranked.units < 2:
+        return Quantity(area, reason=ONE_UNIT)
+    if ranked.error.min() == ranked.error.max():
+        return Quantity(area, reason=ALL_RIGHT)
+    risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
+    shared = ranked.shared(ranked.risk) - area - ranked.shared(risk_after)
+    spread = ranked.spread(shared + ranked.error * ranked.after, level)
     rarer = min(float(ranked.error.sum()), n - float(ranked.error.sum()))
-    error *= quantile(level, ranked.clusters) / quantile(level)
-    variance = rarer * error**2 / (area * (1 - area)) + ADDED * float((ranked.after**2).mean()) / n
-    low, high = wilson(np.array([area]), np.array([(rarer + ADDED) / variance]), level)
-    return float(low[0]), float(high[0])
+    critical = spread.critical if ranked.clusters else quantile(level, n)
+    own = rarer * (spread.error * critical / quantile(level)) ** 2 / (area * (1 - area))
+    added = ADDED * spread.effect * float((ranked.after**2).mean()) / n
+    low, high = wilson(np.array([area]), np.array([(rarer + ADDED) / (own + added)]), level)
+    rarer /= spread.effect
+    warning = spread.warning or (FEW.format(f"{rarer:.2g}") if rarer < FEWEST_RARER else None)
+    return Quantity(area, float(low[0]), float(high[0]), spread.error, warning=warning)
 
 
 def _best_area(errors: int, n: int) -> float:
@@ -179,26 +192,48 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
     risk = float(ranked.risk[kept - 1])
     accuracy = Quantity(1 - risk, reason=ONE_UNIT)
     if ranked.units > 1:
-        effective = _effective_number(ranked, kept, risk, level)
+        effective, warning = _effective_number(ranked, kept, risk, level)
         low, high = (float(end[0]) for end in wilson(np.array([1 - risk]), np.array([effective]), level))
         if risk > 0 and risk * kept <= 3:  # so few errors: Wilson's upper end is too low
             right = round(kept * (1 - risk), 9)
             high = max(high, proportion_interval(right, kept, quantile(level))[1])
-        accuracy = Quantity(1 - risk, low, high)
+        shift = _shift(ranked, kept, level)
+        low, high = max(0.0, low + min(0.0, shift)), min(1.0, high + max(0.0, shift))
+        accuracy = Quantity(1 - risk, low, high, warning=warning)
     threshold = float(ranked.confidence[kept - 1])
     return CoveragePoint(coverage=kept / n, items=kept, threshold=threshold, accuracy=accuracy)
 
 
-def _effective_number(ranked: _Ranked, kept: int, risk: float, level: float) -> float:
-    """Return the effective number of kept items for their error rate."""
+def _shift(ranked: _Ranked, kept: int, level: float) -> float:
+    """Return by how much an accuracy is too low if the error rate changes at its cut.
+
+    Samples have more items than expected on one side of the change as often as on the other, and the
+    estimate has the larger error rate of the two on either side. The shift is that of one standard error of
+    the number of items before the cut.
+    """
+    n, width = len(ranked.error), max(NEAR_THE_CUT, math.isqrt(len(ranked.error)))
+    if kept == n:
+        return 0.0
+    tied = np.flatnonzero(ranked.confidence == ranked.confidence[kept - 1])
+    ends = int(tied[0]), int(tied[-1]) + 1
+    moved = max(n * ranked.spread((ranked.rank <= end) - np.float64(end / n), level).error for end in ends)
+    reach = round(moved)
+    before = ranked.expected[max(0, kept - reach - width) : max(1, kept - reach)]
+    after = ranked.expected[min(n - 1, kept + reach) : kept + reach + width]
+    return float(after.mean() - before.mean()) * moved / kept
+
+
+def _effective_number(ranked: _Ranked, kept: int, risk: float, level: float) -> tuple[float, str | None]:
+    """Return the effective number of kept items for their error rate, and a warning if clusters are few."""
     n, member = len(ranked.error), ranked.shared((ranked.rank <= kept).astype(np.float64))
     if not 0 < risk < 1:
         units = kept if ranked.cluster is None else len(np.unique(ranked.cluster[member > 0]))
-        return float(min(kept, units))
+        return float(min(kept, units)), None
     width = max(NEAR_THE_CUT, math.isqrt(n))
     at_cut = risk if kept == n else float(ranked.expected[max(0, kept - width) : kept + width].mean())
     influence = member * (ranked.error - at_cut) * n / kept - (risk - at_cut)
     if kept < n:
         influence -= influence.mean()
-    error = ranked.standard_error(influence) * quantile(level, ranked.clusters) / quantile(level)
-    return risk * (1 - risk) / error**2 if error > 0 else float(kept)
+    spread = ranked.spread(influence, level)
+    error = spread.error * spread.critical / quantile(level)
+    return (risk * (1 - risk) / error**2 if error > 0 else float(kept)), spread.warning
