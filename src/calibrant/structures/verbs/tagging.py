@@ -35,8 +35,7 @@ from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs.batches import named_source
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measurement import IntervalMethod, Run, Settings
-from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.measuring import IntervalMethod, Run, Settings, measured, read
 from calibrant.verbs.sources import asked_names
 
 FEWEST_TOKENS = 1 << 12  # tokens per piece, for any number of tags, since small pieces are slow
