@@ -14,8 +14,7 @@ from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
 from calibrant.evaluation.score_interval import proportion_interval
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
-from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.records import Quantity
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)

@@ -21,9 +21,8 @@ from calibrant.io import Batch, Predictions
 from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import BATCH_ROWS, Form, listed
 from calibrant.io.writing_predictions import PredictionWriter
-from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.logistic import calibration_in_the_large
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.seeds import Seed
