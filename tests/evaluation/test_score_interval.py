@@ -16,8 +16,7 @@ from calibrant.evaluation import (
     classification_scores,
     pair_agreement,
 )
-from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import cr2
+from calibrant.metrics.tails import cr2, wilson
 from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
 from tests.quantities import defined
 

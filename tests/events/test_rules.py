@@ -269,6 +269,27 @@ CASES = [
         more_agents={1, 2},
     ),
     Case(
+        "in a list that was parsed as two subjects each is an agent",
+        "France/France/PROPN/6/nsubj ,/3/punct Iran/Iran/PROPN/1/conj and/and/CCONJ/5/cc "
+        "Iraq/Iraq/PROPN/6/nsubj attacked/attack/VERB/0/root it/6/obj",
+        "France/France/PROPN/6/nsubj ,/3/punct Iran/Iran/PROPN/1/conj and/and/CCONJ/1/cc "
+        "Iraq/Iraq/PROPN/6/nsubj attacked/attack/VERB/0/ROOT it/6/dobj",
+        [(0, 1), (4, 5)],
+        {(0, "FRA"), (1, "IRQ")},
+        {0, 1},
+    ),
+    Case(
+        "a name that was parsed as a second subject beyond a place is an agent by the paper's rules only",
+        "Americans/6/nsubj in/3/case Lyon/Lyon/PROPN/1/nmod ,/5/punct France/France/PROPN/6/nsubj "
+        "attacked/attack/VERB/0/root it/6/obj",
+        "Americans/6/nsubj in/1/prep Lyon/Lyon/PROPN/2/pobj ,/5/punct France/France/PROPN/6/nsubj "
+        "attacked/attack/VERB/0/ROOT it/6/dobj",
+        [(4, 5)],
+        {(0, "FRA")},
+        set(),
+        paper_agents={0},
+    ),
+    Case(
         "a place with what happened there under it is an agent by the paper's rules only",
         "Fires/5/compound in/3/case Siberia/Siberia/PROPN/1/nmod ,/5/punct Russia/6/nsubj "
         "attacked/attack/VERB/0/root it/6/obj",

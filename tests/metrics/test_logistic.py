@@ -11,14 +11,13 @@ from scipy.special import expit, logit
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
-from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.logistic import (
     calibration_in_the_large,
     calibration_in_the_large_of,
     cox_calibration,
     cox_calibration_of,
 )
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Tally
 from tests.quantities import defined
 

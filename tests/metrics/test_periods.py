@@ -21,6 +21,12 @@ def test_all_periods_between_two_days_are_there_once_and_in_order(by: By) -> Non
     assert list(periods_between(first, first - timedelta(days=1), by)) == []
 
 
+@pytest.mark.parametrize("by", get_args(By))
+def test_periods_reach_the_last_day_that_a_date_can_be(by: By) -> None:
+    expected = sorted({period_of(date.max - timedelta(days=day), by) for day in range(42)})
+    assert list(periods_between(date.max - timedelta(days=41), date.max, by)) == expected
+
+
 def test_weeks_are_those_of_iso_8601() -> None:
     assert period_of(date(2002, 12, 31), "week") == "2003-W01"
     assert period_of(date(2005, 1, 1), "week") == "2004-W53"

@@ -21,8 +21,7 @@ from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs.applying import mended
 from calibrant.verbs.grouping import group_changes
-from calibrant.verbs.measurement import Settings, bins_of, measurement_of
-from calibrant.verbs.measuring import measure
+from calibrant.verbs.measuring import Settings, bins_of, measure, measurement_of
 from calibrant.verbs.recalibrating import fit
 from calibrant.verbs.sources import ViewSource
 

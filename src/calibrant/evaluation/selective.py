@@ -15,8 +15,7 @@ from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
 from calibrant.evaluation.score_interval import clusters_warning, information_of, proportion_interval
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
-from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import cr2, quantile
+from calibrant.metrics.tails import cr2, quantile, wilson
 from calibrant.records import Quantity
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)

@@ -64,6 +64,7 @@ COPULA = frozenset({"cop"})
 NAMES = frozenset({"compound"})  # compound:prt is a particle, not a noun
 SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
 OPENERS = frozenset({"case", "mark", "advmod"})
+LINKS = frozenset({"CCONJ", "DET"})  # tags of a list's words that are not names
 BELONGING = frozenset(
     {"of", "from", "by", "'s", "’s", "'", "’"}
 )  # other prepositions indicate a place or a target
@@ -132,29 +133,33 @@ def is_verb(words: Words, word: int) -> bool:
     return tag == "VERB" if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
 
 
-def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
+def names_a_place(words: Words, head: int, names: Mapping[int, Match], verb: int) -> bool:
     """Return True if a name parsed as a verb's agent indicates a place, as the last name of "Lyon, France".
 
     Signs of a place are a second subject ("A bomb in Lyon, France kills"), a colon after the name ("France:
     Gunmen attack"), and a comma between the name and another name. A name after a phrase of place ("In Lyon,
-    Americans attacked"), or in a list of names, is an agent.
+    Americans attacked"), or in a list of names, is an agent, also if the list was parsed as two subjects.
 
     Parameters
     ----------
     words
         Sentence.
     head
-        Head word of the name.
-    name
-        All words of the name.
+        Head word of the agent.
+    names
+        Names of the sentence, by each of their words.
     verb
-        Verb whose agent the name was parsed as.
+        Verb whose agent the word was parsed as.
     """
+    name = names.get(head)
+    if name is None:
+        return False
     relation = words.relation(head)
     if relation == "nsubj":
-        if any(other != head for other in words.related(verb, SUBJECTS)):
-            return True
-        if words.words[name.stop : name.stop + 1] == [":"]:
+        others = [other for other in words.related(verb, SUBJECTS) if other != head]
+        if others:
+            return not all(_are_listed(words, names, head, other) for other in others)
+        if words.words[name.end : name.end + 1] == [":"]:
             return True
     start = name.start
     while words.tree.tags[start - 1] == "ADJ" and start > 0:  # "central France"
@@ -167,6 +172,14 @@ def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
     if relation == "conj":
         return words.relation(before) != "conj" and words.head(head) != before
     return base(relation) == "obl" and next(words.related(head, CASE), None) is None
+
+
+def _are_listed(words: Words, names: Mapping[int, Match], one: int, other: int) -> bool:
+    """Return True if two words and all words between them form a list of names."""
+    return all(
+        word in names or words.words[word] == "," or words.tree.tags[word] in LINKS
+        for word in range(min(one, other), max(one, other) + 1)
+    )
 
 
 def _opens(words: Words, word: int, verb: int) -> bool:
@@ -448,14 +461,9 @@ def _apply(
             found.described.extend((number, country) for country in countries)
         if triggers:
             verb = agent_of(parsed, head, scheme, coordination=rules.coordination)
-            if verb not in triggers or (not rules.places and _is_place(parsed, head, name_of, verb)):
+            if verb not in triggers or (not rules.places and names_a_place(parsed, head, name_of, verb)):
                 continue
             found.agents.append((number, parsed.tree.lemmas[verb].lower()))
-
-
-def _is_place(parsed: Words, head: int, name_of: Mapping[int, Match], verb: int) -> bool:
-    match = name_of.get(head)
-    return match is not None and names_a_place(parsed, head, range(match.start, match.end), verb)
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:

@@ -126,7 +126,7 @@ def at_ranks(source: Source, cuts: Cuts, ties: Ties = "shared", threads: int | N
     )
 
 
-def display(source: Source, *, threads: int | None = None) -> Bins:
+def display(source: Source) -> Bins:
     """Cut pairs into bins that show a calibration curve; the default where no bins are asked for.
 
     The bins have equal counts: about n^0.6 pairs (100 pairs make 6 bins, 300 make 9), from 1,800 pairs on
@@ -138,7 +138,7 @@ def display(source: Source, *, threads: int | None = None) -> Bins:
 
     Parameters
     ----------
-    source, threads
+    source
         As in `adaptive`.
 
     Examples
@@ -150,7 +150,7 @@ def display(source: Source, *, threads: int | None = None) -> Bins:
     >>> display(crowded).kind, display(crowded).n[[0, -1]].tolist()
     ('information', [2081.0, 110.0])
     """
-    return at_ranks(source, display_cuts(source), "whole", threads)
+    return at_ranks(source, display_cuts(source), "whole")
 
 
 def display_cuts(source: Source) -> Cuts:
@@ -286,7 +286,7 @@ def at_edges(source: Source, edges: Sequence[float] | Floats, *, threads: int | 
     return _between(source, checked, "edges", threads)
 
 
-def isotonic(source: Source, *, threads: int | None = None) -> Bins:
+def isotonic(source: Source) -> Bins:
     """Return the blocks on which the isotonic regression of y on q is constant.
 
     A block's `frequency` is the recalibrated probability of CORP reliability diagrams.
@@ -304,7 +304,7 @@ def isotonic(source: Source, *, threads: int | None = None) -> Bins:
     """
     from calibrant._kernels.isotonic import pool_adjacent_violators
 
-    tally = source if isinstance(source, Tally) else Tally.from_pairs(source, threads=threads)
+    tally = source if isinstance(source, Tally) else Tally.from_pairs(source)
     tally = tally.without_clusters()
     start = pool_adjacent_violators(tally.weight, tally.weight_positives)
     rows = np.arange(len(tally))

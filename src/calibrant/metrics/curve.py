@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, pairs, proportion, sample_count
 from calibrant.metrics.binning import Source
-from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.noise_floor import batches
 from calibrant.metrics.smooth import SMALLEST_GRID, cosine_modes, fixed_point, nodes_of_tally, smoothed
+from calibrant.metrics.tails import wilson
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothCurve
 from calibrant.seeds import Seed, generator

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._checks import Floats, Integers, instance, one_of, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.grouping import group_by
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import BinIntervals, Bins
 
@@ -67,21 +67,6 @@ def bin_intervals(
     p = bins.frequency
     low, high = wilson(p, n, level) if method == "wilson" else _normal(p, n, level)
     return BinIntervals(low=low, high=high, level=level, method=method)
-
-
-def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's intervals for frequencies ``p`` of effective numbers ``n``.
-
-    Examples
-    --------
-    >>> [end.round(3).tolist() for end in wilson(np.array([0.0, 0.5]), np.array([40.0, 40.0]), 0.95)]
-    [[0.0, 0.352], [0.088, 0.648]]
-    """
-    z = quantile(level)
-    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    # Rounding must not push the frequency of a bin of equal labels out of its interval.
-    return np.clip(np.minimum(middle - half, p), 0, 1), np.clip(np.maximum(middle + half, p), 0, 1)
 
 
 def _normal(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
-from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, quantile, wilson
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from typing import Literal
 
 from calibrant._checks import one_of
@@ -84,13 +84,6 @@ def periods_between(first: date, last: date, by: By) -> Iterator[str]:
     >>> list(periods_between(date(2001, 11, 30), date(2002, 2, 1), "month"))
     ['2001-11', '2001-12', '2002-01', '2002-02']
     """
-    before = ""
-    step = timedelta(days=7 if by == "week" else 28)
-    day = first
-    while day <= last:
-        if (period := period_of(day, by)) != before:
-            yield period
-            before = period
-        day += step
-    if first <= last and (period := period_of(last, by)) != before:
-        yield period
+    start, end = first.toordinal(), last.toordinal()
+    days = [*range(start, end + 1, 7 if by == "week" else 28), end] if start <= end else []
+    yield from dict.fromkeys(period_of(date.fromordinal(day), by) for day in days)

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+import numpy as np
+
 from calibrant._checks import Floats
 
 FEW_CLUSTERS = 10
@@ -29,6 +31,21 @@ def quantile(level: float, clusters: float = 0) -> float:
 
     upper = (1 + level) / 2
     return float(stdtrit(_freedom(clusters), upper) if clusters else ndtri(upper))
+
+
+def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of Wilson's intervals for frequencies ``p`` of effective numbers ``n``.
+
+    Examples
+    --------
+    >>> [end.round(3).tolist() for end in wilson(np.array([0.0, 0.5]), np.array([40.0, 40.0]), 0.95)]
+    [[0.0, 0.352], [0.088, 0.648]]
+    """
+    z = quantile(level)
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    # Rounding must not push the frequency of a bin of equal labels out of its interval.
+    return np.clip(np.minimum(middle - half, p), 0, 1), np.clip(np.maximum(middle + half, p), 0, 1)
 
 
 def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
@@ -93,7 +110,6 @@ def effective_number(size: NDArray[Any]) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> effective_number(np.array([5.0, 5.0])), round(effective_number(np.array([70.0, 10, 10, 10])), 2)
     (2.0, 1.92)
     """
@@ -130,7 +146,6 @@ def cr2(size: Floats, total: Floats) -> tuple[float, float]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> variance, freedom = cr2(np.full(4, 5.0), np.array([1.0, -1.0, 2.0, -2.0]))
     >>> round(variance, 3), round(freedom, 3)
     (13.333, 3.0)

@@ -30,8 +30,15 @@ from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
 from calibrant.verbs.comparing import difference_of, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
-from calibrant.verbs.measurement import IntervalMethod, Run, Settings, bins_of, measurement_of
-from calibrant.verbs.measuring import read, together
+from calibrant.verbs.measuring import (
+    IntervalMethod,
+    Run,
+    Settings,
+    bins_of,
+    measurement_of,
+    read,
+    together,
+)
 from calibrant.verbs.sources import CLASS, ViewSource, asked_names
 from calibrant.verbs.tallying import tally_by
 

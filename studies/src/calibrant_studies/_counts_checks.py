@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.estimation import central_set_hits, poisson_binomial, quantile_calibration, total_interval
 from calibrant.estimation.results.propagation import QuantileCalibration
-from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import quantile, wilson
 from calibrant_studies._base import Row
 from calibrant_studies._counts_numbers import Counts, spread
 from calibrant_studies.arrays import Floats

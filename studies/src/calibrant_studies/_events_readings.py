@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.events.files.store import EventStore
-from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.tails import wilson
 from calibrant_studies._base import Row
 
 READ_SEED = 2027  # differs from that of an earlier sample, with which the rules were corrected

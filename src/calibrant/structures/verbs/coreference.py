@@ -40,8 +40,7 @@ from calibrant.structures.verbs.coreference_source import (
     texts,
 )
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measurement import IntervalMethod, Run, Settings
-from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.measuring import IntervalMethod, Run, Settings, measured, read
 
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"

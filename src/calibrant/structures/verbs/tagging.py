@@ -21,9 +21,8 @@ from calibrant.io import Batch, Predictions
 from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import BATCH_ROWS, Form, listed
 from calibrant.io.writing_predictions import PredictionWriter
-from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.logistic import calibration_in_the_large
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.seeds import Seed
@@ -35,8 +34,7 @@ from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs.batches import named_source
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measurement import IntervalMethod, Run, Settings
-from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.measuring import IntervalMethod, Run, Settings, measured, read
 from calibrant.verbs.sources import asked_names
 
 FEWEST_TOKENS = 1 << 12  # tokens per piece, for any number of tags, since small pieces are slow
