@@ -20,3 +20,11 @@ def test_sparse_columns_of_pandas_are_read() -> None:
     frame = pd.DataFrame({"score": [0.0, 0.9] * 20, "label": [0, 1] * 20})
     sparse = frame.apply(lambda column: column.astype(pd.SparseDtype(column.dtype, 0)))
     assert measure(sparse)["binary"].brier == measure(frame)["binary"].brier
+
+
+def test_scores_and_weights_that_are_categories_of_numbers_are_read_as_their_numbers() -> None:
+    plain = pd.DataFrame(
+        {"score": [0.2, 0.7, 0.9, 0.7], "label": [0, 1, 1, 0], "weight": [1.0, 2.0, 1.0, 2.0]}
+    )
+    coded = plain.astype({"score": "category", "weight": "category"})
+    assert measure(coded)["binary"].brier == measure(plain)["binary"].brier

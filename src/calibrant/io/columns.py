@@ -115,15 +115,15 @@ class Column:
         """Return the values as numbers, without a copy where Arrow allows it."""
         import pyarrow as pa
 
-        kind = self.values.type
+        values = self.values.dictionary_decode() if pa.types.is_dictionary(self.values.type) else self.values
+        kind = values.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if len(self.values) == 0:
                 return np.empty(0)
-            message = f"{shown(objects(self.values[:1])[0])} is not a number"
+            message = f"{shown(objects(values[:1])[0])} is not a number"
             raise self.error(0, message, "write numbers", "column-type")
         self.complete()
-        values = self.values.cast(pa.float64()) if pa.types.is_decimal(kind) else self.values
-        array = as_numpy(values)
+        array = as_numpy(values.cast(pa.float64()) if pa.types.is_decimal(kind) else values)
         return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
     def scores(self) -> NDArray[np.floating[Any]]:
