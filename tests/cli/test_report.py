@@ -76,3 +76,25 @@ def test_tables_that_disagree_about_a_label_are_refused(run: Run, tmp_path: Path
 
 def test_two_models_of_one_name_are_refused(run: Run, long_table: Path) -> None:
     run("report", long_table, long_table).refused("2 models need as many different names", "(--name)")
+
+
+def test_warnings_of_models_and_of_their_difference_are_printed_and_on_the_page(
+    run: Run, tmp_path: Path
+) -> None:
+    label, cluster = [0, 0, 1, 0, 1, 1] * 60, [place // 40 for place in range(360)]
+    for name, score in (("a", [0.2, 0.4, 0.6] * 120), ("b", [0.1, 0.5, 0.7] * 120)):
+        table = pa.table({"score": score, "label": label, "cluster": cluster})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    output = tmp_path / "r.html"
+    ran = run("report", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", output)
+    few = "few clusters: 9 (effective number 9.0), and coverage may fall short"
+    assert ran.out.count(f"\n  {few}\n") == 1  # once for what shares it
+    assert f'<p class="note">{few}</p>' in output.read_text(encoding="utf-8")
+
+
+def test_a_warning_of_one_model_names_it(run: Run, tmp_path: Path) -> None:
+    for name, share in (("many", 2), ("few", 60)):
+        label = [int(place % share == 0) for place in range(360)]
+        pq.write_table(pa.table({"score": [1 / share] * 360, "label": label}), tmp_path / f"{name}.parquet")
+    found = run("report", tmp_path / "many.parquet", tmp_path / "few.parquet", "-o", tmp_path / "r.html")
+    assert "\n  few: few positives or negatives: only 6 positives" in found.out

@@ -36,6 +36,13 @@ def lines_of(report: Report) -> list[str]:
         if not whole or not each.view.startswith("class:")
     ]
     lines = text.table([header, *rows], left=2)
+    warned: dict[str, list[str]] = {}  # models by warning
+    for model in report.models:
+        for warning in model.measured.to_tables()[0].notes:
+            warned.setdefault(warning, []).append(model.name)
+    for warning, names in warned.items():
+        about = "" if len(names) == len(report.models) else f"{', '.join(names)}: "
+        lines.append(f"  {about}{warning}")
     for tasks in report.tasks:
         lines += ["", *_tasks(tasks)]
     if report.recalibrator is not None and report.differences:
@@ -57,6 +64,7 @@ def lines_of(report: Report) -> list[str]:
                 else text.p_value(difference.p_value)
             )
             + _adjusted(found, len(report.differences)),
+            *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
 

@@ -324,8 +324,8 @@ def _contrast(report: Report, compared: ModelDifference) -> Contrast:
 
 
 def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...]:
-    """Return notes on the adjustment of the p-value and on the treatment of the calibration map."""
-    notes = []
+    """Return warnings, and notes on the adjusted p-value and the treatment of the calibration map."""
+    notes = [*compared.difference.warnings()]
     several = sum(each.adjusted_p_value is not None for each in report.differences)
     if several > 1 and compared.adjusted_p_value is not None:
         adjusted = words.p_value(compared.adjusted_p_value)
