@@ -372,6 +372,11 @@ class Names:
     code: Integers
     known: NDArray[Any]
 
+    def part(self, places: Integers | NDArray[np.bool_]) -> Names:
+        """Return the names of some rows, without names that none of them has."""
+        used, code = np.unique(self.code[places], return_inverse=True)
+        return Names(code, self.known[used])
+
 
 @dataclass(frozen=True)
 class Rows:
