@@ -65,30 +65,32 @@ def in_common(
     first, second, count = _shared(*known)
     has = [np.bincount(codes, minlength=count) > 0 for codes in (first, second)]
     both = has[0] & has[1]
-    if not both.any() or np.array_equal(*has):
+    if not both.any() or np.array_equal(has[0], has[1]):
         return one, other, []
     left_out = []
     for name, item, codes in zip(names, known, (first, second), strict=True):
         alone = np.sort(item.part(~both[codes]).known).astype(str).tolist()
         if alone:
             left_out.append(f"{counted(len(alone), 'item')} of {name} only ({listed(alone, most=3)})")
+    kept = counted(int(np.count_nonzero(both)), "item")
     note = (
-        f"The difference of {names[0]} and {names[1]} ({one.view}) is of the "
-        f"{counted(np.count_nonzero(both), 'item')} that both have. It leaves out {' and '.join(left_out)}."
+        f"The difference of {names[0]} and {names[1]} ({one.view}) is of the {kept} that both have. "
+        f"It leaves out {' and '.join(left_out)}."
     )
     return _of(one, np.flatnonzero(both[first])), _of(other, np.flatnonzero(both[second])), [note]
 
 
 def _of(view: ViewSource, places: Integers) -> ViewSource:
-    """Return some pairs of a view in memory, with the names of their own items, classes and clusters."""
+    """Return some pairs of a view in memory, with the names of these rows."""
     assert isinstance(view.source, Pairs)
     assert view.rows is not None
-    truth, item, part = (
-        None if each is None else each.part(places) if isinstance(each, Names) else each[places]
-        for each in (view.rows.truth, view.rows.item, view.rows.part)
+    truth, item, part = view.rows.truth, view.rows.item, view.rows.part
+    rows = Rows(
+        None if truth is None else truth[places],
+        None if item is None else item.part(places),
+        part=None if part is None else part.part(places),
     )
-    pairs = compact(view.source.part(places))[0]
-    return ViewSource(view.view, pairs, view.threads, rows=Rows(truth, item, part=part))
+    return ViewSource(view.view, compact(view.source.part(places))[0], view.threads, rows=rows)
 
 
 def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
