@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.special import expit
 
+import calibrant
 from calibrant.estimation import METHODS, corrected_counts
 from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
 from calibrant.exceptions import InputError
@@ -505,3 +507,10 @@ def test_prior_shift_is_undefined_if_labels_contradict_its_whole_interval() -> N
     share = estimate(found, "prior-shift", "first").share
     assert (share.estimate, share.low) == (None, None)
     assert "contradict the whole interval" in str(share.reason)
+
+
+def test_labels_between_0_and_1_are_refused_with_a_remedy() -> None:
+    table = pa.table({"score": [0.2, 0.7, 0.9], "label": [0.28, 1.0, None]})
+    with pytest.raises(InputError) as raised:
+        calibrant.estimate(table)
+    assert "cut labels between 0 and 1 at a threshold" in raised.value.hint

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
-from calibrant.metrics.compare import by_item, calibration_difference, error_difference, without_each
+from calibrant.metrics.compare import by_item, calibration_difference, error_difference
 from calibrant.metrics.debiased import debiased_squared_error
+from calibrant.metrics.intervals import without_each
 from calibrant.metrics.residuals import residuals
 from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
 from tests.quantities import defined

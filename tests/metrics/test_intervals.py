@@ -240,6 +240,19 @@ def test_sign_flips_of_clusters_agree_with_the_gamma_distribution() -> None:
     assert (flips.samples, flips.seed, gamma.samples, gamma.seed) == (4000, 0, None, None)
 
 
+def test_signs_of_clusters_do_not_depend_on_the_order_of_rows_or_clusters() -> None:
+    rng = np.random.default_rng(4)
+    score, cluster, order = rng.random(200), np.arange(200) // 4, rng.permutation(50)
+    label = rng.random(200) < score
+    moved = np.argsort(order[cluster], kind="stable")
+    sources = [
+        Pairs(score, label, None, cluster, 50),
+        Pairs(score[moved], label[moved], None, np.arange(200) // 4, 50),
+    ]
+    first, second = (calibration_test(each, method="sign-flip").p_value for each in sources)
+    assert first == second
+
+
 def test_redrawn_labels_are_refused_for_clusters() -> None:
     with pytest.raises(InputError, match="cannot be redrawn"):
         calibration_test(drawn(200, 0.1, **CLUSTERED), method="redraw")

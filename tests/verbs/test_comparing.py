@@ -1,10 +1,12 @@
-"""Models with different items are not compared, and the note says which items differ."""
+"""Models are compared on the items that both have; notes count the others, or say why there are none."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
 
 from calibrant import report
 
@@ -14,12 +16,42 @@ def table(items: list[Any]) -> pa.Table:
     return pa.table({"score": [0.3, 0.6] * (count // 2), "label": [0, 1] * (count // 2), "item": items})
 
 
-def test_a_note_names_items_of_only_one_model() -> None:
-    [note] = [each for each in report([table([*range(40)]), table([*range(38)])]).notes if "computed" in each]
-    assert "40 and 38 pairs (2 items of only one of them: 38, 39). Leave out such items" in note
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("form", ["binary", "wide"])
+def test_models_are_compared_on_the_items_that_both_have(form: str, *, clusters: bool) -> None:
+    rng = np.random.default_rng(5)
+    items, score, other = np.arange(300), rng.random(300), rng.random(300)
+    names = {"binary": np.array([0, 1]), "wide": np.array(["no", "yes"])}[form]
+    rest: dict[str, Any] = {"item": items, "label": names[(rng.random(300) < score).astype(int)]}
+    if clusters:
+        rest["cluster"] = items // 3
+
+    def kept(scores: Any, places: Any) -> pa.Table:
+        columns = {"score": scores} if form == "binary" else {"p_no": 1 - scores, "p_yes": scores}
+        return pa.table({name: values[places] for name, values in {**columns, **rest}.items()})
+
+    view = ["binary"] if form == "binary" else ["top", "pooled"]
+    first, second = np.arange(3, 300), rng.permutation(290)
+    both = np.arange(3, 290)
+    found = report([kept(score, first), kept(other, second)], view=view)
+    alone = report([kept(score, both), kept(other, both)], view=view)
+    assert len(found.differences) == len(view)
+    for mine, theirs in zip(found.differences, alone.differences, strict=True):
+        assert mine.difference.n == theirs.difference.n
+        for value, expected in (
+            (mine.difference.p_value, theirs.difference.p_value),
+            (mine.difference.mse_difference.estimate, theirs.difference.mse_difference.estimate),
+            (mine.difference.rms_difference.low, theirs.difference.rms_difference.low),
+        ):
+            assert value == pytest.approx(expected, rel=1e-9)
+    for each, name in zip(found.notes, view, strict=True):
+        assert each == (
+            f"The difference of model 1 and model 2 ({name}) is of the 287 items that both have. It leaves "
+            "out 10 items of model 1 only (290, 291, 292 and 7 more) and 3 items of model 2 only (0, 1, 2)."
+        )
 
 
 def test_a_note_names_items_that_are_written_differently() -> None:
     numbers, texts = table([*range(40)]), table([f"{each}.0" for each in range(40)])
     [note] = [each for each in report([numbers, texts]).notes if "computed" in each]
-    assert "their items differ (80 items of only one of them: 0, 0.0, 1 and 77 more)" in note
+    assert "they have no item in common (0, 1, 2 and 37 more; 0.0, 1.0, 2.0 and 37 more). Write" in note

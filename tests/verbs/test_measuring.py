@@ -47,7 +47,16 @@ def test_several_labels_per_item_of_a_wide_table_are_noted_until_their_clusters_
     table = table.assign(item=np.repeat(np.arange(100), 5), label=random.choice(["a", "b", "c"], 500))
     (note,) = measure(table).recipe.notes
     assert "100 items with several rows" in note
+    assert measure(table, view="class:a").recipe.notes == (note,)
+    assert measure(table, view="classwise").recipe.notes == (note,)
     assert not measure(table.rename(columns={"item": "cluster"})).recipe.notes
+
+
+def test_a_fit_to_several_rows_per_item_is_noted() -> None:
+    (note,) = fit(answers(4), method="platt").notes
+    assert "The fit treats rows of the same item as independent (100 items with several rows)" in note
+    assert not fit(answers(4), method="platt", columns={"cluster": "item"}).notes
+    assert not fit(answers(1), method="platt").notes
 
 
 def test_a_map_that_changes_top_labels_is_compared_on_the_same_rows() -> None:

@@ -66,8 +66,8 @@ def command(
 ) -> None:
     """Write a report on one or several models as one HTML file that needs no network.
 
-    Give one PRED per model; calibrant measure --help lists the formats. Models with the same items are
-    compared, with an interval for the difference of their errors. Items are matched by the column item, else
+    Give one PRED per model; calibrant measure --help lists the formats. Models are compared on the items that
+    both have, with an interval for the difference of their errors. Items are matched by the column item, else
     row by row.
 
     A folder of evaluation logs gives one page with the error of each task, the models side by side.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,6 +94,10 @@ def estimate(
     except InputError as error:
         if error.code == "label-value":
             error.hint = "write 1 or 0, or leave the field of a missing label empty" + CLASSES
+            if re.search(r"label '?0?\.\d", error.message):
+                error.hint = (
+                    "cut labels between 0 and 1 at a threshold: write 1 for 0.5 or more, and 0 for less"
+                )
         elif view is None and (error.code, error.column) == ("column-type", score):
             error.hint += CLASSES
         raise

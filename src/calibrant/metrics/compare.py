@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Pairs, instance, pairs, proportion
-from calibrant._kernels import clusters as kernels
 from calibrant.exceptions import InputError
-from calibrant.metrics.intervals import interval_of, warnings_of
+from calibrant.metrics.intervals import interval_of, signed, signs_of, warnings_of, without_each
 from calibrant.metrics.moments import estimate_of, undefined
 from calibrant.metrics.residuals import EDGES, Residuals, residuals
 from calibrant.metrics.tails import quantile, two_sided_p_value
@@ -230,49 +229,19 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     without = [without_each(table) for table in tables]
     left_out = without[0] - without[1]
     units = len(left_out)
-    # Signs are drawn in an order of the units that depends on the order of neither the rows nor the tables.
-    keys = (left_out * np.sign(left_out.mean()), without[0] + without[1])
-    order = np.lexsort([np.round(values, 12) for values in keys])
     squared = (left_out - left_out.mean()) ** 2
     jackknife = (units - 1) / units * float(squared.sum())
     fourth = float(np.sum(squared**2))
     effective = float(squared.sum()) ** 2 / fourth if fourth > 0 else float(units)
     cells = sum(len(table.cells.bin) for table in tables if table.cells is not None)
     flips = int(np.clip(_CELLS_IN_ALL // cells, _FEWEST_FLIPS, _MOST_FLIPS))
-    total, sign = 0.0, np.empty(units)
-    for _ in range(flips):
-        sign[order] = 2 * rng.integers(2, size=units) - 1
-        total += (_signed(tables[0], sign) - _signed(tables[1], sign)) ** 2
+    # Exchanging the tables keeps the keys.
+    keys = (left_out * np.sign(left_out.mean()), without[0] + without[1])
+    total = 0.0
+    for sign in signs_of(flips, rng, *keys):
+        total += (signed(tables[0], sign) - signed(tables[1], sign)) ** 2
     degenerate = total / flips
     return max(jackknife - degenerate, degenerate), effective
-
-
-def without_each(table: Residuals) -> Floats:
-    """Return debiased squared errors (clusters,) without each cluster in turn."""
-    cells = table.cells
-    assert cells is not None
-    estimate = np.empty(len(cells.start) - 1)
-    kernels.leave_one_out(
-        cells.start,
-        cells.bin,
-        cells.residual,
-        cells.weight,
-        table.residual,
-        table.weight,
-        table.residual**2 - table.unit[1],
-        table.denominator,
-        float(table.weight.sum()),
-        estimate,
-    )
-    return estimate
-
-
-def _signed(table: Residuals, sign: Floats) -> float:
-    cells = table.cells
-    assert cells is not None
-    residual = np.empty(len(table.n))
-    kernels.signed_sums(cells.start, cells.bin, cells.residual, sign, residual)
-    return float(np.sum(table.factor * (residual**2 - table.unit[1])))
 
 
 def _root(squared: float) -> float:

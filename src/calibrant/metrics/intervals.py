@@ -135,11 +135,11 @@ def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
 
 def sign_flipped(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
     """Return debiased squared errors (samples,) with random sign flips of clusters (or pairs)."""
-    factor = table.factor
-    own = float(np.sum(factor * table.unit[1]))
     estimates = np.empty(samples)
     if table.cells is None:
         _refuse_weights(table)
+        factor = table.factor
+        own = float(np.sum(factor * table.unit[1]))
         positives, sum_positive, negatives, sum_negative = table.labels
         counts = np.round(np.concatenate([positives, negatives])).astype(np.int64)
         gap = np.concatenate([sum_positive, sum_negative]) / np.maximum(counts, 1)
@@ -147,14 +147,49 @@ def sign_flipped(table: Residuals, samples: int, rng: np.random.Generator) -> Fl
             kept = rng.binomial(counts, 0.5, size=(piece.stop - piece.start, len(counts)))
             estimates[piece] = _both((2 * kept - counts) * gap) ** 2 @ factor - own
         return estimates
-    cells = table.cells
-    units = len(cells.start) - 1
-    residual = np.empty(len(table.n))
-    for s in range(samples):
-        sign = 2 * rng.integers(2, size=units).astype(np.float64) - 1
-        cluster_kernels.signed_sums(cells.start, cells.bin, cells.residual, sign, residual)
-        estimates[s] = float(factor @ residual**2) - own
+    unit = np.repeat(np.arange(len(table.cells.start) - 1), np.diff(table.cells.start))
+    sums = np.bincount(unit, table.cells.residual, len(table.cells.start) - 1)
+    for s, sign in enumerate(signs_of(samples, rng, without_each(table), sums)):
+        estimates[s] = signed(table, sign)
     return estimates
+
+
+def signs_of(draws: int, rng: np.random.Generator, *keys: NDArray[Any]) -> Iterator[Floats]:
+    """Yield random signs of clusters, drawn in the order of their keys and not in that of the rows."""
+    order = np.lexsort([np.round(values, 12) for values in keys])
+    sign = np.empty(len(order))
+    for _ in range(draws):
+        sign[order] = 2 * rng.integers(2, size=len(order)) - 1
+        yield sign
+
+
+def without_each(table: Residuals) -> Floats:
+    """Return debiased squared errors (clusters,) without each cluster in turn."""
+    cells = table.cells
+    assert cells is not None
+    estimate = np.empty(len(cells.start) - 1)
+    cluster_kernels.leave_one_out(
+        cells.start,
+        cells.bin,
+        cells.residual,
+        cells.weight,
+        table.residual,
+        table.weight,
+        table.residual**2 - table.unit[1],
+        table.denominator,
+        float(table.weight.sum()),
+        estimate,
+    )
+    return estimate
+
+
+def signed(table: Residuals, sign: Floats) -> float:
+    """Return the debiased squared error if the residuals of each cluster are multiplied by its sign."""
+    cells = table.cells
+    assert cells is not None
+    residual = np.empty(len(table.n))
+    cluster_kernels.signed_sums(cells.start, cells.bin, cells.residual, sign, residual)
+    return float(np.sum(table.factor * (residual**2 - table.unit[1])))
 
 
 Method = Literal["inverted", "wald", "bootstrap", "sampling", "sampling-thesis"]

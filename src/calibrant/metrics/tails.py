@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from numpy.typing import NDArray
-
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 

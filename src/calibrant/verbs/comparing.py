@@ -16,7 +16,7 @@ from calibrant.metrics.compare import error_difference
 from calibrant.records.words import counted
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource
+from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource, compact
 
 NOT_PAIRED = (
     "their rows are not paired by a column of items, and in the order of rows their labels or classes differ"
@@ -48,6 +48,51 @@ def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: See
     return error_difference(first, second, level=level, seed=seed)
 
 
+def in_common(
+    one: ViewSource, other: ViewSource, names: tuple[str, str]
+) -> tuple[ViewSource, ViewSource, list[str]]:
+    """Return both models' pairs of the items that both have, and a note on the items left out.
+
+    The sources are returned unchanged if their items are unknown, repeated, the same, or all different.
+    """
+    known = [
+        each.rows.item
+        for each in (one, other)
+        if isinstance(each.source, Pairs) and each.rows and each.rows.item and not each.rows.repeated
+    ]
+    if len(known) < 2:
+        return one, other, []
+    first, second, count = _shared(*known)
+    has = [np.bincount(codes, minlength=count) > 0 for codes in (first, second)]
+    both = has[0] & has[1]
+    if not both.any() or np.array_equal(has[0], has[1]):
+        return one, other, []
+    left_out = []
+    for name, item, codes in zip(names, known, (first, second), strict=True):
+        alone = np.sort(item.part(~both[codes]).known).astype(str).tolist()
+        if alone:
+            left_out.append(f"{counted(len(alone), 'item')} of {name} only ({listed(alone, most=3)})")
+    kept = counted(int(np.count_nonzero(both)), "item")
+    note = (
+        f"The difference of {names[0]} and {names[1]} ({one.view}) is of the {kept} that both have. "
+        f"It leaves out {' and '.join(left_out)}."
+    )
+    return _of(one, np.flatnonzero(both[first])), _of(other, np.flatnonzero(both[second])), [note]
+
+
+def _of(view: ViewSource, places: Integers) -> ViewSource:
+    """Return some pairs of a view in memory, with the names of these rows."""
+    assert isinstance(view.source, Pairs)
+    assert view.rows is not None
+    truth, item, part = view.rows.truth, view.rows.item, view.rows.part
+    rows = Rows(
+        None if truth is None else truth[places],
+        None if item is None else item.part(places),
+        part=None if part is None else part.part(places),
+    )
+    return ViewSource(view.view, compact(view.source.part(places))[0], view.threads, rows=rows)
+
+
 def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     """Return the pairs of two models in the same order: by item if both have items, else by row.
 
@@ -59,9 +104,8 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     if one.rows is None or other.rows is None:
         return "scores below a threshold were dropped, so the pairs have different items and classes"
     if len(one.source) != len(other.source):
-        return f"they have {len(one.source):,} and {len(other.source):,} pairs" + _unlike(
-            one.rows, other.rows
-        )
+        count = f"they have {len(one.source):,} and {len(other.source):,} pairs"
+        return _unlike(one.rows, other.rows) or count
     repeated = list(dict.fromkeys(one.rows.repeated + other.rows.repeated))
     if repeated:
         return f"items are in more than one row: {listed(repeated, most=5)}"
@@ -92,23 +136,20 @@ def _orders(one: Rows, other: Rows) -> tuple[Integers, Integers] | str:
         mine, theirs = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
         first, second = first[mine], second[theirs]
         if not np.array_equal(first, second):
-            both = "their items differ" if one.part is None else "their items or classes differ"
-            return both + _unlike(one, other)
+            return _unlike(one, other) or "the classes of their items differ"
     return mine, theirs
 
 
 def _unlike(one: Rows, other: Rows) -> str:
-    """Return examples of items that only one of two models has, and what to do; empty without any."""
-    if one.item is None or other.item is None:
+    """Return examples of items if two models have none in common, and what to do; else nothing."""
+    if (
+        one.item is None
+        or other.item is None
+        or len(np.intersect1d(*_alike(one.item.known, other.item.known)))
+    ):
         return ""
-    only = np.setxor1d(*_alike(one.item.known, other.item.known))
-    if not len(only):
-        return ""
-    names = listed(only.astype(str).tolist(), most=3)
-    return (
-        f" ({counted(len(only), 'item')} of only one of them: {names}). Leave out "
-        "such items, or write the same names in both files"
-    )
+    first, second = (listed(each.known.astype(str).tolist(), most=3) for each in (one.item, other.item))
+    return f"they have no item in common ({first}; {second}). Write the same names in both files"
 
 
 def _shared(one: Names, other: Names) -> tuple[Integers, Integers, int]:

@@ -273,8 +273,6 @@ def read(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
     notes = predictions.notes if predictions.log is None else predictions.log.notes
-    if predictions.log is None and not predictions.clustered:
-        notes = [*notes, *_notes_on_items(sources)]
     return sources, run.recipe(
         predictions.name,
         predictions.form,
@@ -284,18 +282,6 @@ def read(
         notes=tuple(notes),
         library=_library(source),
     )
-
-
-def _notes_on_items(sources: Sequence[ViewSource]) -> list[str]:
-    """Return a note if items have several rows, whose dependence no clusters state."""
-    several = max((len(each.rows.repeated) for each in sources if each.rows is not None), default=0)
-    if not several:
-        return []
-    return [
-        f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with several "
-        "rows). Name the column of items as the column of clusters, too (--cluster); or, if the rows are of "
-        "several models, write one file per model."
-    ]
 
 
 def _library(source: Any) -> Library | None:

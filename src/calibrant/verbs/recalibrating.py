@@ -310,7 +310,7 @@ def fit(
         made.pair_count_,
         __version__,
         command,
-        (*said, *map_notes(made)),
+        (*said, *predictions.notes, *map_notes(made)),
     )
 
 

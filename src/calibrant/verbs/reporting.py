@@ -28,7 +28,7 @@ from calibrant.results.measurement import Measured, Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
-from calibrant.verbs.comparing import difference_of, view_notes
+from calibrant.verbs.comparing import difference_of, in_common, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
 from calibrant.verbs.measuring import (
     IntervalMethod,
@@ -122,9 +122,9 @@ def report(
 ) -> Report:
     """Measure one or several models, and gather the data of a report.
 
-    Models whose tables contain the same items (by the item column, else row by row) are also compared, each
-    with each later one. Models of different views or items are shown side by side without a difference, and
-    the notes give the reason.
+    Models are also compared, each with each later one, on the items that both tables have (by the item
+    column, else row by row); a note counts the others. Models of different views or without shared items are
+    shown side by side without a difference, and the notes give the reason.
 
     Parameters
     ----------
@@ -401,11 +401,14 @@ def _differences(
             for one in sources[first]:
                 if one.view not in others or one.view.startswith(CLASS):
                     continue
-                difference = difference_of(one, others[one.view], level=settings.level, seed=settings.seed)
+                called = names[first], names[second]
+                mine, theirs, left_out = in_common(one, others[one.view], called)
+                difference = difference_of(mine, theirs, level=settings.level, seed=settings.seed)
                 if isinstance(difference, str):
-                    both = f"{names[first]} and {names[second]}"
+                    both = " and ".join(called)
                     notes.append(f"The difference of {both} ({one.view}) was not computed: {difference}.")
                 else:
+                    notes += left_out
                     difference = _of_map(difference, one, mended)
                     found.append((one.view, names[first], names[second], difference))
     adjusted = adjusted_p_values([difference.p_value for *_, difference in found])

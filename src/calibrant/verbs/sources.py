@@ -19,6 +19,7 @@ from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
+from calibrant.records.words import counted
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -372,6 +373,11 @@ class Names:
     code: Integers
     known: NDArray[Any]
 
+    def part(self, places: Integers | NDArray[np.bool_]) -> Names:
+        """Return the names of some rows, without names that none of them has."""
+        used, code = np.unique(self.code[places], return_inverse=True)
+        return Names(code, self.known[used])
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -521,7 +527,8 @@ def view_sources(
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
-    batches = reported(predictions.batches(items=items), predictions.rows, progress)
+    batches = with_note(predictions, predictions.batches(items=items), "The intervals treat")
+    batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
     large = (predictions.rows or 0) > IN_MEMORY
@@ -542,6 +549,24 @@ def view_sources(
             for each in sources
         ]
     return sources, counted.rows
+
+
+def with_note(predictions: Predictions, batches: Iterator[Batch], how: str) -> Iterator[Batch]:
+    """Yield batches, then add a note to the table if items have several rows and there are no clusters."""
+    codes = [np.zeros(0, np.int64)]
+    for batch in batches:
+        if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
+            codes.append(batch.item)
+        yield batch
+    by_class = predictions.form == "long" and predictions.has_classes  # an item has one row per class
+    several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
+    if several and not by_class and not predictions.clustered and predictions.log is None:
+        note = (
+            f"{how} rows of the same item as independent ({counted(several, 'item')} with several rows). "
+            "Name the column of items as the column of clusters, too (--cluster); or, if the rows are of "
+            "several models, write one file per model."
+        )
+        predictions.notes = tuple(dict.fromkeys([*predictions.notes, note]))
 
 
 def reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
