@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Pairs, one_of, pairs, positive_integer, proportion, sample_count
 from calibrant._kernels import clusters as cluster_kernels
