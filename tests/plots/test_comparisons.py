@@ -7,11 +7,8 @@ from numpy.typing import NDArray
 
 from calibrant import plots
 from calibrant.exceptions import InputError
-from calibrant.results import Bins
-from calibrant.results.bins import BinIntervals
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.intervals import ErrorInterval
-from tests.quantities import defined
 
 Floats = NDArray[np.float64]
 
@@ -38,28 +35,6 @@ def curve(name: str = "calibrated", debiased: list[float] | None = None) -> Erro
         0.09 / size,
         0.0001,
     )
-
-
-def test_binnings_stand_side_by_side_after_the_distribution_of_the_scores(
-    bins: Bins, wide: Bins, intervals: BinIntervals
-) -> None:
-    figure = plots.binning_comparison([("wide", wide, None), ("adaptive", bins, intervals)], histogram=wide)
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["(a) the scores", "(b) wide", "(c) adaptive"]
-    assert [bar.get_height() for bar in figure.axes[0].containers[0]] == [0.5, 0.5]
-    np.testing.assert_allclose(drawn(figure.axes[1], "line-0"), [[0.25, 0.3], [0.75, 0.75]])
-    np.testing.assert_allclose(drawn(figure.axes[2], "line-0")[:, 0], [0.1, 0.4, 0.6, 0.9])
-
-
-def test_four_panels_stand_two_by_two(bins: Bins, wide: Bins) -> None:
-    figure = plots.binning_comparison([(str(n), bins, None) for n in range(3)], histogram=wide)
-    spec = defined(figure.axes[0].get_subplotspec())
-    assert spec.get_gridspec().get_geometry() == (2, 2)
-
-
-def test_three_panels_share_one_row(bins: Bins) -> None:
-    figure = plots.binning_comparison([(str(n), bins, None) for n in range(3)])
-    spec = defined(figure.axes[0].get_subplotspec())
-    assert spec.get_gridspec().get_geometry() == (1, 3)
 
 
 def test_error_against_bin_size_draws_the_records_numbers() -> None:

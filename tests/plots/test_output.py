@@ -26,7 +26,6 @@ def figure(bins: Bins, intervals: BinIntervals) -> Figure:
 def every_figure(bins: Bins, wide: Bins, intervals: BinIntervals) -> Iterator[Figure]:
     yield figure_of(plots.calibration_curves([("first", bins, intervals), ("second", wide, None)]))
     yield plots.confidence_and_reliability(wide)
-    yield plots.binning_comparison([("wide", wide, None), ("adaptive", bins, intervals)], histogram=wide)
 
 
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])

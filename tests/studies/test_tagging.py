@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from calibrant.metrics import pairs as checked_pairs
+from calibrant.metrics.binning import adaptive, uniform
 from calibrant.structures.models import CRFTagger, HMMTagger
 from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.queries import all_tags
@@ -16,11 +17,20 @@ from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies import _tagging_models as models
 from calibrant_studies import tagging
 from calibrant_studies._base import Study
-from calibrant_studies._tagging_binnings import ADAPTIVE, SIZE, WIDTHS, binning_rows, find_binnings, widths
+from calibrant_studies._tagging_binnings import (
+    ADAPTIVE,
+    SIZE,
+    WIDTHS,
+    binning_comparison,
+    binning_rows,
+    find_binnings,
+    widths,
+)
 from calibrant_studies._tagging_data import FILES, TITLE, Part, TextSet, read_set
 from calibrant_studies._tagging_findings import find
 from calibrant_studies._tagging_measure import Evaluated
 from calibrant_studies._verdicts import above
+from tests.quantities import defined
 
 WORDS = {"N": ["dog", "cat", "sun"], "V": ["ran", "saw", "dog"], "D": ["the", "a", "cat"]}
 
@@ -257,3 +267,22 @@ def test_adaptive_bins_have_narrower_intervals_than_equal_widths_on_skewed_score
 def test_fewer_tokens_than_an_adaptive_bin_holds_are_one_bin() -> None:
     rows = [row for row in binning_rows(skewed(SIZE - 1)) if row["bins"] == ADAPTIVE]
     assert [row["n"] for row in rows] == [SIZE - 1]
+
+
+def test_binnings_stand_side_by_side_after_the_distribution_of_the_scores() -> None:
+    found = checked_pairs([0, 1, 1, 1], [0.2, 0.3, 0.8, 0.9])
+    wide, narrow = uniform(found, 2), adaptive(found, size=1)
+    figure = binning_comparison([("wide", wide, None), ("adaptive", narrow, None)], histogram=wide)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["(a) the scores", "(b) wide", "(c) adaptive"]
+    assert [bar.get_height() for bar in figure.axes[0].containers[0]] == [0.5, 0.5]
+    (line,) = [line for line in figure.axes[1].get_lines() if line.get_gid() == "line-0"]
+    np.testing.assert_allclose(np.asarray(line.get_xydata()), [[0.25, 0.5], [0.85, 1.0]])
+
+
+@pytest.mark.parametrize(("panels", "with_scores", "grid"), [(3, True, (2, 2)), (3, False, (1, 3))])
+def test_up_to_three_binnings_share_one_row(panels: int, with_scores: bool, grid: tuple[int, int]) -> None:
+    wide = uniform(checked_pairs([0, 1, 1, 1], [0.2, 0.3, 0.8, 0.9]), 2)
+    histogram = wide if with_scores else None
+    figure = binning_comparison([(str(number), wide, None) for number in range(panels)], histogram=histogram)
+    spec = defined(figure.axes[0].get_subplotspec())
+    assert spec.get_gridspec().get_geometry() == grid

@@ -280,12 +280,8 @@ class CalibrationMonitor:
         if self.unit == "dependent-day":
             self._persistent.add(sums[0][0], _informations(pairs, bets.edges, group)[0])
         else:
-            factor = np.empty_like(self._log_wealth)
-            kernels.log_factors(*sums, bets.weight, bets.bound, bets.strength, factor)
-            self._log_cash = kernels.invest(
-                self._log_wealth, self._log_cash, bets.log_prior, self._looks, self.restart
-            )
-            self._log_wealth += factor
+            kept = self._log_cash, self._log_wealth, self._looks, self.restart
+            self._log_cash, _ = look(sums, bets, *kept)
         row = self._looked(name, pairs, len(sums[0]), interval)
         self._days.append(row)
         return row
@@ -465,38 +461,18 @@ def start(bets: Bets, restart: bool) -> tuple[float, Floats]:
     return math.log(CASH), bets.log_prior + math.log(1 - CASH)
 
 
-def log_evidence(
-    bets: Bets,
-    total: Floats,
-    score: Floats,
-    count: Floats,
-    *,
-    restart: bool = False,
-    threshold: float = math.inf,
-) -> Floats:
-    """Return the log e-value after each look at a whole stream, up to the first that reaches the threshold.
+def look(
+    sums: tuple[Floats, Floats, Floats], bets: Bets, cash: float, wealth: Floats, looks: int, restart: bool
+) -> tuple[float, float]:
+    """Change the log wealth in bets by one look after others; return the logs of the cash and of the e-value.
 
-    Parameters
-    ----------
-    bets
-        Bets of a monitor.
-    total, score, count
-        (looks, groups, regions) sums of label minus score, of scores, and of items.
-    restart
-        True if bets are restored over time, to detect later changes.
-    threshold
-        Threshold of the log e-value; looks after the first that reaches it have minus infinity.
-
-    Returns
-    -------
-    ndarray
-        (looks,)
+    ``sums`` are (groups, regions) sums of label minus score, of scores, and of items.
     """
-    cash, wealth = start(bets, restart)
-    found = np.full(len(total), -math.inf)
-    each = (total, score, count, bets.weight, bets.bound, bets.strength, bets.log_prior, wealth)
-    kernels.stream(*each, cash, restart, threshold, found)
-    return found
+    factor = np.empty_like(wealth)
+    kernels.log_factors(*sums, bets.weight, bets.bound, bets.strength, factor)
+    cash = kernels.invest(wealth, cash, bets.log_prior, looks, restart)
+    wealth += factor
+    return cash, float(kernels.log_sum(wealth, cash))
 
 
 def _sums(pairs: Pairs, edges: Floats, group: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:

@@ -13,7 +13,6 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve
-    from calibrant.plots._comparison import binning_comparison
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
@@ -27,7 +26,6 @@ else:
     __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
-    "binning_comparison",
     "calibration_curve",
     "calibration_curves",
     "confidence_and_reliability",

@@ -115,7 +115,7 @@ def chosen(texts: Texts, seed: int) -> tuple[Fitted, list[Row]]:
             **texts.name,
             "features": texts.features,
             "l1": f"{candidate.setting.l1:g}",
-            "weights": candidate.model.weight_count,
+            "weights": len(candidate.model.to_state()["place"]),
             "dev CoNLL F1": score,
             "dev temperature": candidate.temperature,
             "chosen": "yes" if candidate is best else "",

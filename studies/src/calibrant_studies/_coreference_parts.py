@@ -103,7 +103,7 @@ def ablation(texts: Texts, seed: int) -> Tables:
             {
                 **texts.name,
                 "without": without,
-                "weights": found.model.weight_count,
+                "weights": len(found.model.to_state()["place"]),
                 "dev CoNLL F1": models.dev_f1(found, seed),
                 "CoNLL F1": row["CoNLL F1"],
                 "change": change,

@@ -21,7 +21,7 @@ from calibrant.evaluation.bets import (
     regions_of,
     sums_by_group,
 )
-from calibrant.evaluation.monitoring import log_evidence
+from calibrant.evaluation.monitoring import look, start
 from calibrant.seeds import generator_of
 from calibrant_studies.arrays import Floats
 
@@ -93,7 +93,13 @@ def simulate(
 
 def evidence(stream: Stream, bets: Bets, *, restart: bool = False, threshold: float = math.inf) -> Floats:
     """Return the log e-value after each day (up to the threshold; minus infinity after it)."""
-    return log_evidence(bets, stream.total, stream.score, stream.count, restart=restart, threshold=threshold)
+    cash, wealth = start(bets, restart)
+    found = np.full(len(stream.total), -math.inf)
+    for t, sums in enumerate(zip(stream.total, stream.score, stream.count, strict=True)):
+        cash, found[t] = look(sums, bets, cash, wealth, t, restart)
+        if found[t] >= threshold:
+            break
+    return found
 
 
 def plain_bets(unit: str = "cluster") -> Bets:

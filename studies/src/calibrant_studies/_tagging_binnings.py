@@ -17,6 +17,8 @@ from calibrant_studies._verdicts import above
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from calibrant.results import Bins
+    from calibrant.results.bins import BinIntervals
     from calibrant_studies._tagging_measure import Evaluated
 
 WIDTHS = {"width 0.02": 50, "width 0.1": 10}
@@ -100,8 +102,6 @@ def find_binnings(name: str, title: str, rows: Sequence[Row]) -> Iterator[Findin
 
 def draw_binnings(rows: Sequence[Row]) -> Figure:
     """Draw the scores and the three curves of the set with the most test tokens (figure 1 of the paper)."""
-    from calibrant.plots import binning_comparison
-
     sizes: dict[str, int] = {}
     for row in rows:
         sizes[row["set"]] = sizes.get(row["set"], 0) + int(row["n"])
@@ -112,3 +112,57 @@ def draw_binnings(rows: Sequence[Row]) -> Figure:
         if title == largest
     ]
     return binning_comparison(panels, histogram=panels[0][1])
+
+
+def binning_comparison(
+    panels: Sequence[tuple[str, Bins, BinIntervals | None]], *, histogram: Bins | None = None
+) -> Figure:
+    """Return calibration curves of the same pairs under several binnings, side by side.
+
+    With skewed scores, bins of equal width leave the middle to few pairs, and its intervals are
+    wide; bins of equal counts keep all intervals narrow and show where the scores are.
+
+    Parameters
+    ----------
+    panels
+        A title, bins and the intervals of their frequencies (or None) for each panel, at least one.
+    histogram
+        Bins of equal width whose shares are drawn first, as the distribution of the scores.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One axes a panel (and one for the histogram), lettered (a), (b), ... in two columns, or in
+        one row of up to three.
+
+    References
+    ----------
+    K. Nguyen and B. O'Connor (2015), Figure 1.
+    """
+    from calibrant import plots
+    from calibrant.plots import style
+
+    count = len(panels) + (histogram is not None)
+    columns = count if count <= 3 else 2
+    rows = -(-count // columns)
+    figure, axes = style.new_figure(3.7 * columns, 4.0 * rows, columns, rows)
+    for spare in axes[count:]:
+        spare.remove()
+    axes = axes[:count]
+    for letter, ax in zip("abcdefghijklmnopqrstuvwxyz", axes, strict=False):
+        ax.set_gid(letter)
+    drawn = list(axes)
+    if histogram is not None:
+        ax = drawn.pop(0)
+        style.grid(ax, "y")
+        style.draw_bars(
+            ax, histogram, histogram.share, color=style.SERIES[0].color, alpha=0.75, linewidth=0.5
+        )
+        ax.set_box_aspect(1.0)
+        ax.set_xlabel("predicted probability")
+        ax.set_ylabel("fraction of the pairs")
+        style.plain_title(ax, "(a) the scores")
+    for ax, (title, bins, intervals) in zip(drawn, panels, strict=True):
+        plots.calibration_curve(bins, intervals, legend=False, ax=ax)
+        style.plain_title(ax, f"({ax.get_gid()}) {style.shown(title)}")
+    return figure

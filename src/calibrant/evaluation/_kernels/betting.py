@@ -1,4 +1,4 @@
-"""Bets against calibration: change of wealth at one look, and along a stream of looks.
+"""Bets against calibration: change of wealth at one look.
 
 A look has sums of ``y - q`` and of ``q``, and counts, by group (the independent unit) and region of scores. A
 direction k has a weight in [-1, 1] for each region; its bet is on ``z``, a group's mean of
@@ -103,33 +103,3 @@ def invest(log_wealth: Floats, log_cash: float, log_prior: Floats, looks: int, r
             top = max(one, other)
             log_wealth[k, s] = top + math.log1p(math.exp(min(one, other) - top))
     return log_cash + kept
-
-
-@jit
-def stream(
-    total: Floats,
-    score: Floats,
-    count: Floats,
-    weight: Floats,
-    bound: Floats,
-    strength: Floats,
-    log_prior: Floats,
-    log_wealth: Floats,
-    log_cash: float,
-    restart: bool,
-    threshold: float,
-    evidence: Floats,
-) -> int:
-    """Compute log wealth after each look (looks, groups, regions), up to the first above the threshold.
-
-    Return that look, or -1; ``log_wealth`` is changed.
-    """
-    factor = np.empty_like(log_wealth)
-    for t in range(len(total)):
-        log_cash = invest(log_wealth, log_cash, log_prior, t, restart)
-        log_factors(total[t], score[t], count[t], weight, bound, strength, factor)
-        log_wealth += factor
-        evidence[t] = log_sum(log_wealth, log_cash)
-        if evidence[t] >= threshold:
-            return t
-    return -1

@@ -305,11 +305,6 @@ class CoreferenceModel:
         """Return the number of earlier mentions that are candidates."""
         return self._features.window
 
-    @property
-    def weight_count(self) -> int:
-        """Return the number of weights that are not 0."""
-        return int(np.count_nonzero(self._trained()[1]))
-
     def _trained(self) -> tuple[Lexicon, Weights]:
         if self._lexicon is None or self._weight is None:
             raise untrained()
@@ -480,7 +475,7 @@ class CoreferenceModel:
         >>> from calibrant.structures.documents import Mention
         >>> document = Document("d", [["He", "runs"]], [Mention(0, 0, 1)], ["1"])
         >>> model = CoreferenceModel(bits=10, epochs=2).fit([document])
-        >>> CoreferenceModel.from_state(model.to_state()).weight_count == model.weight_count
+        >>> CoreferenceModel.from_state(model.to_state()).losses == model.losses
         True
         """
         lexicon, weight = self._trained()
