@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from calibrant._checks import Floats, Integers, Pairs
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.grid import GridSums, grid, keys_of, rows_of, scores_of
-from calibrant.metrics.grouping import Grouping, group_by
+from calibrant.metrics.grouping import Grouping, group_by, sorted_by
 
 Kind = Literal["compressed", "exact"]
 
@@ -446,3 +446,22 @@ def on_nodes(mass: Floats, moment: Floats) -> Floats:
     nodes[..., :-1] = mass - right
     nodes[..., 1:] += right
     return nodes
+
+
+def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
+    """Return the tally with clusters in the order of their keys."""
+    assert tally.cluster is not None
+    assert tally.clusters is not None
+    order = np.argsort(keys, kind="stable")
+    if (order[1:] > order[:-1]).all():
+        return tally
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    cluster = place[tally.cluster]
+    new_score = (np.diff(tally.low, prepend=0) > 0) | (np.diff(tally.high, prepend=0) > 0)
+    rows = sorted_by(np.cumsum(new_score, dtype=np.int64), cluster)
+    apart = ("kind", "cluster", "clusters", "weighted")
+    columns = {each.name: getattr(tally, each.name) for each in fields(Tally) if each.name not in apart}
+    moved = {id(column): column[rows] for column in {id(each): each for each in columns.values()}.values()}
+    columns = {name: moved[id(column)] for name, column in columns.items()}  # those of two names stay one
+    return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)

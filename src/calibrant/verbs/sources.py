@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, join, joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
-from calibrant.metrics.grouping import sorted_by
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Tally, ordered
 from calibrant.progress import Progress
 from calibrant.records.words import counted
 
@@ -652,25 +651,6 @@ def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Inte
 
 def _cluster_names(predictions: Predictions) -> list[Any]:
     return predictions.clusters or predictions.items
-
-
-def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
-    """Return the tally with clusters in the order of their keys."""
-    assert tally.cluster is not None
-    assert tally.clusters is not None
-    order = np.argsort(keys, kind="stable")
-    if (order[1:] > order[:-1]).all():
-        return tally
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    cluster = place[tally.cluster]
-    new_score = (np.diff(tally.low, prepend=0) > 0) | (np.diff(tally.high, prepend=0) > 0)
-    rows = sorted_by(np.cumsum(new_score, dtype=np.int64), cluster)
-    apart = ("kind", "cluster", "clusters", "weighted")
-    columns = {each.name: getattr(tally, each.name) for each in fields(Tally) if each.name not in apart}
-    moved = {id(column): column[rows] for column in {id(each): each for each in columns.values()}.values()}
-    columns = {name: moved[id(column)] for name, column in columns.items()}  # those of two names stay one
-    return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)
 
 
 def _tallied(

@@ -18,7 +18,7 @@ from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.slice_columns import JointCodes, Keys, Slices
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Tally, ordered
 from calibrant.progress import Progress
 from calibrant.verbs.sources import (
     CLASS,
@@ -26,7 +26,6 @@ from calibrant.verbs.sources import (
     asked_views,
     class_of,
     long_pairs,
-    ordered,
     pairs_of,
     reported,
     tally_of_pairs,
