@@ -338,10 +338,16 @@ class TallyParts:
             self._running = None
 
     def _merge(self, waiting: list[Pairs]) -> None:
-        new = (0, tally_of_pairs(_concatenated(waiting), threads=1))
-        while self._merged and (len(self._beside) > FEW_BESIDE or self._merged[-1][0] == new[0]):
-            new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
-        self._merged.append(new)
+        new = tally_of_pairs(_concatenated(waiting), threads=1)
+        merge_part(self._merged, new, at_once=len(self._beside) > FEW_BESIDE)
+
+
+def merge_part(merged: list[tuple[int, Tally]], new: Tally, *, at_once: bool = False) -> None:
+    """Add a part, merged with neighbors of equal size as in a tree, or with all of them at once."""
+    depth = 0
+    while merged and (at_once or merged[-1][0] == depth):
+        depth, new = depth + 1, merged.pop()[1].merge(new)
+    merged.append((depth, new))
 
 
 def _concatenated(parts: Sequence[Pairs]) -> Pairs:
