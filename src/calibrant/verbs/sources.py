@@ -15,6 +15,7 @@ from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, join, joined
+from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
@@ -558,11 +559,11 @@ def view_sources(
 
 
 def with_note(predictions: Predictions, batches: Iterator[Batch], how: str) -> Iterator[Batch]:
-    """Yield batches, then add a note to the table if items have several rows and there are no clusters."""
-    codes = [np.zeros(0, np.int64)]
+    """Yield batches; then note on the table items with several rows (in a slice) if there are no clusters."""
+    codes, joint = [np.zeros(0, np.int64)], JointCodes()
     for batch in batches:
         if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
-            codes.append(batch.item)
+            codes.append(batch.item if batch.slice_code is None else joint.of(batch.slice_code, batch.item))
         yield batch
     by_class = predictions.form == "long" and predictions.has_classes  # an item has one row per class
     several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
