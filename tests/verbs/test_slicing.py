@@ -433,3 +433,8 @@ def test_several_rows_per_item_are_noted_unless_the_slices_tell_them_apart() -> 
     assert "300 items with several rows" in found[0].notes[0]
     assert found[0].notes[0] in found[0].to_text()
     assert slices(pa.table(rows), "domain", columns={"cluster": "item"}).notes == ()
+
+
+def test_numbers_of_items_in_a_text_file_are_cut_into_bands(tmp_path: Path) -> None:
+    csv.write_csv(pa.table(columns(item=range(600))), tmp_path / "a.csv")
+    assert [row.n for row in slices(tmp_path / "a.csv", "item:2").slices] == [300, 300]

@@ -322,10 +322,8 @@ class TallyParts:
         """Return the tally of all pairs, with codes as names of clusters; None without pairs."""
         self._flush()
         self._finish()
-        whole: Tally | None = None
-        for _, part in reversed(self._merged):
-            whole = part if whole is None else whole.merge(part)
-        return whole
+        parts = [part for _, part in reversed(self._merged)]
+        return reduce(Tally.merge, parts) if parts else None
 
     def _flush(self) -> None:
         if self._waiting:

@@ -164,6 +164,8 @@ def tally_by(
     in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
     units = JointCodes() if in_clusters else None
     noted = units is None and (predictions.rows or 0) <= IN_MEMORY  # items with several rows get a note
+    reader = opened.table_reader  # a column that is cut into bands has numbers, and no names of items
+    noted &= reader is None or not any(name.startswith(f"{reader.column_of('item')}:") for name in names)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
