@@ -23,7 +23,7 @@ from calibrant.events import EventStore, extract_events
 from calibrant.exceptions import CalibrantError, InputError
 from calibrant.structures import predict_coreference, predict_tags, train_tagger
 from calibrant.structures.models import CoreferenceModel
-from calibrant.verbs import executors, tally_files
+from calibrant.verbs import executors, tally, tally_files
 from calibrant.verbs.executors import workers_of
 from tests.made_up import COPIES
 
@@ -256,6 +256,21 @@ def test_an_executor_that_is_shut_down_is_named() -> None:
     pool.shutdown()
     with pytest.raises(InputError, match="the executor accepts no work"), workers_of(pool) as there:
         list(there.map(operator.neg, [1]))
+
+
+def test_files_without_rows_are_accepted_beside_others_as_in_a_folder(tmp_path: Path) -> None:
+    pairs = pa.table({"score": [0.2, 0.7], "label": [0, 1], "cluster": ["a", "b"]})
+    files = [tmp_path / f"{name}.parquet" for name in ("empty", "full", "last")]
+    for file, rows in zip(files, (0, 2, 0), strict=True):
+        parquet.write_table(pairs.slice(0, rows), file)
+    assert tally_files(files).total_n == tally(tmp_path).total_n == 2
+    with pytest.raises(InputError, match="there are no rows in any file") as error:
+        tally_files([files[0], files[2]])
+    assert error.value.file == str(files[0])
+    plain = tmp_path / "plain.parquet"
+    parquet.write_table(pairs.drop_columns("cluster"), plain)
+    with pytest.raises(InputError, match=r"has no clusters, unlike .*full\.parquet"):
+        tally_files([*files, plain])
 
 
 def test_files_that_would_count_twice_or_differ_in_clusters_are_named(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ ONE_FILE = {
 REFUSED = {
     "compare binary.csv other.csv": "calibrant report binary.csv other.csv",
     "compare binary.csv": "calibrant report FILE FILE",
+    "measure binary.csv other.csv": "calibrant report FILE FILE",
 }
 """Command lines that are refused with a command that works, or a part of it."""
 

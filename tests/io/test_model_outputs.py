@@ -230,6 +230,8 @@ def test_a_data_set_without_lists_of_scores_names_its_columns(tmp_path: Path) ->
     (tmp_path / "state.json").write_text('{"_data_files": [{"filename": "a.arrow"}]}', encoding="utf-8")
     with pytest.raises(InputError, match="no lists of scores; its columns are text, label: it needs one"):
         open_predictions(tmp_path)
+    with pytest.raises(InputError, match=r"for one score per row, name its \.arrow file"):
+        open_predictions(tmp_path)
 
 
 def test_a_missing_list_of_scores_is_reported_with_its_row_also_if_it_is_the_first(tmp_path: Path) -> None:

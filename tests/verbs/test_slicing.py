@@ -424,3 +424,17 @@ def test_intervals_and_periods_of_pandas_make_slices() -> None:
     assert {row.slice for row in slices(table, "month", least=10).slices} >= {"2026-01", "2026-02"}
     table.loc[:9, "band"] = None
     assert "(none)" in {row.slice for row in slices(table, "band", least=10).slices}
+
+
+def test_several_rows_per_item_are_noted_unless_the_slices_tell_them_apart() -> None:
+    rows = columns(item=[*range(300)] * 2, model=["a"] * 300 + ["b"] * 300, domain=["law", "art"] * 300)
+    found = slice_tables(pa.table(rows), [["domain"], ["model"], ["domain", "model"]]).tables
+    assert [len(each.notes) for each in found] == [1, 0, 0]
+    assert "300 items with several rows" in found[0].notes[0]
+    assert found[0].notes[0] in found[0].to_text()
+    assert slices(pa.table(rows), "domain", columns={"cluster": "item"}).notes == ()
+
+
+def test_numbers_of_items_in_a_text_file_are_cut_into_bands(tmp_path: Path) -> None:
+    csv.write_csv(pa.table(columns(item=range(600))), tmp_path / "a.csv")
+    assert [row.n for row in slices(tmp_path / "a.csv", "item:2").slices] == [300, 300]

@@ -208,8 +208,10 @@ def _fail(error: Exception) -> NoReturn:
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx is not None else "calibrant"
         message = error.format_message()
-        if message.startswith("Got unexpected extra argument") and ".parquet" in message:
-            message += ": put a pattern of .parquet files in quotes"
+        if message.startswith("Got unexpected extra argument"):
+            message += ": put a pattern of .parquet files in quotes" if ".parquet" in message else ""
+            if command == "calibrant measure":
+                message += "; to measure several models, run `calibrant report FILE FILE`"
         _say(f"{message} (see `{command} --help`)")
         sys.exit(2)
     if isinstance(error, click.ClickException):

@@ -181,7 +181,8 @@ def open_dataset(folder: Path) -> ListReader:
         columns = _columns(schema, name)
     if columns is None:
         message = f"the data set has no lists of scores; its columns are {', '.join(schema.names[:12])}"
-        hint = f"it needs one column of {', '.join(SCORES)} and one of {', '.join(LABELS)}"
+        hint = f"it needs one column of {', '.join(SCORES)} and one of {', '.join(LABELS)}; "
+        hint += "for one score per row, name its .arrow file, or write one Parquet file (to_parquet)"
         raise InputError(message, hint, code="column-missing", file=name)
     return ListReader(name, files, columns)
 

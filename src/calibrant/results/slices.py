@@ -187,6 +187,7 @@ class SliceTable(Record, frozen=True, kw_only=True):
     least: Annotated[
         int, setting("Pairs needed", "Number of pairs that a slice needs to be measured.", headline=True)
     ]
+    notes: Annotated[tuple[str, ...], setting("Notes", "Items with several rows in a slice.")] = ()
 
     def plot(self, ax: Any = None, *, most: int = 20) -> Display:
         """Draw the worst slices on matplotlib axes, or on a new figure, which a notebook shows.
@@ -224,6 +225,7 @@ class SliceTable(Record, frozen=True, kw_only=True):
         share = percent(round(1 - self.level, 12))
         yield "slices", f"{len(self.found())} of {self.measured} found to have {kind} (adjusted p <= {share})"
         yield "slices", f"Intervals: {PROMISES[self.adjust].format(percent(self.level))}"
+        yield from (("slices", note) for note in self.notes)
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the slices, one column per key and the errors that they are ranked by; then the means."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from msgspec.structs import replace
@@ -64,7 +65,8 @@ def slices(
     >>> [(row.slice, row.n, row.error.found) for row in found.slices]
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
-    predictions = open_predictions(source, columns)
+    predictions = copy(open_predictions(source, columns))
+    predictions.notes = ()  # those of other slices do not apply
     if not isinstance(by, (str, list, tuple)):
         hint = "name a column of the table, or a list of columns"
         raise InputError(f"by is a {type(by).__name__}", hint, code="parameter")
@@ -78,7 +80,7 @@ def slices(
     if progress is not None:
         progress("measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
-    return replace(found, view=view, file=predictions.name)
+    return replace(found, view=view, file=predictions.name, notes=predictions.notes)
 
 
 def slice_tables(

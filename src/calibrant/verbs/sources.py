@@ -15,6 +15,7 @@ from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, join, joined
+from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import Tally, ordered
 from calibrant.progress import Progress
@@ -320,10 +321,8 @@ class TallyParts:
         """Return the tally of all pairs, with codes as names of clusters; None without pairs."""
         self._flush()
         self._finish()
-        whole: Tally | None = None
-        for _, part in reversed(self._merged):
-            whole = part if whole is None else whole.merge(part)
-        return whole
+        parts = [part for _, part in reversed(self._merged)]
+        return reduce(Tally.merge, parts) if parts else None
 
     def _flush(self) -> None:
         if self._waiting:
@@ -337,10 +336,16 @@ class TallyParts:
             self._running = None
 
     def _merge(self, waiting: list[Pairs]) -> None:
-        new = (0, tally_of_pairs(_concatenated(waiting), threads=1))
-        while self._merged and (len(self._beside) > FEW_BESIDE or self._merged[-1][0] == new[0]):
-            new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
-        self._merged.append(new)
+        new = tally_of_pairs(_concatenated(waiting), threads=1)
+        merge_part(self._merged, new, at_once=len(self._beside) > FEW_BESIDE)
+
+
+def merge_part(merged: list[tuple[int, Tally]], new: Tally, *, at_once: bool = False) -> None:
+    """Add a part, merged with neighbors of equal size as in a tree, or with all of them at once."""
+    depth = 0
+    while merged and (at_once or merged[-1][0] == depth):
+        depth, new = depth + 1, merged.pop()[1].merge(new)
+    merged.append((depth, new))
 
 
 def _concatenated(parts: Sequence[Pairs]) -> Pairs:
@@ -551,11 +556,11 @@ def view_sources(
 
 
 def with_note(predictions: Predictions, batches: Iterator[Batch], how: str) -> Iterator[Batch]:
-    """Yield batches, then add a note to the table if items have several rows and there are no clusters."""
-    codes = [np.zeros(0, np.int64)]
+    """Yield batches; then note on the table items with several rows (in a slice) if there are no clusters."""
+    codes, joint = [np.zeros(0, np.int64)], JointCodes()
     for batch in batches:
         if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
-            codes.append(batch.item)
+            codes.append(batch.item if batch.slice_code is None else joint.of(batch.slice_code, batch.item))
         yield batch
     by_class = predictions.form == "long" and predictions.has_classes  # an item has one row per class
     several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))

@@ -22,6 +22,7 @@ from calibrant.metrics.tally import Tally, ordered
 from calibrant.progress import Progress
 from calibrant.verbs.sources import (
     CLASS,
+    IN_MEMORY,
     TallyParts,
     asked_views,
     class_of,
@@ -30,6 +31,7 @@ from calibrant.verbs.sources import (
     reported,
     tally_of_pairs,
     view_sources,
+    with_note,
 )
 
 CLASS_COLUMN = "class"
@@ -141,7 +143,7 @@ def tally_by(
     names = [by] if isinstance(by, str) else by
     if not is_list(names) or not len(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
-    predictions = open_predictions(source, columns)
+    opened = predictions = open_predictions(source, columns)
     view = one_view(view, predictions)
     classes = _class_slices(predictions, names, view, columns)
     if view == "top" and predictions.log is not None:
@@ -160,11 +162,16 @@ def tally_by(
     items = view == "pooled" and not predictions.clustered and classes is None
     in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
     units = JointCodes() if in_clusters else None
+    noted = units is None and (predictions.rows or 0) <= IN_MEMORY  # items with several rows get a note
+    reader = opened.table_reader  # a column that is cut into bands has numbers, and no names of items
+    noted &= reader is None or not any(name.startswith(f"{reader.column_of('item')}:") for name in names)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
-        for batch in reported(predictions.batches(items=items), predictions.rows, progress):
+        batches = predictions.batches(items=items or noted)
+        batches = with_note(opened, batches, "The intervals treat") if noted else batches
+        for batch in reported(batches, predictions.rows, progress):
             if classes is not None:
                 batch = classes.long(batch)
             unit = batch.slice_code

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from calibrant.io import Columns
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.verbs.executors import workers_of
+from calibrant.verbs.sources import merge_part
 from calibrant.verbs.tallying import tally
 
 
@@ -68,7 +69,7 @@ def tally_files(
     Raises
     ------
     InputError
-        If there is no file, a file is listed twice or cannot be used, or only some files have clusters.
+        If there is no file or row, a file is listed twice or unusable, or only some files have clusters.
     CalibrantError
         If workers were lost repeatedly, or all workers or the scheduler were lost (code ``worker``).
     MissingExtraError
@@ -100,36 +101,31 @@ def tally_files(
         threads = None if executor is None and workers == 1 else 1
         doing = partial(_tallied, _Tallying(view, exact, columns, threads))
         with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
-            return _merged(_counted(found, files, progress))
+            merged: list[tuple[int, Tally]] = []
+            for part in _full(found, files, progress):
+                merge_part(merged, part)
+    if not merged:
+        raise InputError("there are no rows in any file", "write at least one", code="empty", file=files[0])
+    return reduce(lambda right, left: left.merge(right), [part for _, part in reversed(merged)])
 
 
-def _tallied(how: _Tallying, file: str) -> Tally:
-    return tally(file, view=how.view, exact=how.exact, columns=how.columns, threads=how.threads)
+def _tallied(how: _Tallying, file: str) -> Tally | None:
+    try:
+        return tally(file, view=how.view, exact=how.exact, columns=how.columns, threads=how.threads)
+    except InputError as error:
+        if error.message == "there are no rows":
+            return None  # an empty part, as Spark writes
+        raise
 
 
-def _counted(found: Iterable[Tally], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
-    clustered = None
+def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
+    first: tuple[str, bool] | None = None
     for number, (each, file) in enumerate(zip(found, files, strict=True), 1):
-        if clustered is None:
-            clustered = each.cluster is not None
-        elif clustered != (each.cluster is not None):
-            message = f"the file has {'no clusters, unlike' if clustered else 'clusters, unlike'} {files[0]}"
-            raise InputError(message, "add clusters to all files, or to none", code="cluster", file=file)
-        yield each
+        if each is not None:
+            first = first or (file, each.cluster is not None)
+            if first[1] != (each.cluster is not None):
+                message = f"the file has {'no clusters' if first[1] else 'clusters'}, unlike {first[0]}"
+                raise InputError(message, "add clusters to all files, or to none", code="cluster", file=file)
+            yield each
         if progress is not None:
             progress("tallying", number, len(files))
-
-
-def _merged(tallies: Iterable[Tally]) -> Tally:
-    """Merge neighbors of equal size, as in a tree, so that large tallies are merged rarely."""
-    waiting: list[tuple[int, Tally]] = []
-    for each in tallies:
-        size, merged = 1, each
-        while waiting and waiting[-1][0] == size:
-            before, other = waiting.pop()
-            size, merged = size + before, other.merge(merged)
-        waiting.append((size, merged))
-    merged = waiting.pop()[1]
-    while waiting:
-        merged = waiting.pop()[1].merge(merged)
-    return merged

@@ -487,7 +487,7 @@ class AntecedentPosterior:
         samples
             Number of samples; the standard error is at most 1 / (2 sqrt(samples)), and usually much smaller.
         seed
-            As in `sample`.
+            As in `sample`. Use another seed than for `best_clustering`, whose samples favor its labels.
 
         Raises
         ------
