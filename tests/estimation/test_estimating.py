@@ -418,6 +418,15 @@ def test_prior_shift_warns_if_one_more_positive_label_may_stand_for_many_documen
     assert estimate(found, "dsl").few_warning is None
 
 
+def test_independent_draws_warn_if_one_more_positive_label_may_stand_for_many_documents() -> None:
+    # With 2 % positives, intervals of labels and dsl cover 91 to 93 % of such samples.
+    score, rows = np.arange(4000) < 100, np.r_[0:100, 100:250]
+    chance = np.where(rows < 100, 1, 150 / 3900)
+    found = corrected_counts(score, rows, rows < 60, chances=chance, sampling="independent")
+    for method in ("labels", "dsl", "prior-shift"):
+        assert "may be with one more label" in str(estimate(found, method).few_warning)
+
+
 def test_clusters_of_very_unequal_sizes_are_named() -> None:
     score, rows = np.linspace(0.1, 0.9, 2000), np.arange(152)
     unequal, equal = [20] * 4 + [2] * 36, [4] * 38

@@ -201,6 +201,11 @@ def test_intervals_of_several_annotators_cover_for_rare_labels(name: str) -> Non
         assert row["covers"] >= 87, row
 
 
+def test_few_items_of_three_annotators_have_a_warning() -> None:
+    rows = panel_rows(1, 2, "3 annotators, 3 labels", items=(29, 30))
+    assert [row["warned"] for row in rows] == [100] * 4 + [0] * 4
+
+
 def test_clusters_that_miss_the_truth_have_a_warning() -> None:
     for row in cluster_rows(3, 30, clusters=(12,), names=("rare",)):
         assert row["warned"] == 100, row

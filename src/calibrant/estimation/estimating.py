@@ -48,7 +48,7 @@ FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
 FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow; read ppi++"
 FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive labels, or that of negative ones, is "
-    f"below {ENOUGH_UNEQUAL}: the interval may be too narrow"
+    f"below {ENOUGH_UNEQUAL}, or may be with one more label: the interval may be too narrow"
 )
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
 UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
@@ -333,7 +333,7 @@ def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
     if not sample.equal:
         few = FEW_UNEQUAL
-        if method == "prior-shift":  # one more label of either kind may stand for as many documents as any
+        if method == "prior-shift" or study.group is None:  # one more label may stand for the most documents
             kinds = sample.effective_kinds(float(sample.weight.max()))
     found = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:

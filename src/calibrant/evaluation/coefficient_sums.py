@@ -15,6 +15,8 @@ DISTANCES = ("nominal", "ordinal", "interval", "ratio")
 ONE_LABEL = "only one label is used, so that chance agreement is 1"
 NO_PAIR = "no item has two labels"
 NOT_TWO = "it is defined for two annotators; see by_pair for each pair"
+FEWEST_ITEMS = 30  # with two labels or more, if some have three
+FEW_ITEMS = f"fewer than {FEWEST_ITEMS} items have two labels: the interval may cover less than it states"
 MOST_POSSIBLE = 20  # labels: of more, patterns without items have the most frequent one
 
 
@@ -47,6 +49,12 @@ class Patterns:
         """(patterns,) True if there are two or more labels to compare."""
         paired: NDArray[np.bool_] = self.given >= 2
         return paired
+
+    @property
+    def warning(self) -> str | None:
+        """Return a warning of coefficients of three or more annotators if few items have two labels."""
+        few = self.number[self.pairable].sum() < FEWEST_ITEMS
+        return FEW_ITEMS if few and self.number[self.given > 2].any() else None
 
     def cells(self, rows: Floats, cluster: Integers | None) -> Cells:
         """Return the cells of the items, from the contribution of an item of each pattern."""

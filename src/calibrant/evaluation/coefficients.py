@@ -109,6 +109,7 @@ def agreement(
     of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
     pairs = _pairs(ratings, weights, cluster, level)
     of_two = pairs[0] if len(ratings.annotators) == 2 else None
+    not_two = IntervalEstimate(None, reason=sums.NOT_TWO, level=level, units=of_all["raw_agreement"].units)
     given = patterns.given[patterns.pattern]
     return Agreement(
         items=len(ratings.items),
@@ -121,8 +122,8 @@ def agreement(
         fleiss_kappa=of_all["fleiss_kappa"],
         krippendorff_alpha=of_all["krippendorff_alpha"],
         gwet_ac1=of_all["gwet_ac1"],
-        cohen_kappa=_not_two(level, of_all) if of_two is None else of_two.cohen_kappa,
-        scott_pi=_not_two(level, of_all) if of_two is None else of_two.scott_pi,
+        cohen_kappa=not_two if of_two is None else of_two.cohen_kappa,
+        scott_pi=not_two if of_two is None else of_two.scott_pi,
         distance=distance,
         weights=weights,
         by_pair=pairs,
@@ -151,13 +152,10 @@ def _of_all(
     statistics["krippendorff_alpha"] = sums.alpha_statistic(labels, distance, numbers)
     if not patterns.pairable.any():
         statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+    for name in statistics.keys() - {"raw_agreement"}:
+        statistics[name] = replace(statistics[name], warning=patterns.warning)
     of_alpha = {"krippendorff_alpha": statistics.pop("krippendorff_alpha")}
     return estimates(chance, statistics, level) | estimates(alpha, of_alpha, level), warning_of(chance)
-
-
-def _not_two(level: float, of_all: dict[str, IntervalEstimate]) -> IntervalEstimate:
-    units = of_all["raw_agreement"].units
-    return IntervalEstimate(None, reason=sums.NOT_TWO, level=level, units=units)
 
 
 def _pairs(

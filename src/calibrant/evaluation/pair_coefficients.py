@@ -126,7 +126,6 @@ def pair_of(
         statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
     cells = pair_cells(one, other, counts, weight, cluster)
     found = estimates(cells, statistics, level)
-    warning = warning_of(cells)
     return PairAgreement(
         first=ratings.annotators[first],
         second=ratings.annotators[second],
@@ -135,7 +134,7 @@ def pair_of(
         raw_agreement=found["raw_agreement"],
         cohen_kappa=found["cohen_kappa"],
         scott_pi=found["scott_pi"],
-        warning=warning,
+        warning=warning_of(cells),
     )
 
 

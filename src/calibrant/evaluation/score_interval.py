@@ -44,11 +44,14 @@ class Statistic:
         Reason why it is undefined, if it is.
     quotient
         Columns whose sums are the numerator and the denominator, if the function is their quotient.
+    warning
+        Condition of the items under which intervals cover less.
     """
 
     value: Value
     undefined: str = "it is 0 / 0"
     quotient: tuple[Integers, Integers] | None = None
+    warning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
     if units < 2:
         why = ONE_UNIT if cells.cluster is None else ONE_CLUSTER
         return IntervalEstimate(fit.estimate, reason=why, level=level, units=units)
-    effect, freedom, warning = 1.0, math.inf, None
+    effect, freedom, warning = 1.0, math.inf, statistic.warning
     if cells.cluster is not None:
         variance, freedom = cr2(cells.information(fit), total)
         if freedom == 0:
@@ -199,7 +202,7 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
         alone, size = float(cells.count @ fit.influence**2), cells.relevant(fit)
         # Without differences between items, each cluster counts as one item.
         effect = max(1.0, variance / alone) if alone > 0 else float(size @ size) / float(size.sum())
-        warning = clusters_warning(*cells.by_cluster(fit.influence**2))
+        warning = clusters_warning(*cells.by_cluster(fit.influence**2)) or warning
     root = math.sqrt(effect)
     low, high = fit.interval(critical_value(level, freedom, "two-sided") * root)
     error = fit.standard_error * root

@@ -24,6 +24,8 @@ NEAR_THE_CUT = 20  # items on each side of a cut, at least, that tell how accura
 ADDED = 3  # errors
 FEWEST_RARER = 5  # errors, or correct items, at least for an interval of the area without a warning
 FEW = "{} errors or correct items are few: the interval covers as little as 81 % instead of 95 %"
+FEWEST_LEFT_OUT = 10  # items, at least for an accuracy with few errors without a warning
+LEFT_OUT = "few items are left out and few errors kept: the interval covers as little as 83 %, not 95 %"
 ALL_RIGHT = "all items are correct, or all are wrong, so that their order makes no difference"
 ONE_UNIT = "an interval needs two items or clusters"
 
@@ -88,7 +90,8 @@ def risk_coverage(
     order = np.argsort(-sure, kind="stable")
     ranked = _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
     area = float(ranked.risk.mean())
-    best = _best_area(int(n - right.sum()), n)
+    ranks = np.arange(right.sum() + 1, n + 1)  # of the errors, if all are last
+    best = float(np.sum((ranks - right.sum()) / ranks) / n)
     shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
     return RiskCoverage(
         area=_area_of(ranked, level),
@@ -177,12 +180,6 @@ def _area_of(ranked: _Ranked, level: float) -> Quantity:
     return Quantity(area, float(low[0]), float(high[0]), spread.error, warning=warning)
 
 
-def _best_area(errors: int, n: int) -> float:
-    """Return the area of the order that puts all errors last."""
-    rank = np.arange(n - errors + 1, n + 1)
-    return float(np.sum((rank - (n - errors)) / rank) / n)
-
-
 def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
     if not 0 < _checks.non_negative(coverage, "a coverage") <= 1:
         raise InputError(f"coverage {coverage} is asked for", "give numbers in (0, 1]", code="parameter")
@@ -193,11 +190,16 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
     if ranked.units > 1:
         effective, warning = _effective_number(ranked, kept, risk, level)
         low, high = (float(end[0]) for end in wilson(np.array([1 - risk]), np.array([effective]), level))
-        if risk > 0 and risk * kept <= 3:  # so few errors: Wilson's upper end is too low
+        if kept < n:  # the number of items before a change varies at any accuracy, unlike Wilson's variance
+            high = max(high, 1 - risk + quantile(level) * math.sqrt(risk * (1 - risk) / effective))
+        few = risk * kept <= 3
+        if risk > 0 and few:  # Wilson's upper end is too low
             right = round(kept * (1 - risk), 9)
             high = max(high, proportion_interval(right, kept, quantile(level))[1])
         shift = _shift(ranked, kept, level)
-        low, high = max(0.0, low + min(0.0, shift)), min(1.0, high + max(0.0, shift))
+        low, high = max(0.0, low - abs(shift)), min(1.0, high + max(0.0, shift))
+        if warning is None and few and 0 < n - kept < FEWEST_LEFT_OUT:
+            warning = LEFT_OUT
         accuracy = Quantity(1 - risk, low, high, warning=warning)
     threshold = float(ranked.confidence[kept - 1])
     return CoveragePoint(coverage=kept / n, items=kept, threshold=threshold, accuracy=accuracy)
@@ -208,7 +210,7 @@ def _shift(ranked: _Ranked, kept: int, level: float) -> float:
 
     Samples have more items than expected on one side of the change as often as on the other, and the
     estimate has the larger error rate of the two on either side. The shift is that of one standard error of
-    the number of items before the cut.
+    the number of items before the cut. If the change is before the cut, the accuracy may be too high by that.
     """
     n, width = len(ranked.error), max(NEAR_THE_CUT, math.isqrt(len(ranked.error)))
     if kept == n:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -255,7 +256,8 @@ def _panel_estimates(ratings: Ratings) -> Estimates:
     patterns = sums.patterns_of(ratings).with_possible()
     found: Estimates = {}
     for name, part, statistic in _panel_parts(len(ratings.labels)):
-        found |= estimates(patterns.cells(part(patterns), None), {name: statistic}, LEVEL)
+        warned = replace(statistic, warning=patterns.warning)
+        found |= estimates(patterns.cells(part(patterns), None), {name: warned}, LEVEL)
     if len(ratings.annotators) == 2:
         found["weighted kappa"] = pair_agreement(ratings, weights="quadratic").cohen_kappa
     return found
