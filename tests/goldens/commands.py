@@ -176,7 +176,7 @@ TABLES = {
     "report-recalibrated": ("classes", "differences", "groups"),
     **dict.fromkeys(["agree", "agree-missing", "agree-same"], ("by_pair", "by_class", "by_annotator")),
     **dict.fromkeys(["compare-folds", "compare-items", "compare-equal"], ("pairs",)),
-    "protocol": ("differences f1:keep", "differences accuracy", "concluded", "open"),
+    "protocol": ("differences f1:keep", "differences accuracy", "open"),
     "tag-train": ("numbers",),
     **dict.fromkeys(["tag-eval", "tag-eval-classwise"], ("measured.views",)),
     **dict.fromkeys(["coref-eval", "coref-eval-detected"], ("pairs.views",)),
