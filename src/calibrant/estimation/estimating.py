@@ -47,7 +47,7 @@ FEW_OF_A_KIND = f"fewer than {ENOUGH} labels are positive, or fewer than {ENOUGH
 FEW = f"{FEW_OF_A_KIND}: the scores help little, and the interval is wide"
 FEW_PPI = f"{FEW_OF_A_KIND}: the interval may be too narrow; read ppi++"
 FEW_UNEQUAL = (
-    f"the weights are unequal, and the effective number of positive labels, or that of negative ones, is below "
+    f"the weights are unequal, and the effective number of positive or of negative labels is below "
     f"{ENOUGH_UNEQUAL}, or would be with one more label of the largest weight: the interval may be too narrow"
 )
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
