@@ -648,14 +648,10 @@ def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Inte
     """
     if pairs.cluster is None:
         return None
-    names = _cluster_names(predictions)
+    names = predictions.clusters or predictions.items
     if names:
         return np.argsort(np.array(names[: pairs.cluster_count]), kind="stable")
     return np.lexsort((table.label, *table.score.T[:LEADING_CLASSES]))
-
-
-def _cluster_names(predictions: Predictions) -> list[Any]:
-    return predictions.clusters or predictions.items
 
 
 def _tallied(
@@ -677,7 +673,7 @@ def _tallied(
                 parts[view].add(pairs)
             first_row += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
-    found, names = [], np.array(_cluster_names(predictions))
+    found, names = [], np.array(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
         if tally is None:
             raise _no_pairs(view, predictions)
