@@ -424,7 +424,7 @@ def test_independent_draws_warn_if_one_more_positive_label_may_stand_for_many_do
     chance = np.where(rows < 100, 1, 150 / 3900)
     found = corrected_counts(score, rows, rows < 60, chances=chance, sampling="independent")
     for method in ("labels", "dsl", "prior-shift"):
-        assert "may be with one more label" in str(estimate(found, method).few_warning)
+        assert "would be with one more label" in str(estimate(found, method).few_warning)
 
 
 def test_clusters_of_very_unequal_sizes_are_named() -> None:
