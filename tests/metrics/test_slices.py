@@ -392,3 +392,22 @@ def test_simultaneous_intervals_of_rare_events_hold_together() -> None:
         given = [row.squared for row in rows if row.squared.low is not None]
         held += all((each.low or 0) <= theta <= (each.high or 0) for each in given)
     assert held >= 13
+
+
+@pytest.mark.parametrize(("clusters", "noted"), [(5, True), (6, True), (8, True), (12, False)])
+def test_slices_with_too_few_clusters_to_be_found_are_noted(clusters: int, noted: bool) -> None:
+    random = np.random.default_rng(clusters)
+    tallies = {}
+    for place in range(8):
+        q = random.random(40 * clusters)
+        y = random.random(len(q)) < q**3  # as wrong in each cluster
+        units = np.repeat(np.arange(clusters), 40)
+        tallies[(f"{place}",)] = Tally.from_arrays(y_true=y, y_prob=q, clusters=units)
+    found = slice_errors(tallies)
+    assert len(found.found()) == (0 if noted else 8)
+    assert [note.startswith("These slices have too few clusters") for note in found.notes] == [True] * noted
+    smallest = min(row.squared.adjusted_p_value or 0 for row in found.slices)
+    limit = 8 * SquaredError.of(tallies[("0",)]).least_p_value
+    assert limit * 0.98 < smallest < limit * 2, "errors that are nearly equal come close to the limit"
+    assert not slice_errors(tallies, rank="signed").notes
+    assert len(slice_errors(tallies, rank="signed").found()) == 8

@@ -154,6 +154,13 @@ class SquaredError:
         found = self.moments
         return p_value_of(found.estimate / math.sqrt(found.null_variance), found.null_skewness, self.clusters)
 
+    @property
+    def least_p_value(self) -> float:
+        """The p-value of an error that all clusters share equally; 0 without clusters."""
+        clusters = self.clusters
+        root = math.sqrt(clusters * (clusters - 1) / 2)
+        return p_value_of(root, (2 * clusters - 3) / root, clusters) if clusters else 0.0
+
     def interval(self, level: float) -> tuple[float, float]:
         """Return an interval as `inverted`, with a correction of the lower end for skewness.
 
@@ -330,6 +337,11 @@ LEAST_CLUSTERS = 5
 LEAST_POSITIVES = 10  # and negatives, for an interval of the squared error
 TOO_RARE = "too few positives or negatives ({:.0f}): the pairs that carry the error may be missing"
 NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are for the slices found"
+TOO_FEW_CLUSTERS = (
+    "These slices have too few clusters to be found: even if all clusters of a slice had the same error, its "
+    "adjusted p-value would be at least {:.3g}. Use fewer slices or more clusters, or rank by the mean error "
+    "(--rank signed)."
+)
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
 
 
@@ -415,7 +427,8 @@ def slice_errors(
     reasons = {keys: _too_small(tally, least) for keys, tally in tallies.items()}
     large = {keys: tally for keys, tally in tallies.items() if reasons[keys] is None}
     signed, signed_spread = _signed(list(large.values()), level, adjust)
-    squared, squared_spread = _squared(list(large.values()), level, adjust)
+    squared, squared_spread, limit = _squared(list(large.values()), level, adjust)
+    hopeless = rank == "error" and limit > 1 - level and not any(each.found for each in squared)
     rows = [
         _row(keys, tally, one, other)
         for (keys, tally), one, other in zip(large.items(), signed, squared, strict=True)
@@ -437,6 +450,7 @@ def slice_errors(
         n=sum(row.n for row in rows),
         signed=signed_spread,
         squared=squared_spread,
+        notes=(TOO_FEW_CLUSTERS.format(limit),) if hopeless else (),
     )
 
 
@@ -491,7 +505,10 @@ def _signed(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[S
     ], _spread(shrinkage)
 
 
-def _squared(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[SliceEstimate], SliceSpread]:
+def _squared(
+    tallies: Sequence[Tally], level: float, adjust: str
+) -> tuple[list[SliceEstimate], SliceSpread, float]:
+    """Return the errors, their spread, and the smallest adjusted p-value that so few clusters can give."""
     every = [SquaredError.of(tally) for tally in tallies]
     found = [each for each in every if isinstance(each, SquaredError)]
     shrinkage = None
@@ -514,9 +531,9 @@ def _squared(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[
             found, adjusted, intervals, _values(shrinkage, len(found)), strict=True
         )
     )
-    return [_undefined(each) if isinstance(each, str) else next(estimates) for each in every], _spread(
-        shrinkage
-    )
+    least = _adjusted([each.least_p_value for each in found], adjust)
+    estimated = [_undefined(each) if isinstance(each, str) else next(estimates) for each in every]
+    return estimated, _spread(shrinkage), min((each for each in least if each is not None), default=0.0)
 
 
 def _adjusted(p_values: Sequence[float | None], adjust: str) -> list[float | None]:

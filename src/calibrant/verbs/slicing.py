@@ -80,7 +80,7 @@ def slices(
     if progress is not None:
         progress("measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
-    return replace(found, view=view, file=predictions.name, notes=predictions.notes)
+    return replace(found, view=view, file=predictions.name, notes=(*predictions.notes, *found.notes))
 
 
 def slice_tables(
