@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -52,11 +54,14 @@ def test_several_labels_per_item_of_a_wide_table_are_noted_until_their_clusters_
     assert not measure(table.rename(columns={"item": "cluster"})).recipe.notes
 
 
-def test_a_fit_to_several_rows_per_item_is_noted() -> None:
-    (note,) = fit(answers(4), method="platt").notes
-    assert "The fit treats rows of the same item as independent (100 items with several rows)" in note
-    assert not fit(answers(4), method="platt", columns={"cluster": "item"}).notes
-    assert not fit(answers(1), method="platt").notes
+def test_a_fit_to_several_rows_per_item_has_no_note_since_the_map_does_not_depend_on_clusters() -> None:
+    rows = answers(4)
+    methods: list[Any] = ["platt", "isotonic", "scaling-binning"]
+    for method in methods:
+        alone = fit(rows, method=method)
+        clustered = fit(rows, method=method, columns={"cluster": "item"})
+        assert not alone.notes
+        assert apply(alone, rows).equals(apply(clustered, rows))
 
 
 def test_a_map_that_changes_top_labels_is_compared_on_the_same_rows() -> None:

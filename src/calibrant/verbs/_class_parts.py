@@ -16,7 +16,7 @@ from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE, with_note
+from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ def _parts(
 ) -> Iterator[Batch]:
     """Yield rows of a long table for any form, or rows of a wide table if they stay whole."""
     done = 0
-    items = not predictions.clustered and (units or (predictions.rows or 0) <= IN_MEMORY)
-    for batch in with_note(predictions, predictions.batches(items=items), "The fit treats"):
+    for batch in predictions.batches(items=units and not predictions.clustered):
         if units and batch.cluster is None:
             rows = np.arange(done, done + len(batch)) if predictions.form == "wide" else None
             batch = replace(batch, cluster=rows if batch.item is None else batch.item)

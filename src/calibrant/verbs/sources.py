@@ -531,7 +531,7 @@ def view_sources(
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
-    batches = with_note(predictions, predictions.batches(items=items), "The intervals treat")
+    batches = with_note(predictions, predictions.batches(items=items))
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -555,7 +555,7 @@ def view_sources(
     return sources, counted.rows
 
 
-def with_note(predictions: Predictions, batches: Iterator[Batch], how: str) -> Iterator[Batch]:
+def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Yield batches; then note on the table items with several rows (in a slice) if there are no clusters."""
     codes, joint = [np.zeros(0, np.int64)], JointCodes()
     for batch in batches:
@@ -566,9 +566,9 @@ def with_note(predictions: Predictions, batches: Iterator[Batch], how: str) -> I
     several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
     if several and not by_class and not predictions.clustered and predictions.log is None:
         note = (
-            f"{how} rows of the same item as independent ({counted(several, 'item')} with several rows). "
-            "Name the column of items as the column of clusters, too (--cluster); or, if the rows are of "
-            "several models, write one file per model."
+            f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with "
+            "several rows). Name the column of items as the column of clusters, too (--cluster); or, if the "
+            "rows are of several models, write one file per model."
         )
         predictions.notes = tuple(dict.fromkeys([*predictions.notes, note]))
 
