@@ -28,7 +28,10 @@ def test_the_example_is_written_and_evaluated_and_its_12_documents_support_no_co
     assert "125 items of 12 documents, 3 systems" in shown
     other = shown.index("Conclusions that the data do not support at 95 %")
     assert other < shown.index("do not show a difference") < shown.index("logistic is correct on")
-    assert "Conclusions that the data support" not in shown, "12 documents"
+    supported = shown[shown.index("Conclusions that the data support at") : other]
+    assert supported.endswith("\n  There are none.\n\n"), "12 documents"
+    empty = run("protocol", "summaries/eval.toml", "--format", "csv", "--table", "concluded").out
+    assert empty.strip() == "about,text"
     assert not re.search(r"\d\.\d{4}", shown[: shown.index("Differences")]), "three decimals are enough"
     assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 

@@ -330,7 +330,7 @@ class Protocol(Record, frozen=True, kw_only=True):
         return (self.scores(), *compared, *self._conclusions(*super().to_tables()))
 
     def _conclusions(self, findings: Table) -> Iterator[Table]:
-        """Return a table of supported conclusions and a table of unsupported ones."""
+        """Return a table of supported conclusions and one of unsupported ones; both may be empty."""
         place = [column.name for column in findings.columns].index("concluded")
         level = percent(self.level)
         for name, wanted, title in (
@@ -338,11 +338,10 @@ class Protocol(Record, frozen=True, kw_only=True):
             ("open", "no", f"Conclusions that the data do not support at {level}"),
         ):
             rows = tuple(row[:place] + row[place + 1 :] for row in findings.rows if row[place] == wanted)
-            if not rows:
-                continue
             columns = findings.columns[:place] + findings.columns[place + 1 :]
             caption = f"{title}. {findings.caption}"
-            notes = findings.notes if name == "open" else ()
+            notes = () if rows else ("There are none.",)
+            notes += findings.notes if name == "open" else ()
             yield replace(
                 findings, name=name, title=title, caption=caption, columns=columns, rows=rows, notes=notes
             )
