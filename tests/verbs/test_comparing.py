@@ -55,3 +55,9 @@ def test_a_note_names_items_that_are_written_differently() -> None:
     numbers, texts = table([*range(40)]), table([f"{each}.0" for each in range(40)])
     [note] = [each for each in report([numbers, texts]).notes if "computed" in each]
     assert "they have no item in common (0, 1, 2 and 37 more; 0.0, 1.0, 2.0 and 37 more). Write" in note
+
+
+def test_repeated_items_are_named_before_numbers_of_pairs() -> None:
+    one, other = table([*range(40)]), table([*range(40), 7, 9])
+    [note] = [each for each in report([one, other]).notes if "computed" in each]
+    assert note.endswith("was not computed: items are in more than one row: 7, 9. Keep one row per item.")

@@ -219,7 +219,8 @@ class Column:
             row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
             known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")
             message = f"label {shown(class_name(words[index[row]]))} is not one of the classes {known}"
-            raise self.error(row, message, "add its score column, or repair the label", "class-unknown")
+            hint = "add its score column, or repair the label (a class name, not its position)"
+            raise self.error(row, message, hint, "class-unknown")
         return np.array(found, np.int64)[index]
 
 

@@ -249,6 +249,27 @@ def test_a_missing_score_says_how_many_there_are(run: Run, tmp_path: Path) -> No
     )
 
 
+def test_systems_are_compared_on_the_items_that_all_have(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    lines = [f"{name},{item},{item // 2},{rng.random():.3f}" for item in range(40) for name in "abc"]
+    kept = [line for line in lines if not line.startswith(("b,3,", "c,7,", "c,8,", "c,9,", "c,10,"))]
+    common = [line for line in lines if line.split(",")[1] not in ("3", "7", "8", "9", "10")]
+    header = "system,item,cluster,score"
+    alone = json.loads(run("compare", text(tmp_path, header, *common), "--json").out)
+    found = json.loads(run("compare", text(tmp_path, header, *kept), "--json").out)
+    note = found.pop("items_warning")
+    assert note == (
+        "systems are compared on the 35 items that have scores of all; left out are 1 item without a score "
+        "of b (3) and 4 items without a score of c (7, 8, 9 and 1 more)"
+    )
+    assert alone.pop("items_warning") is None
+    assert found == alone
+    assert f"  {note}" in run("compare", text(tmp_path, header, *kept)).out
+    run("compare", text(tmp_path, "system,item,score", "a,1,1", "b,2,1")).refused(
+        "a has no score for item 2: it has scores for 1 of 2 items"
+    )
+
+
 def test_what_settles_a_difference_is_counted_in_clusters(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     lines = [f"{name},{item},{item // 5},{rng.random():.3f}" for item in range(60) for name in "ab"]

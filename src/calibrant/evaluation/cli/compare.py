@@ -68,7 +68,7 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
 
     FILE is a table with one row per score: columns system, fold or item, and score. The format is .csv,
     .tsv, .jsonl, .parquet or .arrow; text formats may be compressed, as .csv.gz. With - calibrant reads
-    standard input.
+    standard input. Items without a score of some system are left out, with a warning.
 
     Scores of cross-validation folds need the corrected test. It needs the ratio of test to training data:
     give --test-train-ratio, or a column repeat.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.ratings import Ratings
@@ -60,6 +62,8 @@ class ResultTable:
         (units,) code of each fold's repeat of cross-validation; None if the table has no repeats.
     clusters
         (units,) code of each item's cluster; None if the table has no clusters.
+    note
+        Items that were left out, since a system has no score for them; None: no item was.
     """
 
     name: str
@@ -69,6 +73,7 @@ class ResultTable:
     scores: Floats
     repeat: Integers | None
     clusters: Integers | None
+    note: str | None = None
 
 
 def read_ratings(
@@ -159,6 +164,8 @@ def read_results(
 ) -> ResultTable:
     """Read a table of results with one row per score of a system on a fold or an item.
 
+    Items without a score of some system are left out.
+
     Parameters
     ----------
     source
@@ -175,8 +182,8 @@ def read_results(
     Raises
     ------
     InputError
-        The table cannot be used, or a system lacks a score that another has; the error names the file, the
-        row and the column.
+        The table cannot be used, a system lacks the score of a fold, or no item has scores of all systems;
+        the error names the file, the row and the column.
 
     Examples
     --------
@@ -234,17 +241,32 @@ def _results(found: FoundColumns, kind: str) -> ResultTable:
         hint = f"keep one score per system {'and item, such as their mean' if kind == 'item' else repeated}"
         raise found.error(row, message, hint, "duplicate")
     scores[found["system"], column] = found["score"]
-    missing = np.argwhere(np.isnan(scores))
-    if len(missing):
-        one, other = missing[0]
-        there = int(np.sum(~np.isnan(scores[one])))
+    missing = np.isnan(scores)
+    common = ~missing.any(axis=0)
+    if not common.all() and (kind == "fold" or not common.any()):
+        one, other = np.argwhere(missing)[0]
+        there = int(np.sum(~missing[one]))
         of = counted(len(called), kind)
         message = f"{systems[one]} has no score for {kind} {called[other]}: it has scores for {there} of {of}"
         hint = f"systems are compared on the same {kind}s; add the score, or leave the {kind} out for all"
         raise InputError(message, hint, code="missing-value", file=found.table.name)
     clusters = group_of_each(found, column, called, "cluster")
+    clusters = None if clusters is None else clusters[common]
     repeat = found["repeat"][start] if "repeat" in found else None
-    return ResultTable(found.table.name, kind, systems, tuple(called), scores, repeat, clusters)
+    units, scores = tuple(compress(called, common)), scores[:, common]
+    note = None if common.all() else _left_out(systems, called, missing, len(units))
+    return ResultTable(found.table.name, kind, systems, units, scores, repeat, clusters, note)
+
+
+def _left_out(systems: Sequence[str], items: Sequence[str], missing: NDArray[np.bool_], kept: int) -> str:
+    """Return a sentence that counts and names the items without a score of some system."""
+    lacking = [
+        f"{counted(int(row.sum()), 'item')} without a score of {name} ({listed([*compress(items, row)], 3)})"
+        for name, row in zip(systems, missing, strict=True)
+        if row.any()
+    ]
+    both = f"systems are compared on the {counted(kept, 'item')} that have scores of all"
+    return f"{both}; left out are {' and '.join(lacking)}"
 
 
 def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str, str]:

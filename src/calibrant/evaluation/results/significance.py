@@ -389,6 +389,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     folds_warning: Annotated[
         str | None, warning("Warning that folds share training data, and if intervals allow for it.")
     ] = None
+    items_warning: Annotated[
+        str | None, warning("Number and names of the items left out: a system has no score for them.")
+    ] = None
     pairs_warning: Annotated[str | None, warning("Reason why nothing is compared: there is one system.")] = (
         None
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from calibrant.evaluation.coefficients import Distance, agreement
 from calibrant.evaluation.comparison import compare_systems
 from calibrant.evaluation.files.tables import RatingTable, read_ratings, read_results
@@ -97,7 +99,7 @@ def compare(
     samples: int = SAMPLES,
     seed: Seed = 0,
 ) -> Comparison:
-    """Compare the systems of a table of scores, by fold or by item.
+    """Compare the systems of a table of scores, by fold or by the items that have scores of all systems.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def compare(
     Raises
     ------
     InputError
-        The table cannot be read, has one system, or a system lacks a score.
+        As `calibrant.evaluation.read_results`; or the table has one system.
 
     Examples
     --------
@@ -129,7 +131,7 @@ def compare(
         hint = "add the scores of another system, or name the column of systems (`system`)"
         raise InputError(message, hint, code="empty", file=table.name)
     try:
-        return compare_systems(
+        found = compare_systems(
             table.systems,
             table.scores,
             unit=table.unit,
@@ -146,6 +148,7 @@ def compare(
         )
     except InputError as error:
         raise _of_file(error, table.name) from None
+    return replace(found, items_warning=table.note)
 
 
 def _check_order(table: RatingTable) -> None:

@@ -395,8 +395,7 @@ def _of_budget(task: ControlTask, systems: Sequence[SystemEvaluation]) -> Iterat
         if system.over_budget:
             text = (
                 f"{system.name} gives {task.positive} more than {task.budget} times in "
-                f"{system.over_budget:,} "
-                "documents, so its scores are not valid for the task."
+                f"{system.over_budget:,} documents, so its scores are not valid for the task."
             )
             yield Finding("score", False, text)
 
