@@ -29,7 +29,7 @@ def test_the_example_is_written_and_evaluated_and_its_12_documents_support_no_co
     other = shown.index("Conclusions that the data do not support at 95 %")
     assert other < shown.index("do not show a difference") < shown.index("logistic is correct on")
     supported = shown[shown.index("Conclusions that the data support at") : other]
-    assert supported.endswith("\n  There are none.\n\n"), "12 documents"
+    assert supported.endswith("\n  There is no such conclusion.\n\n"), "12 documents"
     empty = run("protocol", "summaries/eval.toml", "--format", "csv", "--table", "concluded").out
     assert empty.strip() == "about,text"
     assert not re.search(r"\d\.\d{4}", shown[: shown.index("Differences")]), "three decimals are enough"

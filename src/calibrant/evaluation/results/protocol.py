@@ -340,8 +340,8 @@ class Protocol(Record, frozen=True, kw_only=True):
             rows = tuple(row[:place] + row[place + 1 :] for row in findings.rows if row[place] == wanted)
             columns = findings.columns[:place] + findings.columns[place + 1 :]
             caption = f"{title}. {findings.caption}"
-            notes = () if rows else ("There are none.",)
-            notes += findings.notes if name == "open" else ()
+            empty = () if rows else ("There is no such conclusion.",)
+            notes = (*empty, *(findings.notes if name == "open" else ()))
             yield replace(
                 findings, name=name, title=title, caption=caption, columns=columns, rows=rows, notes=notes
             )
