@@ -19,7 +19,6 @@ STANDARD = 10
 STANDARD_NAMES = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 CONLLU = (".conllu", ".conllulex", ".conllup")
 LONGEST = 300  # characters of a message
-BLANKS = " \t"
 DOCUMENT_START = "-DOCSTART-"  # in the format of CoNLL-2003
 
 
@@ -133,7 +132,7 @@ class ColumnReader(Reader):
     """Reader of files with one token and its tags per line."""
 
     def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
-        first = next(line for line in lines if line.strip(BLANKS))
+        first = next(line for line in lines if line.strip(" \t"))
         self.tabbed = "\t" in first
         self.width = len(self.fields(first))
         chosen = 2 if column is None else column
@@ -161,7 +160,7 @@ class ColumnReader(Reader):
 
     def add(self, number: int, line: str) -> None:
         """Process a line; a line of tabs and spaces ends the sentence, as in the data of WNUT 2017."""
-        if not line.strip(BLANKS):
+        if not line.strip(" \t"):
             self.end_sentence()
             return
         fields = self.fields(line)
