@@ -250,6 +250,15 @@ def test_a_direction_that_shows_miscalibration_is_named_beside_an_interval_that_
     assert remark == "interval contains 0, but calibration in the large and the Cox slope show miscalibration"
 
 
+def test_an_interval_without_upper_limit_is_explained() -> None:
+    half = np.repeat([0, 1], 6)
+    found = measure(half, np.full(12, 0.5), clusters=half)["binary"]
+    assert (found.calibration_error.low, found.calibration_error.high) == (0, 1)
+    assert (
+        dict(found.remarks())["calibration_error"] == "no upper limit: few pairs or clusters carry the error"
+    )
+
+
 def test_whole_numbers_without_a_zero_need_the_names_of_the_columns() -> None:
     prob = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
     with pytest.raises(

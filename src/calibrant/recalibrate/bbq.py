@@ -53,7 +53,8 @@ class BBQ(StepRecalibrator):
     Notes
     -----
     Ties stay in one bin, so that a binning can have fewer bins than it was asked for. Edges are halfway
-    between the scores of two bins. No binning has more than 2,000 bins. Weights count pairs: doubling all of
+    between the scores of two bins. No binning has more than 2,000 bins. Pairs count as independent, also
+    those of one cluster: many labels per item lead to too many bins. Weights count pairs: doubling all of
     them is more evidence. The map need not rise where the score rises.
 
     References

@@ -282,11 +282,10 @@ class Measurement(Record, frozen=True, kw_only=True):
                 if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
             ]
             if off:
-                verb = "show" if len(off) > 1 else "shows"
-                yield (
-                    "calibration_error",
-                    f"interval contains 0, but {' and '.join(off)} {verb} miscalibration",
-                )
+                shown = f"{' and '.join(off)} {'show' if len(off) > 1 else 'shows'} miscalibration"
+                yield "calibration_error", f"interval contains 0, but {shown}"
+            elif self.calibration_error.high == 1:
+                yield "calibration_error", "no upper limit: few pairs or clusters carry the error"
         error = self.calibration_error.estimate
         below = error is not None and self.plug_in_calibration_error < error
         bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"

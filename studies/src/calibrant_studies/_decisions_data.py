@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -78,7 +77,7 @@ def read_texts(data: Path, name: str) -> Texts:
     parts = []
     for file in names:
         path = required(data, file)
-        parts.append(_read_names(path) if name == "names" else _read(path, column))
+        parts.append(_read(path, column))
     if len(parts) == len(SPLITS):
         return Texts(name, *parts)
     whole, test = parts
@@ -91,21 +90,6 @@ def _read(path: Path, column: int | str | None) -> Part:
     found = read_tagged(path, column=column)
     assert found.tags is not None
     return Part(found.sentences, found.tags)
-
-
-def _read_names(path: Path) -> Part:
-    """Read names of WNUT-17, where a line with only a tab also ends a sentence."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = [line.strip().split("\t") for line in file]
-    part = Part([[]], [[]])
-    for fields in lines:
-        if len(fields) == 2:
-            part.sentences[-1].append(fields[0])
-            part.tags[-1].append(fields[1])
-        elif part.sentences[-1]:
-            part.sentences.append([])
-            part.tags.append([])
-    return Part([some for some in part.sentences if some], [some for some in part.tags if some])
 
 
 def hmm(train: Part) -> HMMTagger:

@@ -279,7 +279,7 @@ def test_a_file_of_tokens_has_no_tags(tmp_path: Path) -> None:
         ("a\tX\n\tY\n", 2, "the token is empty", "missing-value"),
         ("a\tX\n \tY\n", 2, "the token is empty", "missing-value"),
         ("a\tX\nb\t\n", 2, "the tag is empty", "missing-value"),
-        ("a\tX\n\t\n", 2, "the token is empty", "missing-value"),
+        ("a\tX\tI\n\t\tI\n", 2, "the token is empty", "missing-value"),
         (b"a\tX\n\nb\xff\tY\n", 3, "the byte 0xff is not UTF-8", "file-broken"),
     ],
 )
@@ -288,6 +288,18 @@ def test_broken_columns_are_named_by_their_line(
 ) -> None:
     error = broken(tmp_path, text, "a.tsv")
     assert (error.line, error.code, message in error.message) == (line, code, True), str(error)
+
+
+@pytest.mark.parametrize("text", ["a\tX\n\t\nb\tY\n", "\t\na X\n \t \nb Y\n", "a\nX\n\t\nb\nY\n"])
+def test_a_line_of_tabs_and_spaces_ends_a_sentence(tmp_path: Path, text: str) -> None:
+    path = saved_text(tmp_path, text)
+    assert [each[0] for each in read_tagged(path, require_tags=False).sentences] == ["a", "b"]
+
+
+def test_the_training_data_of_wnut_are_read_as_published(data: Path) -> None:
+    path = data / "wnut17/train.conll.gz"
+    text = read_tagged(path)
+    assert (len(text.sentences), text.token_count) == (3_394, 62_730)
 
 
 @pytest.mark.parametrize("column", [0, 1, 3, -1])

@@ -158,7 +158,7 @@ def test_spans_of_a_crf_on_noisy_text_give_the_tally_of_the_query(data: Path, tm
         lines = gzip.decompress((data / WNUT / f"{name}.conll.gz").read_bytes()).decode().splitlines()
         file = tmp_path / f"{name}.conll"
         end = next(place for place in range(most, len(lines)) if not lines[place].strip())
-        file.write_text("\n".join(line if line.strip() else "" for line in lines[:end]) + "\n")
+        file.write_text("\n".join(lines[:end]) + "\n")
         texts[name] = read_tagged(file, column=2)
     train, test = texts["train"], texts["test"]
     tagger = CRFTagger(features="basic", max_iterations=30).fit(train.sentences, defined(train.tags))

@@ -132,7 +132,7 @@ class ColumnReader(Reader):
     """Reader of files with one token and its tags per line."""
 
     def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
-        first = next(line for line in lines if line.strip(" "))
+        first = next(line for line in lines if line.strip(" \t"))
         self.tabbed = "\t" in first
         self.width = len(self.fields(first))
         chosen = 2 if column is None else column
@@ -159,8 +159,8 @@ class ColumnReader(Reader):
         return line.split("\t") if self.tabbed else [part for part in line.split(" ") if part]
 
     def add(self, number: int, line: str) -> None:
-        """Process a line."""
-        if not line.strip(" "):
+        """Process a line; a line of tabs and spaces ends the sentence, as in the data of WNUT 2017."""
+        if not line.strip(" \t"):
             self.end_sentence()
             return
         fields = self.fields(line)

@@ -102,10 +102,10 @@ def read_tagged(
 
     *CoNLL-2011 and CoNLL-2012* are detected by a first line ``#begin document (NAME); part 000``.
 
-    *All other files* have one token per line, the token in the first column, a blank line after each
-    sentence, and the same number of columns in every line, separated by tabs if the first line has one, else
-    by spaces. There are no quotes and no comments. A sentence with the single token ``-DOCSTART-`` starts a
-    document.
+    *All other files* have one token per line, the token in the first column, a blank line (empty, or only
+    tabs and spaces) after each sentence, and the same number of columns in every line, separated by tabs if
+    the first line has one, else by spaces. There are no quotes and no comments. A sentence with the single
+    token ``-DOCSTART-`` starts a document.
 
     Parameters
     ----------
