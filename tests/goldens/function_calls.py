@@ -118,7 +118,6 @@ def _of_pairs(given: Inputs) -> Calls:
     names = (
         "brier_score",
         "calibration_in_the_large",
-        "plug_in_squared_error",
         "cox_calibration",
         "debiased_squared_error",
         "expected_calibration_error",

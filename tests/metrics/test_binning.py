@@ -29,7 +29,6 @@ from calibrant.metrics import (
     max_calibration_error,
     pairs,
     plug_in_calibration_error,
-    plug_in_squared_error,
 )
 from calibrant.metrics.binning import (
     adaptive,
@@ -252,7 +251,6 @@ def test_fewer_pairs_than_the_bin_size_are_one_bin(weight: list[float] | None) -
 
 SIZED: dict[str, Callable[[int], Any]] = {
     "plug_in_calibration_error": lambda size: plug_in_calibration_error(LABELS, SCORES, bin_size=size),
-    "plug_in_squared_error": lambda size: plug_in_squared_error(LABELS, SCORES, bin_size=size),
     "expected_calibration_error": lambda size: expected_calibration_error(
         LABELS, SCORES, binning="adaptive", bin_size=size
     ),

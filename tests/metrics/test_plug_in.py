@@ -18,7 +18,6 @@ from calibrant.metrics.plug_in import (
     max_calibration_error,
     plug_in_calibration_error,
     plug_in_errors,
-    plug_in_squared_error,
     plug_in_squared_error_of,
 )
 from calibrant.metrics.tally import Tally
@@ -62,7 +61,6 @@ def test_equal_width_errors_are_those_of_the_definition(count: int, weighted: bo
     ece = sum(share * abs(gap) for share, gap in gaps)
     mse = sum(share * gap**2 for share, gap in gaps)
     assert expected_calibration_error(y, q, **options) == pytest.approx(ece, abs=1e-14)
-    assert plug_in_squared_error(y, q, **options) == pytest.approx(mse, abs=1e-14)
     assert plug_in_calibration_error(y, q, **options) == pytest.approx(math.sqrt(mse), abs=1e-14)
     assert max_calibration_error(y, q, **options) == pytest.approx(max(abs(g) for _, g in gaps), abs=1e-14)
 
@@ -190,7 +188,7 @@ def test_the_marginal_error_is_the_root_mean_of_the_classes() -> None:
     prob = rng.dirichlet([1, 1, 3], 900)
     label = rng.integers(0, 3, 900)
     record = class_errors(label, prob, classes=["a", "b", "c"], bin_size=100)
-    each = [plug_in_squared_error(label == k, prob[:, k], bin_size=100) for k in range(3)]
+    each = [plug_in_calibration_error(label == k, prob[:, k], bin_size=100) ** 2 for k in range(3)]
     assert record.marginal_calibration_error == pytest.approx(math.sqrt(np.mean(each)), abs=1e-14)
     assert [each.label for each in record.by_class] == ["a", "b", "c"]
     assert [each.positives for each in record.by_class] == np.bincount(label).tolist()

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
         plug_in_calibration_error,
         plug_in_calibration_error_of,
         plug_in_errors,
-        plug_in_squared_error,
         plug_in_squared_error_of,
     )
     from calibrant.metrics.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
@@ -148,7 +147,6 @@ __all__ = [
     "plug_in_calibration_error",
     "plug_in_calibration_error_of",
     "plug_in_errors",
-    "plug_in_squared_error",
     "plug_in_squared_error_of",
     "pooled_view",
     "proper_score_decomposition",

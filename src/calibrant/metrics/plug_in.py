@@ -177,28 +177,6 @@ def plug_in_calibration_error(
     return plug_in_calibration_error_of(_bins(source, binning, bin_size, n_bins))
 
 
-def plug_in_squared_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    binning: Binning = "adaptive",
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-) -> float:
-    """Return the squared `plug_in_calibration_error`: mean squared gap of frequency and mean score.
-
-    Parameters, errors and reference are those of `plug_in_calibration_error`; in [0, 1].
-
-    Examples
-    --------
-    >>> round(plug_in_squared_error([0] * 400, [0.1] * 200 + [1.0] * 200, n_bins=2), 6)
-    0.505
-    """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return plug_in_squared_error_of(_bins(source, binning, bin_size, n_bins))
-
-
 def expected_calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
