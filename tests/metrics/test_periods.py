@@ -37,3 +37,29 @@ def test_what_is_no_date_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is not a date") as error:
         parse_date(text)
     assert error.value.code == "date"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "",
+        " ",
+        "T15:01:01.79",
+        " 15:01",
+        "T08:34:11-07:00",
+        "T00:00:00Z",
+        " 15:01:01 CET",
+        " 9:05:00 PM +0000",
+    ],
+)
+def test_a_time_of_day_after_a_date_is_ignored(after: str) -> None:
+    assert parse_date(f"2003-03-01{after}") == date(2003, 3, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2003-03-01 foo", "2003-03-01 to 2003-03-05", "2003-03-01 12 dead", "2003-03-01foo", "20030301", ""],
+)
+def test_other_text_after_a_date_is_an_error(text: str) -> None:
+    with pytest.raises(InputError, match="is not a date: write it as YYYY-MM-DD"):
+        parse_date(text)

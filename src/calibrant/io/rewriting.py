@@ -234,7 +234,7 @@ def open_scores(
     [0.04, 0.81]
     """
     refusal = "an .npz archive is not rewritten"
-    hint = "write a table with one p_<class> column per class; calibrant convert does it for labeled archives"
+    hint = "calibrant convert makes a table of a labeled archive; in Python pass the array of probabilities"
     return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from typing import Literal
@@ -11,10 +12,12 @@ from calibrant.exceptions import InputError
 
 By = Literal["week", "month", "quarter", "year"]
 PERIODS = ("week", "month", "quarter", "year")
+TIME = r"[T ]\d\d?(:\d\d(:\d\d([.,]\d+)?)?)?( ?[AP]M)?( ?([A-Z]{1,5}|[+-]\d\d(:?\d\d)?))?"
+_DATE = re.compile(rf"(\d{{4}}-\d\d-\d\d)({TIME})?", re.ASCII)
 
 
 def parse_date(text: str) -> date:
-    """Read ``YYYY-MM-DD``; a time of day after it is left out.
+    """Read ``YYYY-MM-DD``; a time of day after it is ignored.
 
     Parameters
     ----------
@@ -31,11 +34,9 @@ def parse_date(text: str) -> date:
     >>> parse_date("2001-09-11T08:46").year
     2001
     """
-    day = text.strip()
+    found = _DATE.fullmatch(text.strip())
     try:
-        if len(day) > 10 and day[10] not in "T ":
-            raise ValueError
-        return date.fromisoformat(day[:10]) if day[4:5] == "-" else date.fromisoformat("-")
+        return date.fromisoformat(found[1] if found else "")
     except ValueError:
         raise InputError(f"{text!r:.40} is not a date", "write it as YYYY-MM-DD", code="date") from None
 

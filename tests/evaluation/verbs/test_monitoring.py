@@ -356,3 +356,14 @@ def test_a_monitor_takes_no_thresholded_wide_table() -> None:
     with pytest.raises(InputError, match="needs all scores") as error:
         monitor(noted, time="day", view="class:a")
     assert error.value.code == "threshold"
+
+
+@pytest.mark.parametrize("by", ["day", "week", "month"])
+def test_text_other_than_a_time_after_a_date_is_an_error(by: str) -> None:
+    columns = table()
+    columns["day"] = np.array([f"2026-11-{1 + row // 60:02d} 08:00" for row in range(600)], dtype=object)
+    assert len(monitor(pa.table(columns), time="day", by=by).days) == {"day": 10, "week": 3, "month": 1}[by]
+    columns["day"][7] = "2026-11-01 foo"
+    with pytest.raises(InputError, match=r"2026-11-01 foo.* is not a date") as caught:
+        monitor(pa.table(columns), time="day", by=by)
+    assert (caught.value.row, caught.value.column) == (7, "day")  # rows of dataframes count from 0

@@ -58,6 +58,9 @@ def test_documents_with_trees_have_their_words_as_text() -> None:
             {**GOOD, "date": "11.9.2001"}, "column date: '11.9.2001' is not a date", id="date-format"
         ),
         pytest.param({**GOOD, "date": "2001-02-30"}, "'2001-02-30' is not a date", id="date-impossible"),
+        pytest.param(
+            {**GOOD, "date": "2001-09-11 foo"}, "line 2, column date: .2001-09-11 foo. is not", id="date-text"
+        ),
         pytest.param({**GOOD, "date": "2001-09"}, "'2001-09' is not a date", id="date-short"),
         pytest.param({**GOOD, "date": 20010911}, "the date 20010911 is not a string", id="date-type"),
         pytest.param({"id": "b", "date": "2001-09-11"}, "column text: there is no text", id="no-text"),

@@ -301,6 +301,24 @@ def test_bad_documents_stop_the_run_before_anything_is_made(tmp_path: Path, core
     assert not (tmp_path / "s").exists()
 
 
+def test_documents_with_the_text_of_another_are_noted(tmp_path: Path, coref: Path) -> None:
+    text = Path(dated_documents()).read_text()
+    whole = text[text.index("# newdoc") :].split("# newdoc")[1:3]
+    again = [each.replace(" id = ", " id = again-", 1) for each in whole]
+    docs = tmp_path / "docs.conllu"
+    head = text[: text.index("# newdoc")]
+    docs.write_text(head + "".join(f"# newdoc{each}" for each in (*whole, *again)))
+    found = extract_events(docs, tmp_path / "store", coref=coref, samples=4)
+    note = "2 documents have the same text as an earlier one; each counts separately: "
+    (noted,) = [each for each in found.notes if note in each]
+    assert noted.count("again-") == 2
+    (tmp_path / "empty.jsonl").write_text(
+        "".join(f'{{"id": {number}, "date": "2003-03-01", "text": ""}}\n' for number in range(3))
+    )
+    found = extract_events(tmp_path / "empty.jsonl", tmp_path / "none", coref=coref)
+    assert not any("same text" in each for each in found.notes)
+
+
 def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path, coref: Path) -> None:
     text = dated_documents().read_text(encoding="utf-8")
     cut = text.index("# newdoc id = callao")

@@ -17,7 +17,7 @@ from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
 from calibrant.io.roles import Role
 from calibrant.io.tables import Kind, Table, one_column
-from calibrant.metrics.periods import parse_date, period_of
+from calibrant.metrics.periods import TIME, parse_date, period_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +102,7 @@ def _days(values: pa.Array) -> pa.Array:
         values, kind = values.dictionary_decode(), kind.value_type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return values
-    timed = compute.match_substring_regex(values, r"^\d{4}-\d{2}-\d{2}[T ]")
+    timed = compute.match_substring_regex(values, rf"^\d{{4}}-\d\d-\d\d{TIME}$")
     return compute.if_else(timed, compute.utf8_slice_codeunits(values, 0, 10), values)
 
 
@@ -128,10 +128,8 @@ def window_of(value: Any, by: str) -> str | int:
             return value.isoformat()
         hint = "use whole numbers, text or dates"
         raise InputError(f"{shown(value)} names no window", hint, code="date")
-    if isinstance(value, datetime):
-        day = value.date()
-    elif isinstance(value, date):
-        day = value
+    if isinstance(value, date):
+        day = value.date() if isinstance(value, datetime) else value
     else:
         try:
             text = value if isinstance(value, str) else ""

@@ -79,7 +79,7 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     object per line with
 
     - ``id``: text or a whole number, unique in the file;
-    - ``date``: ``YYYY-MM-DD``; a time after the date is ignored;
+    - ``date``: ``YYYY-MM-DD``; a time of day after it is ignored;
     - ``text``: the text, which may be empty. A paragraph begins after a blank line, or with a line that
       begins with blanks; other line breaks are blanks;
     - ``title``: optional, for display only.
@@ -191,18 +191,16 @@ def _from_json(name: str, lines: Iterator[str], progress: Progress | None) -> It
 
 def _of_line(name: str, number: int, line: str) -> DatedText:
     hint = 'write {"id": "...", "date": "YYYY-MM-DD", "text": "..."} on one line'
+    where: dict[str, Any] = {"file": name, "line": number}
     try:
         values = json.loads(line)
+        problem = "" if isinstance(values, dict) else "the line is not a JSON object"
     except ValueError as error:
-        message = f"the line is not valid JSON ({str(error).partition(':')[0].lower()})"
-        raise InputError(message, hint, code="file-row", file=name, line=number) from error
-    except RecursionError as error:
-        raise InputError(
-            "the JSON is nested too deeply", hint, code="file-row", file=name, line=number
-        ) from error
-    if not isinstance(values, dict):
-        raise InputError("the line is not a JSON object", hint, code="file-row", file=name, line=number)
-    where: dict[str, Any] = {"file": name, "line": number}
+        problem = f"the line is not valid JSON ({str(error).partition(':')[0].lower()})"
+    except RecursionError:
+        problem = "the JSON is nested too deeply"
+    if problem:
+        raise InputError(problem, hint, code="file-row", **where)
     identity = values.get("id")
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
@@ -218,7 +216,7 @@ def _of_line(name: str, number: int, line: str) -> DatedText:
     except InputError as error:
         raise error.at(column="date", **where) from None
     text = _text(values, "text", where)
-    title = _text({"title": "", **values}, "title", where) if values.get("title") is not None else ""
+    title = "" if values.get("title") is None else _text(values, "title", where)
     _text({"id": identity}, "id", where)
     return DatedText(identity, parsed, text, title, file=name, line=number)
 

@@ -174,10 +174,8 @@ class _Cutter:
         key = blake2b(self._id.encode(), digest_size=16).digest()
         other = self._seen.setdefault(key, self._first)
         if other != self._first:
-            message, hint = (
-                f"document {self._id!r} also begins in line {other}",
-                "give every document a unique name",
-            )
+            message = f"document {self._id!r} also begins in line {other}"
+            hint = "give every document a unique name"
             raise FormatError(message, hint, code="file-row", file=self._name, line=self._first)
         return Unread(
             self._id,

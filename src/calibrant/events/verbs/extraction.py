@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from hashlib import blake2b
 from threading import Lock
 from typing import Any
 from uuid import uuid4
@@ -25,12 +27,14 @@ from calibrant.events.rules import RULES, Rules
 from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError
+from calibrant.io.tables import listed
 from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import Workers, workers_of
 
 SHOWN = 5
+COMMENT = re.compile(r"^#.*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -57,20 +61,11 @@ class Prepared:
         return Manifest.digest_of(self.settings)
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """Models loaded in a process."""
-
-    extractor: Extractor
-    prepared: Prepared
-    digest: str
-
-
 _opening = Lock()
 
 
 @lru_cache(maxsize=1)
-def _load(settings: Extraction) -> _Opened:
+def _load(settings: Extraction) -> tuple[Extractor, Prepared]:
     extractor = Extractor(settings)
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
@@ -79,11 +74,10 @@ def _load(settings: Extraction) -> _Opened:
         for each in conflicts
     ]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
-    prepared = Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
-    return _Opened(extractor, prepared, prepared.digest)
+    return extractor, Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
 
 
-def _opened(settings: Extraction) -> _Opened:
+def _opened(settings: Extraction) -> tuple[Extractor, Prepared]:
     """Load the models once per process; threads share them."""
     with _opening:
         return _load(settings)
@@ -91,16 +85,16 @@ def _opened(settings: Extraction) -> _Opened:
 
 def prepare(settings: Extraction) -> Prepared:
     """Load the models and return their description."""
-    return _opened(settings).prepared
+    return _opened(settings)[1]
 
 
 def work(settings: Extraction, digest: str, batch: Sequence[Item]) -> list[StoredDocument]:
     """Extract some documents; the models must be those of the store."""
-    opened = _opened(settings)
-    if opened.digest != digest:
+    extractor, prepared = _opened(settings)
+    if prepared.digest != digest:
         message = "a worker has another coreference model, parser or lexicon under the same path"
         raise InputError(message, "give all workers the same files", code="worker")
-    return [opened.extractor.stored(item.read() if isinstance(item, Unread) else item) for item in batch]
+    return [extractor.stored(item.read() if isinstance(item, Unread) else item) for item in batch]
 
 
 BATCH = 256  # most documents per batch
@@ -226,14 +220,14 @@ def extract_events(
                 writer.write(document)
                 done.add(document)
             if progress is not None:
-                progress("extracting", done.read, total)
+                progress("extracting", done.kept + done.written, total)
         writer.finish()
         problem = "was damaged, changed or missing; its documents were extracted again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
-    notes = [training_note(settings.coref, prepared.trained_on), *notes, *prepared.notes]
+    notes = [training_note(settings.coref, prepared.trained_on), *notes, *done.notes(), *prepared.notes]
     return ExtractedEvents(
         store=os.fspath(store),
-        documents=done.read,
+        documents=done.kept + done.written,
         kept=done.kept,
         skipped=done.skipped,
         matched=done.matched,
@@ -256,19 +250,28 @@ class Done:
     def __init__(self) -> None:
         self.kept = self.skipped = self.matched = self.written = 0
         self.countries: set[str] = set()
-
-    @property
-    def read(self) -> int:
-        """Return the number of documents in the store."""
-        return self.kept + self.written
+        self.texts: set[bytes] = set()
+        self.repeats: list[str] = []
 
     def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
         """Yield the documents that the store does not contain."""
         for item in items:
+            text = (COMMENT.sub("", item.text) if isinstance(item, Unread) else item.text).strip()
+            key = blake2b(text.encode(), digest_size=16).digest()
+            if text and key in self.texts:
+                self.repeats.append(item.id)
+            self.texts.add(key)
             if item.id in writer:
                 self.kept += 1
             else:
                 yield item
+
+    def notes(self) -> list[str]:
+        """Return a note on documents with the text of an earlier one."""
+        some = f"{len(self.repeats):,} documents have" if self.repeats[1:] else "1 document has"
+        names = listed(self.repeats, SHOWN)
+        note = f"{some} the same text as an earlier one; each counts separately: {names}"
+        return [note] if self.repeats else []
 
     def add(self, document: StoredDocument) -> None:
         """Count a written document."""
