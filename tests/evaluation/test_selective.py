@@ -75,6 +75,19 @@ def test_the_interval_of_the_area_holds_the_truth_also_if_errors_are_rare() -> N
     assert np.mean(intervals) >= 0.93
 
 
+def test_the_interval_of_the_area_holds_the_truth_if_few_of_many_errors_carry_it() -> None:
+    random = np.random.default_rng(12)
+    inside = []
+    for _ in range(1000):
+        confidence = random.random(100)
+        correct = random.random(100) > np.where(confidence > 0.15, 0.05, 0.6)  # an area of 0.0565
+        area = risk_coverage(correct, confidence, coverages=[]).area
+        assert area.low is not None
+        assert area.high is not None
+        inside.append(area.low <= 0.0565 <= area.high)
+    assert np.mean(inside) >= 0.93  # 0.914 if all errors count alike
+
+
 def test_the_standard_error_of_the_area_is_that_of_a_bootstrap() -> None:
     correct, confidence = example(1, 400)
     random = np.random.default_rng(2)
@@ -172,6 +185,18 @@ def test_the_accuracy_holds_the_truth_if_all_items_before_a_change_near_the_cut_
         assert accuracy.high is not None
         inside.append(accuracy.low <= 0.9375 <= accuracy.high)
     assert np.mean(inside) >= 0.93  # 0.82 if only the upper end is shifted
+
+
+def test_the_accuracy_holds_the_truth_if_often_no_error_is_kept_before_a_change() -> None:
+    random = np.random.default_rng(13)
+    inside = []
+    for _ in range(1000):
+        confidence = random.random(200)
+        accuracy = risk_coverage(confidence > 0.25, confidence, coverages=[0.8]).points[0].accuracy
+        assert accuracy.low is not None
+        assert accuracy.high is not None
+        inside.append(accuracy.low <= 0.9375 <= accuracy.high)
+    assert np.mean(inside) >= 0.94  # 0.92 if the lower end is shifted by one standard error only
 
 
 def test_an_accuracy_with_few_errors_has_a_warning_if_few_items_are_left_out() -> None:

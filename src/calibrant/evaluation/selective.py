@@ -15,13 +15,13 @@ from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
 from calibrant.evaluation.score_interval import clusters_warning, information_of, proportion_interval
 from calibrant.evaluation.significance import finite
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import cr2, quantile, wilson
+from calibrant.metrics.tails import cr2, effective_number, quantile, wilson
 from calibrant.records import Quantity
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
 MOST_POINTS = 200
 NEAR_THE_CUT = 20  # items on each side of a cut, at least, that tell how accurate it is there
-ADDED = 3  # errors
+ADDED = 5  # errors
 FEWEST_RARER = 5  # errors, or correct items, at least for an interval of the area without a warning
 FEW = "{} errors or correct items are few: the interval covers as little as 81 % instead of 95 %"
 FEWEST_LEFT_OUT = 10  # items, at least for an accuracy with few errors without a warning
@@ -45,7 +45,7 @@ def risk_coverage(
     Items are kept in the order of their confidence; items of equal confidence have the mean of their errors.
     Intervals are Wilson's, with the effective number of items from the influence of each item. The interval
     of an accuracy allows for the choice of the threshold on the same data, and is longer if the error rate
-    changes there. The interval of the area adds three errors in random places, since few errors do not show
+    changes there. The interval of the area adds five errors in random places, since few errors do not show
     where others would be. With clusters, a warning says if an estimate depends on few of them.
 
     Parameters
@@ -123,7 +123,7 @@ class _Ranked:
 
     def __init__(self, error: Floats, confidence: Floats, cluster: Integers | None, clusters: int) -> None:
         self.error, self.confidence = error, confidence
-        self.cluster, self.clusters = cluster, clusters
+        self.cluster, self.clusters, self.units = cluster, clusters, clusters or len(error)
         starts = np.flatnonzero(np.concatenate([[True], confidence[1:] != confidence[:-1]]))
         self._starts, self._sizes = starts, np.diff(starts, append=len(error))
         self.rank = np.arange(1, len(error) + 1)
@@ -151,10 +151,6 @@ class _Ranked:
         effect = (error / alone) ** 2 if alone > 0 else 1.0
         return _Spread(error, quantile(level, freedom + 1), effect, clusters_warning(size, square))
 
-    @property
-    def units(self) -> int:
-        return self.clusters or len(self.error)
-
 
 def _area_of(ranked: _Ranked, level: float) -> Quantity:
     """Return the area and Wilson's interval, whose variance per unit of area includes that of added errors.
@@ -170,12 +166,13 @@ def _area_of(ranked: _Ranked, level: float) -> Quantity:
     risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
     shared = ranked.shared(ranked.risk) - area - ranked.shared(risk_after)
     spread = ranked.spread(shared + ranked.error * ranked.after, level)
-    rarer = min(float(ranked.error.sum()), n - float(ranked.error.sum()))
+    rare = ranked.error if 2 * ranked.error.sum() <= n else 1 - ranked.error
+    carrying = effective_number(rare * ranked.after)
     critical = spread.critical if ranked.clusters else quantile(level, n)
-    own = rarer * (spread.error * critical / quantile(level)) ** 2 / (area * (1 - area))
+    own = carrying * (spread.error * critical / quantile(level)) ** 2 / (area * (1 - area))
     added = ADDED * spread.effect * float((ranked.after**2).mean()) / n
-    low, high = wilson(np.array([area]), np.array([(rarer + ADDED) / (own + added)]), level)
-    rarer /= spread.effect
+    low, high = wilson(np.array([area]), np.array([(carrying + ADDED) / (own + added)]), level)
+    rarer = float(rare.sum()) / spread.effect
     warning = spread.warning or (FEW.format(f"{rarer:.2g}") if rarer < FEWEST_RARER else None)
     return Quantity(area, float(low[0]), float(high[0]), spread.error, warning=warning)
 
@@ -197,9 +194,10 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
             right = round(kept * (1 - risk), 9)
             high = max(high, proportion_interval(right, kept, quantile(level))[1])
         shift = _shift(ranked, kept, level)
-        low, high = max(0.0, low - abs(shift)), min(1.0, high + max(0.0, shift))
-        if warning is None and few and 0 < n - kept < FEWEST_LEFT_OUT:
-            warning = LEFT_OUT
+        # If hardly an error is before the change, Wilson's variance does not include that of the cut.
+        low = max(0.0, min(low - abs(shift), 1 - risk - quantile(level) * abs(shift)))
+        high = min(1.0, high + max(0.0, shift))
+        warning = warning or (LEFT_OUT if few and 0 < n - kept < FEWEST_LEFT_OUT else None)
         accuracy = Quantity(1 - risk, low, high, warning=warning)
     threshold = float(ranked.confidence[kept - 1])
     return CoveragePoint(coverage=kept / n, items=kept, threshold=threshold, accuracy=accuracy)
