@@ -234,7 +234,6 @@ def _of_sources(given: Inputs) -> Calls:
         "at_edges": lambda: metrics.at_edges(tally, [0.0, 0.3, 0.6, 1.0]),
         "bin_intervals": lambda: metrics.bin_intervals(bins),
         "bin_intervals:clusters": lambda: metrics.bin_intervals(bins, clustered=clustered),
-        "log_decomposition": lambda: metrics.log_decomposition(tally, bins),
         "noise_floors": lambda: metrics.noise_floors(wide, resamples=40, seed=1),
         "noise_floors:clusters": lambda: metrics.noise_floors(
             wide, clustered=clustered, resamples=40, seed=1

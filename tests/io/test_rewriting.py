@@ -162,10 +162,34 @@ def test_a_table_is_not_written_over_itself(table: pa.Table, tmp_path: Path) -> 
     assert caught.value.code == "output"
 
 
-def test_archives_are_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "in.npz", probs=np.array([[0.5, 0.5]]), labels=np.array([0]))
-    with pytest.raises(InputError, match=r"\.npz archive is not rewritten: .*calibrant convert"):
-        open_scores(tmp_path / "in.npz")
+def test_an_archive_without_labels_becomes_a_table_of_probabilities(tmp_path: Path) -> None:
+    logits = np.random.default_rng(0).normal(size=(5, 3))
+    np.savez(tmp_path / "in.npz", logits=logits, items=np.arange(5), classes=np.array(["a", "b", "c"]))
+    open_scores(tmp_path / "in.npz").rewrite(tmp_path / "out.parquet", lambda q, _: q, note="same")
+    new = pq.read_table(tmp_path / "out.parquet")
+    assert new.column_names == ["item", "p_a", "p_b", "p_c"]
+    assert new["item"].to_pylist() == list(range(5))
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert np.column_stack([new[f"p_{name}"] for name in "abc"]) == pytest.approx(expected, abs=1e-15)
+
+
+def test_an_archive_keeps_its_labels_clusters_weights_and_threshold(tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {
+        "labels": np.array([1, 0]),
+        "clusters": np.array(["x", "y"]),
+        "weights": np.array([1.0, 2.0]),
+    }
+    np.savez(tmp_path / "in.npz", probs=[[0.5, 0.5], [0.25, 0.75]], threshold=0.01, **arrays)
+    opened = open_scores(tmp_path / "in.npz")
+    assert opened.threshold == 0.01
+    opened.rewrite(tmp_path / "out.parquet", lambda q, _: q, note="same")
+    again = next(iter(open_predictions(tmp_path / "out.parquet").batches(items=False)))
+    assert again.label.tolist() == [1, 0]
+    assert again.weight is not None
+    assert again.weight.tolist() == [1.0, 2.0]
+    assert again.cluster is not None
+    assert again.cluster.tolist() == [0, 1]
+    assert again.score.tolist() == [[0.5, 0.5], [0.25, 0.75]]
 
 
 def test_a_folder_of_files_is_rewritten_as_one_table_and_its_files_stay(

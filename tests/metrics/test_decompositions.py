@@ -18,7 +18,6 @@ from calibrant.metrics.decompositions import (
     brier_rule,
     check_proper,
     corp_decomposition,
-    log_decomposition,
     log_rule,
     proper_score_decomposition,
 )
@@ -78,13 +77,11 @@ def test_whatever_the_pairs_every_decomposition_adds_up(
     assert corp.miscalibration is not None
     assert corp.miscalibration - corp.discrimination + corp.uncertainty == pytest.approx(brier, abs=1e-12)
     assert corp.miscalibration >= -1e-14
-    log = log_decomposition(source, bins)
-    log_loss, calibration, remainder = log.log_loss, log.calibration, log.remainder
-    assert (log_loss is None) == bool(np.any((q == 0) & y | (q == 1) & ~y))
-    if log_loss is not None and calibration is not None and remainder is not None:
-        assert calibration + log.refinement + remainder == pytest.approx(
-            log_loss, abs=1e-12 * max(1, log_loss)
-        )
+    log = proper_score_decomposition(source, bins, *log_rule())
+    score, calibration, sharpness, remainder = log.score, log.calibration, log.sharpness, log.remainder
+    assert (score is None) == bool(np.any((q == 0) & y | (q == 1) & ~y))
+    if score is not None and calibration is not None and sharpness is not None and remainder is not None:
+        assert calibration + sharpness + remainder == pytest.approx(score, abs=1e-12 * max(1, -score))
     for record in (parts, corp, log):
         assert record.to_json()
 
@@ -148,39 +145,37 @@ def test_one_class_has_a_decomposition() -> None:
 
 
 @pytest.mark.parametrize("weights", [False, True])
-def test_cross_entropy_is_the_sum_of_its_parts(weights: bool) -> None:
+def test_the_log_score_is_the_sum_of_its_parts(weights: bool) -> None:
     source = sample(1003, weights=weights)
     for bins in binnings(source):
-        parts = log_decomposition(source, bins)
-        assert parts.log_loss == log_loss_of_pairs(source)[0]
-        assert parts.calibration is not None
-        total = parts.calibration + parts.refinement + defined(parts.remainder)
-        assert total == pytest.approx(parts.log_loss, abs=1e-12)
-        assert parts.refinement == pytest.approx(parts.uncertainty - parts.resolution, abs=1e-12)
-        assert parts.calibration >= 0
+        parts = proper_score_decomposition(source, bins, *log_rule())
+        assert parts.score == pytest.approx(-log_loss_of_pairs(source)[0], abs=1e-12)
+        total = defined(parts.calibration) + defined(parts.sharpness) + defined(parts.remainder)
+        assert total == pytest.approx(defined(parts.score), abs=1e-12)
+        assert defined(parts.calibration) <= 0
 
 
-def test_cross_entropy_of_one_score_a_bin_leaves_no_remainder() -> None:
+def test_calibration_of_the_log_score_is_the_divergence_of_scores_from_frequencies() -> None:
     q = np.repeat([0.1, 0.4, 0.8], 40)
     source = pairs(np.random.default_rng(0).random(120) < q, q)
-    parts = log_decomposition(source, adaptive(source, size=40))
+    parts = proper_score_decomposition(source, adaptive(source, size=40), *log_rule())
     assert parts.remainder == pytest.approx(0, abs=1e-14)
     frequency = [source.label[q == x].mean() for x in (0.1, 0.4, 0.8)]
     divergence = [
         p * math.log(p / x) + (1 - p) * math.log((1 - p) / (1 - x))
         for p, x in zip(frequency, (0.1, 0.4, 0.8), strict=True)
     ]
-    assert parts.calibration == pytest.approx(np.mean(divergence), abs=1e-14)
+    assert parts.calibration == pytest.approx(-np.mean(divergence), abs=1e-14)
 
 
 def test_infinite_terms_are_null_with_a_reason() -> None:
     source = pairs([1, 0, 1], [0.0, 0.4, 0.8])
-    parts = log_decomposition(source, uniform(source, 15))
-    assert (parts.log_loss, parts.calibration, parts.remainder) == (None, None, None)
-    assert "; " in (parts.reason or "")
-    wide = log_decomposition(source, uniform(source, 2))
+    parts = proper_score_decomposition(source, uniform(source, 15), *log_rule())
+    assert (parts.score, parts.calibration, parts.remainder) == (None, None, None)
+    assert "infinite" in (parts.reason or "")
+    wide = proper_score_decomposition(source, uniform(source, 2), *log_rule())
     assert wide.calibration is not None
-    assert (wide.log_loss, wide.remainder) == (None, None)
+    assert (wide.score, wide.remainder) == (None, None)
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -193,16 +188,6 @@ def test_the_general_decomposition_gives_the_brier_one_with_its_sign(weights: bo
         assert general.calibration == pytest.approx(-brier.plug_in_squared_error, abs=1e-12)
         assert general.sharpness == pytest.approx(-brier.refinement, abs=1e-12)
         assert general.remainder == pytest.approx(-brier.remainder, abs=1e-12)
-
-
-def test_the_general_decomposition_gives_the_log_one_with_its_sign() -> None:
-    source = sample(500)
-    bins = adaptive(source, size=50)
-    general = proper_score_decomposition(source, bins, *log_rule())
-    log = log_decomposition(source, bins)
-    assert general.score == pytest.approx(-defined(log.log_loss), abs=1e-12)
-    assert general.calibration == pytest.approx(-defined(log.calibration), abs=1e-12)
-    assert general.sharpness == pytest.approx(-log.refinement, abs=1e-12)
 
 
 def test_the_spherical_score_is_accepted() -> None:
@@ -220,14 +205,6 @@ def test_the_spherical_score_is_accepted() -> None:
     parts = proper_score_decomposition(source, adaptive(source, size=50), g1, g2)
     assert None not in (parts.score, parts.calibration, parts.sharpness, parts.remainder)
     assert defined(parts.calibration) <= 0
-
-
-def test_an_infinite_reward_is_null_with_a_reason() -> None:
-    source = pairs([1, 0, 1], [0.0, 0.4, 0.8])
-    parts = proper_score_decomposition(source, uniform(source, 1), *log_rule())
-    assert parts.score is None
-    assert parts.remainder is None
-    assert "infinite" in (parts.reason or "")
 
 
 def loss(x: Floats) -> Floats:

@@ -407,7 +407,9 @@ def test_slices_with_too_few_clusters_to_be_found_are_noted(clusters: int, noted
     assert len(found.found()) == (0 if noted else 8)
     assert [note.startswith("These slices have too few clusters") for note in found.notes] == [True] * noted
     smallest = min(row.squared.adjusted_p_value or 0 for row in found.slices)
-    limit = 8 * SquaredError.of(tallies[("0",)]).least_p_value
+    one = SquaredError.of(tallies[("0",)])
+    assert isinstance(one, SquaredError)
+    limit = 8 * one.least_p_value
     assert limit * 0.98 < smallest < limit * 2, "errors that are nearly equal come close to the limit"
     assert not slice_errors(tallies, rank="signed").notes
     assert len(slice_errors(tallies, rank="signed").found()) == 8

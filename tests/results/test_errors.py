@@ -11,7 +11,6 @@ from calibrant.metrics.decompositions import (
     brier_decomposition,
     brier_rule,
     corp_decomposition,
-    log_decomposition,
     proper_score_decomposition,
 )
 from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
@@ -41,7 +40,6 @@ def records(source: Any) -> list[Record]:
         cox_calibration_of(source),
         scores_of(source),
         brier_decomposition(bins),
-        log_decomposition(source, bins),
         proper_score_decomposition(source, bins, *brier_rule()),
         corp_decomposition(source),
         corp_decomposition(source, rule="log"),

@@ -14,8 +14,10 @@ from calibrant import _checks
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, class_name
+from calibrant.io.frames import FrameTable
 from calibrant.io.origin import Origin, array_of, members, reading
 from calibrant.io.readers import ArrayReader, check_logits
+from calibrant.io.tables import THRESHOLD_KEY
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "items", "weights", "threshold")
 # As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.
@@ -23,9 +25,14 @@ TRAINER = {"predictions": "logits", "label_ids": "labels"}
 IGNORED = -100  # labels of tokens that do not count
 
 
-def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | None]:
-    """Read the arrays; return the reader, the classes, and the threshold if one was applied."""
-    loaded = _load(origin)
+def open_archive(
+    origin: Origin, *, labelled: bool = True
+) -> tuple[ArrayReader, tuple[str, ...], float | None]:
+    """Read the arrays; return the reader, the classes, and the threshold if one was applied.
+
+    If not ``labelled``, an archive without labels is read, and each label is -1.
+    """
+    loaded = _load(origin, labelled)
     arrays = _counted(origin, loaded)
     given = [name for name in ("probs", "logits") if name in arrays]
     if len(given) != 1:
@@ -58,7 +65,7 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         origin.name,
         np.asarray(matrix, dtype=np.float64),
         given[0] == "logits",
-        _labels(origin, arrays, rows, classes),
+        _labels(origin, arrays, rows, classes) if labelled or "labels" in arrays else np.full(rows, -1),
         None if clusters is None else _clusters(origin, arrays, codes, named="clusters" in loaded),
         None if weights is None else _weights(origin, weights),
         "threshold" in arrays,
@@ -69,12 +76,33 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
     return reader, classes, _threshold(origin, arrays.get("threshold"))
 
 
-def _load(origin: Origin) -> dict[str, NDArray[Any]]:
+def archive_table(origin: Origin) -> FrameTable:
+    """Return an archive, with or without labels, as a wide table with the scores as they are."""
+    import pyarrow as pa
+
+    reader, classes, threshold = open_archive(origin, labelled=False)
+    kind = "logit_" if reader.logits else "p_"
+    codes = {"item": (reader.item_codes, reader.item), "cluster": (reader.cluster_codes, reader.cluster)}
+    columns = {name: known.named(values) for name, (known, values) in codes.items() if values is not None}
+    if reader.label.min() >= 0:
+        columns["label"] = pa.array(np.array(classes, object)[reader.label])
+    if reader.weight is not None:
+        columns["weight"] = pa.array(reader.weight)
+    columns |= {
+        f"{kind}{name}": pa.array(values) for name, values in zip(classes, reader.matrix.T, strict=True)
+    }
+    metadata = {} if threshold is None else {THRESHOLD_KEY: str(threshold).encode()}
+    table = FrameTable(pa.table(columns, metadata=metadata), origin.name)
+    table.eager, table.first_row = None, 1  # as for other files
+    return table
+
+
+def _load(origin: Origin, labelled: bool) -> dict[str, NDArray[Any]]:
     with reading(origin.name), origin.open() as file, zipfile.ZipFile(file) as archive:
         there = {name.removesuffix(".npy"): name for name in archive.namelist()}
         names = list(there)
         trainer = "predictions" in names and "logits" not in names
-        if names == ["predictions"]:
+        if labelled and names == ["predictions"]:
             hint = "save the labels too: numpy.savez(FILE, predictions=..., label_ids=...)"
             raise _error(origin, "the archive has predictions without label_ids", hint, "column-missing")
         if "predictions" in names and "label_ids" in names:

@@ -18,7 +18,7 @@ from calibrant.io.columns import Codes
 from calibrant.io.frames import FrameTable
 from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
-from calibrant.io.table_formats import FORMATS, TableFormat, written_format
+from calibrant.io.table_formats import FORMATS, TableFormat, locate, written_format
 from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def open_scores(
     Parameters
     ----------
     source
-        As in `calibrant.io.open_predictions`, but no ``.npz`` archive.
+        As in `calibrant.io.open_predictions`; an ``.npz`` archive needs no labels.
     form, score, class_column
         As there.
 
@@ -233,9 +233,11 @@ def open_scores(
     ...     open_predictions(f"{folder}/new.csv").read().score.round(2).tolist()
     [0.04, 0.81]
     """
-    refusal = "an .npz archive is not rewritten"
-    hint = "calibrant convert makes a table of a labeled archive; in Python pass the array of probabilities"
-    return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source).lower().endswith(".npz"):
+        from calibrant.io._archive import archive_table
+
+        return ScoreTable(archive_table(locate(source)), form, score, class_column)
+    return ScoreTable(open_table(source), form, score, class_column)
 
 
 def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFormat:

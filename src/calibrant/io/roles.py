@@ -80,20 +80,13 @@ class Role:
         return column.scores().astype(np.float64, copy=False) if self.what == "score" else column.finite()
 
 
-def open_table(
-    source: Any,
-    *,
-    refusal: str = "an .npz archive is no table of names",
-    hint: str = "write CSV, TSV, JSON lines or Parquet",
-) -> Table:
+def open_table(source: Any) -> Table:
     """Open what has rows and named columns.
 
     Parameters
     ----------
     source
         A file, ``-`` for standard input, a folder or a pattern of Parquet files, or a dataframe.
-    refusal, hint
-        Message and hint for an archive of arrays.
 
     Raises
     ------
@@ -118,7 +111,8 @@ def open_table(
     origin = locate(source)
     form = FORMATS[origin.format]
     if form.reader is None:
-        raise InputError(refusal, hint, code="file-kind", file=origin.name)
+        hint = "write CSV, TSV, JSON lines or Parquet"
+        raise InputError("an .npz archive is no table of names", hint, code="file-kind", file=origin.name)
     return form.table(origin)
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         brier_decomposition,
         brier_rule,
         corp_decomposition,
-        log_decomposition,
         log_rule,
         proper_score_decomposition,
     )
@@ -132,7 +131,6 @@ __all__ = [
     "kumar_debiased_squared_error",
     "kumar_debiased_squared_error_of",
     "labels_needed",
-    "log_decomposition",
     "log_loss",
     "log_rule",
     "marginal_calibration_error",

@@ -1,8 +1,8 @@
 """Exact decompositions of proper scores: calibration, refinement, and the part that binning leaves.
 
 Over bins: the Brier score (Eq. 1 of Nguyen & O'Connor; Murphy's three terms with Stephenson's two;
-bias-corrected after Ferro & Fricker), the log loss (Broecker 2009) and any strictly proper score
-(thesis, theorem 3.4). By isotonic recalibration, without bins and without remainder: CORP.
+bias-corrected after Ferro & Fricker), and any strictly proper score such as the log score (Broecker 2009;
+thesis, theorem 3.4). By isotonic recalibration, without bins and without remainder: CORP.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ from calibrant.results import Bins
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
-    LogDecomposition,
     ProperScoreDecomposition,
 )
 
 Rule = Callable[[Floats], Floats]
 
 TOO_FEW = "a bin has less than two (effective) pairs"
-CERTAIN_BIN = "a bin whose scores are all 0 (or all 1) has positives (or negatives)"
 INFINITE_TERM = "a term is infinite under these g1, g2"
 
 
@@ -108,74 +106,6 @@ def _corrections(bins: Bins, base_rate: float) -> tuple[float, float] | None:
     p = bins.frequency
     within = float(np.dot(bins.share, p * (1 - p) / (bins.effective_n - 1)))
     return within, float(base_rate * (1 - base_rate) / (total - 1))
-
-
-def log_decomposition(source: Source, bins: Bins) -> LogDecomposition:
-    """Decompose the log loss into Kullback-Leibler calibration, entropy refinement and a remainder.
-
-    ``log_loss = calibration + refinement + remainder`` and ``refinement = uncertainty - resolution``.
-
-    Parameters
-    ----------
-    source
-        The pairs, or their tally: the log loss itself is not a function of the bins. A compressed tally
-        gives it within 1e-6.
-    bins
-        Bins of the same pairs.
-
-    References
-    ----------
-    J. Broecker (2009), Reliability, sufficiency, and the decomposition of proper scores,
-    Q. J. R. Meteorol. Soc. 135, 1512-1519. doi:10.1002/qj.456
-
-    Examples
-    --------
-    >>> from calibrant._checks import pairs
-    >>> from calibrant.metrics.binning import uniform
-    >>> source = pairs([0, 1, 1, 1], [0.4, 0.4, 0.8, 0.8])
-    >>> parts = log_decomposition(source, uniform(source, n_bins=2))
-    >>> round(parts.calibration, 4), round(parts.refinement, 4), abs(parts.remainder) < 1e-15
-    (0.1218, 0.3466, True)
-    """
-    share, p = bins.share, bins.frequency
-    base_rate = float(np.dot(share, p))
-    divergence = _divergence(p, bins.score)
-    calibration = float(np.dot(share, divergence))
-    refinement = float(np.dot(share, _entropies(p)))
-    loss, wrong = _log_loss(source)
-    finite = bool(np.isfinite(calibration))
-    reasons = [*([infinite_reason(wrong)] if wrong else ()), *(() if finite else (CERTAIN_BIN,))]
-    return LogDecomposition(
-        log_loss=None if wrong else loss,
-        calibration=calibration if finite else None,
-        refinement=refinement,
-        remainder=None if reasons else loss - calibration - refinement,
-        resolution=float(np.dot(share, _divergence(p, np.full(len(p), base_rate)))),
-        uncertainty=entropy(base_rate),
-        bins=len(bins),
-        reason="; ".join(reasons) or None,
-    )
-
-
-def _log_loss(source: Source) -> tuple[float, int]:
-    if isinstance(source, Pairs):
-        return log_loss_of_pairs(source)
-    return log_loss_of_tally(source)[:2]
-
-
-def _entropies(p: Floats) -> Floats:
-    from calibrant._special import entr
-
-    result: Floats = entr(p) + entr(1 - p)
-    return result
-
-
-def _divergence(p: Floats, q: Floats) -> Floats:
-    """Kullback-Leibler divergence of Bernoulli(q) from Bernoulli(p), in nats; infinite where q excludes p."""
-    from calibrant._special import rel_entr
-
-    result: Floats = rel_entr(p, q) + rel_entr(1 - p, 1 - q)
-    return result
 
 
 def brier_rule() -> tuple[Rule, Rule]:
@@ -365,8 +295,11 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
         score, recalibrated = brier_of(source), float(np.dot(blocks.share, p * (1 - p)))
         uncertainty = base_rate * (1 - base_rate)
     else:
-        score, wrong = _log_loss(source)
-        recalibrated, uncertainty = float(np.dot(blocks.share, _entropies(p))), entropy(base_rate)
+        from calibrant._special import entr
+
+        loss = log_loss_of_pairs(source) if isinstance(source, Pairs) else log_loss_of_tally(source)
+        score, wrong = loss[:2]
+        recalibrated, uncertainty = float(np.dot(blocks.share, entr(p) + entr(1 - p))), entropy(base_rate)
         if wrong:
             reason = infinite_reason(wrong)
     return CorpDecomposition(

@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 
 By = Literal["week", "month", "quarter", "year"]
 PERIODS = ("week", "month", "quarter", "year")
-TIME = r"[T ]\d\d?(:\d\d(:\d\d([.,]\d+)?)?)?( ?[AP]M)?( ?([A-Z]{1,5}|[+-]\d\d(:?\d\d)?))?"
+TIME = r"[Tt ]\d\d?(:?\d\d(:?\d\d([.,]\d+)?)?)?( ?[AaPp][Mm])?( ?([Zz]|[A-Z]{2,5}|[+-]\d\d(:?\d\d)?))?"
 _DATE = re.compile(rf"(\d{{4}}-\d\d-\d\d)({TIME})?", re.ASCII)
 
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from calibrant.results.scores import (
         BrierDecomposition,
         CorpDecomposition,
-        LogDecomposition,
         ProperScoreDecomposition,
         Scores,
     )
@@ -78,7 +77,6 @@ __all__ = [
     "GroupChange",
     "GroupedChanges",
     "LabelPlan",
-    "LogDecomposition",
     "MarginalChange",
     "MarginalError",
     "Measured",

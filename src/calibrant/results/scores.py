@@ -181,50 +181,6 @@ class BrierDecomposition(Record, frozen=True, kw_only=True):
     reason: Reason = None
 
 
-class LogDecomposition(Record, frozen=True, kw_only=True):
-    """Decomposition of the cross-entropy over bins (Broecker 2009), in nats.
-
-    ``log_loss = calibration + refinement + remainder`` and ``refinement = uncertainty - resolution``.
-    """
-
-    log_loss: Annotated[
-        float | None,
-        number("Log loss", "Log loss of the pairs themselves.", group=SCORE, unit="nats", best=0),
-    ]
-    calibration: Annotated[
-        float | None,
-        number(
-            "Calibration",
-            "Mean Kullback-Leibler divergence of the bins' mean scores from their frequencies.",
-            group=SCORE,
-            unit="nats",
-            best=0,
-        ),
-    ]
-    refinement: Annotated[
-        float,
-        number("Refinement", "Mean entropy of the bins' frequencies.", group=SCORE, unit="nats", best=0),
-    ]
-    remainder: Annotated[
-        float | None,
-        number("Within-bin remainder", "Part that the bins cannot assign.", group=SCORE, unit="nats"),
-    ]
-    resolution: Annotated[
-        float,
-        number(
-            "Resolution",
-            "Mean divergence of the base rate from the bins' frequencies; higher is better.",
-            group=SCORE,
-            unit="nats",
-        ),
-    ]
-    uncertainty: Annotated[
-        float, number("Uncertainty", "Entropy of the base rate.", group=SCORE, unit="nats")
-    ]
-    bins: Bins
-    reason: Reason = None
-
-
 class ProperScoreDecomposition(Record, frozen=True, kw_only=True):
     """Decomposition of a strictly proper score p g1(x) + (1 - p) g2(x) over bins; higher is better.
 
