@@ -307,6 +307,17 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
         report(rows(50, 0), model=model)
 
 
+@pytest.mark.parametrize("method", ["platt", "beta", "temperature"])
+def test_scores_of_0_and_1_are_counted_for_maps_on_log_odds(method: str) -> None:
+    q = np.concatenate([np.linspace(0.05, 0.95, 200), [0.0, 1.0, 1.0]])
+    y = np.concatenate([np.random.default_rng(0).random(200) < q[:200], [False, True, False]])
+    table = pa.table({"score": q, "label": y.astype(int)})
+    said = "3 scores are 0 or 1 and count as 1.1e-16 from it: the map depends on this distance"
+    assert said in fit(table, method=method).notes
+    assert not any("0 or 1" in note for note in fit(table.slice(0, 200), method=method).notes)
+    assert not any("0 or 1" in note for note in fit(table, method="isotonic").notes)
+
+
 def test_a_model_in_memory_notes_no_file() -> None:
     model = fit(binary(600, 19))
     assert (model.source, model.digest) == (None, None)

@@ -78,7 +78,7 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         falls = f"the scale is negative for {turned}: higher scores have fewer positives"
         chosen = not vector and recalibrator.penalty is None
         penalty = (f"the penalty is {recalibrator.penalty_:g}",) if chosen else ()
-        return (*penalty, falls) if turned else penalty
+        return (*penalty, *_clipped([recalibrator]), *([falls] if turned else []))
     parts = getattr(recalibrator, "parts_", None)
     only = recalibrator if parts is None else parts[0] if len(parts) == 1 else None
     told: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
     if parts is None:
         single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
         what = _behaviour(recalibrator) if single else None
-        return told + _rounding([recalibrator]) + (() if what is None else (what,))
+        return told + _clipped([recalibrator]) + _rounding([recalibrator]) + (() if what is None else (what,))
     found: dict[str, list[str]] = {}
     for name, part in zip(recalibrator.part_names_, parts, strict=True):
         what = _behaviour(part)
@@ -96,6 +96,7 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
     alone = len(parts) == 1
     return (
         told
+        + _clipped(parts)
         + _rounding(parts)
         + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items())
     )
@@ -112,6 +113,15 @@ def _behaviour(part: BinaryRecalibrator) -> str | None:
     if np.ptp(mapped) <= 1 / part.pair_count_:
         return CONSTANT
     return FALLING if mapped[-1] < mapped[0] else None
+
+
+def _clipped(parts: Any) -> tuple[str, ...]:
+    """Return a note on scores of 0 and 1, whose log-odds are infinite."""
+    clipped = sum(getattr(part, "clipped_count_", 0) for part in parts)
+    if not clipped:
+        return ()
+    what = "scores are 0 or 1 and count" if clipped > 1 else "score is 0 or 1 and counts"
+    return (f"{clipped:,} {what} as {parts[0].clip:.2g} from it: the map depends on this distance",)
 
 
 def _rounding(parts: Any) -> tuple[str, ...]:
