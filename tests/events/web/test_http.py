@@ -22,6 +22,7 @@ from calibrant.events.web.guard import Guard, host_of
 from calibrant.events.web.pages import PAGES, ProblemPage
 from calibrant.events.web.serving import PORT, address_of, bound
 from calibrant.exceptions import InputError
+from tests.events.web.conftest import documents
 
 Serve = Callable[..., AbstractContextManager[int]]
 TOKEN = "a-token-that-is-long-enough"
@@ -94,6 +95,8 @@ def test_a_single_document_is_named_in_the_singular(client: Client) -> None:
         client.get("/compare?first=USA&second=IRQ").text.split()
     )
     assert "3 documents may count." in client.get("/country?country=USA").text
+    other = quote(documents()[3].counts[0].country)
+    assert "No document can count for both" in client.get(f"/compare?first={other}&second=IRQ").text
 
 
 def test_every_answer_forbids_scripts_frames_and_other_origins(client: Client) -> None:
