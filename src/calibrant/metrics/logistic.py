@@ -11,7 +11,7 @@ out of the fits and counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
-from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, quantile, wilson
+from calibrant.metrics.tails import FEW_CLUSTERS, cr2, effective_number, quantile, wilson
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
@@ -257,12 +257,11 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
     if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
         return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     if tally.cluster is not None:
-        count = tally.cluster_count
-        centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
-        variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
-        effective = effective_number(np.bincount(tally.cluster, tally.weight))
+        size: NDArray[Any] = np.bincount(tally.cluster, tally.weight)
+        centred: NDArray[Any] = np.bincount(tally.cluster, residual - mean * tally.weight)
+        variance = cr2(size, centred)[0] / total**2
         # Equal clusters do not make the noise of the labels less than that of independent pairs.
-        return _estimate(mean, variance or _independent(tally, mean), level, effective)
+        return _estimate(mean, variance or _independent(tally, mean), level, effective_number(size))
     if tally.total_n == 1:
         return Estimate(mean, reason=ONE_PAIR, level=level)
     return _estimate(mean, _independent(tally, mean), level, 0.0)

@@ -22,13 +22,17 @@ from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
-from calibrant.metrics.tails import p_value_of, quantile, two_sided_p_value
+from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.slices import NULL, SliceErrors, SliceEstimate, SliceSpread, SliceTable
 
 _SYMMETRIC = 1e-3  # skewness below which a gamma distribution is taken for a normal one
+
+
+def _effective_clusters(tally: Tally) -> float:
+    return 0.0 if tally.cluster is None else effective_number(np.bincount(tally.cluster, tally.weight))
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class SignedError:
         Number of equal coins whose mean varies as the labels' mean does if the scores are calibrated; the
         number of pairs where all scores are 0 or 1, and nothing should vary.
     clusters
-        0 if pairs are independent.
+        Effective number; 0 if pairs are independent.
     balanced
         True if the error is 0 in every cluster for any model.
     """
@@ -54,7 +58,7 @@ class SignedError:
     mean_score: float
     error: float
     binomial_n: float
-    clusters: int
+    clusters: float
     balanced: bool
 
     @classmethod
@@ -69,7 +73,7 @@ class SignedError:
             mean_score=mean,
             error=found.standard_error or 0.0,
             binomial_n=mean * (1 - mean) / null if null > 0 else total**2 / float(tally.weight2.sum()),
-            clusters=tally.cluster_count,
+            clusters=_effective_clusters(tally),
             balanced=found.warning == BALANCED,
         )
 
@@ -334,6 +338,7 @@ ADJUSTMENTS: dict[str, Adjustment | None] = {
 RANKS = ("error", "signed")
 LEAST_PAIRS = 30
 LEAST_CLUSTERS = 5
+ALIKE = 0.1  # typical standard errors, below which the spread of slices is taken for none
 LEAST_POSITIVES = 10  # and negatives, for an interval of the squared error
 TOO_RARE = "too few positives or negatives ({:.0f}): the pairs that carry the error may be missing"
 NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are for the slices found"
@@ -341,6 +346,9 @@ TOO_FEW_CLUSTERS = (
     "These slices have too few clusters to be found: even if all clusters of a slice had the same error, its "
     "adjusted p-value would be at least {:.3g}. Use fewer slices or more clusters, or rank by the mean error "
     "(--rank signed)."
+)
+WEAK_CLUSTERS = (
+    "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."
 )
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
 
@@ -375,7 +383,8 @@ def slice_errors(
         is 1 - R (1 - level) / m for R found of m. ``"none"``: each slice alone.
     rank
         Number by which slices are sorted: the shrunken squared error (``"error"``) or the absolute shrunken
-        signed error (``"signed"``); unshrunken estimates for fewer than 4 slices.
+        signed error (``"signed"``); unshrunken estimates for fewer than 4 slices; and the p-value if slices
+        hardly differ.
     least
         Pairs that a slice needs. Smaller ones (and those of fewer than 5 clusters) are listed with a reason
         instead of numbers, and do not count as comparisons.
@@ -428,6 +437,8 @@ def slice_errors(
     large = {keys: tally for keys, tally in tallies.items() if reasons[keys] is None}
     signed, signed_spread = _signed(list(large.values()), level, adjust)
     squared, squared_spread, limit = _squared(list(large.values()), level, adjust)
+    weak = sum(0 < _effective_clusters(tally) < FEW_CLUSTERS for tally in large.values())
+    notes = [WEAK_CLUSTERS.format(counted(weak, "slice"), FEW_CLUSTERS)] if weak else []
     hopeless = rank == "error" and limit > 1 - level and not any(each.found for each in squared)
     rows = [
         _row(keys, tally, one, other)
@@ -438,9 +449,12 @@ def slice_errors(
         if reason is not None:
             nothing = _undefined(reason)
             rows.append(replace(_row(keys, tally, nothing, nothing), reason=reason))
+    errors, spread = (squared, squared_spread.spread) if rank == "error" else (signed, signed_spread.spread)
+    noise = [each.standard_error for each in errors if each.standard_error is not None]
+    alike = spread is not None and spread < ALIKE * float(np.median(noise))
     return SliceTable(
         by=names,
-        slices=tuple(sorted(rows, key=lambda row: _order(row, rank))),
+        slices=tuple(sorted(rows, key=lambda row: _order(row, rank, alike))),
         rank=rank,
         level=level,
         adjust=adjust,
@@ -450,7 +464,7 @@ def slice_errors(
         n=sum(row.n for row in rows),
         signed=signed_spread,
         squared=squared_spread,
-        notes=(TOO_FEW_CLUSTERS.format(limit),) if hopeless else (),
+        notes=(*notes, *([TOO_FEW_CLUSTERS.format(limit)] if hopeless else [])),
     )
 
 
@@ -619,15 +633,19 @@ def _root(value: float | None) -> float | None:
     return None if value is None else float(max(0.0, value) ** 0.5)
 
 
-def _order(row: SliceErrors, rank: str) -> tuple[object, ...]:
-    """Measured slices from the worst on, then the others from the largest on; ties by p-value and name."""
+def _order(row: SliceErrors, rank: str, alike: bool) -> tuple[object, ...]:
+    """Measured slices from the worst on, then the others from the largest on; ties by p-value and name.
+
+    If slices are ``alike``, shrunken errors are nearly equal, in an order that tells nothing.
+    """
     chosen = row.squared if rank == "error" else row.signed
     shrunk = chosen.shrunken.estimate
     value = chosen.estimate if shrunk is None else shrunk
     named = _in_order(row.keys)
     if value is None or chosen.p_value is None:
         return (1, row.reason is not None, -row.n, named)
-    return (0, -(value if rank == "error" else abs(value)), chosen.p_value, named)
+    size = value if rank == "error" else abs(value)
+    return (0, 0.0 if alike else -size, chosen.p_value, -size, named)
 
 
 def _in_order(keys: Keys) -> tuple[tuple[bool, str], ...]:

@@ -120,8 +120,9 @@ def _clipped(parts: Any) -> tuple[str, ...]:
     clipped = sum(getattr(part, "clipped_count_", 0) for part in parts)
     if not clipped:
         return ()
-    what = "scores are 0 or 1 and count" if clipped > 1 else "score is 0 or 1 and counts"
-    return (f"{clipped:,} {what} as {parts[0].clip:.2g} from it: the map depends on this distance",)
+    near = f"within {parts[0].clip:.2g} of 0 or 1 and"
+    what = f"scores are {near} count" if clipped > 1 else f"score is {near} counts"
+    return (f"{clipped:,} {what} as that far from it: the map depends on this distance",)
 
 
 def _rounding(parts: Any) -> tuple[str, ...]:
