@@ -72,4 +72,7 @@ def test_a_record_of_other_verdicts_is_stale() -> None:
     row = {"peer": "p", "theirs": "f", "ours": "g", "input": "x", "verdict": "equal"}
     assert record.stale([row], [row]) == []
     assert record.stale([row], [{**row, "verdict": "a reason"}]) == ["p | f | g | x: a reason"]
+    near = {**row, "verdict": "its solver stops early", "difference": 2.3e-9}
+    assert record.stale([near], [row]) == record.stale([row], [near]) == []
+    assert record.stale([row], [{**near, "difference": 2.3e-5}]) == ["p | f | g | x: its solver stops early"]
     assert record.stale([row, {**row, "input": "z"}], [row]) == ["p | f | g | z: is compared no more"]

@@ -390,7 +390,8 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     assert found.differences == ()
     difference, *others = found.notes
     assert difference == (
-        "The difference of one and other (binary) was not computed: items are in more than one row: t7."
+        "The difference of one and other (binary) was not computed: items are in more than one row: t7. "
+        "Keep one row per item."
     )
     assert [note.split(" ")[0] for note in others] == ["one:", "other:"]
 

@@ -439,11 +439,12 @@ def test_the_shipped_outputs_are_what_the_script_makes(tmp_path: Path) -> None:
     assert new == pytest.approx(old, abs=2e-3)
 
 
-def test_tables_without_rows_are_left_out(evaluation: Write) -> None:
+def test_conclusions_without_rows_have_a_sentence_and_comparisons_are_left_out(evaluation: Write) -> None:
     found = protocol(
         evaluation(f'{TASK}[annotators]\nfile = "annotations.csv"\n[reference]\nties = "drop"\n{SYSTEM}')
     )
-    assert [table.name for table in found.to_tables()] == ["scores", "open"]
+    assert [table.name for table in found.to_tables()] == ["scores", "concluded", "open"]
+    assert found.to_tables()[1].notes == ("There is no such conclusion.",)
     assert "There is one system, so nothing is compared." in [each.text for each in found.findings]
 
 

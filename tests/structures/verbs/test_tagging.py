@@ -108,10 +108,10 @@ def test_accuracy_is_that_of_the_best_sequences(hmm: HMMTagger, tagged: Path) ->
     assert (found.tokens, found.sentences) == (len(gold), 60)
     assert found.unseen_words == unseen.sum() > 0
     assert found.unseen_words_accuracy.estimate == right[unseen].mean()
-    # The interval of a mean over clusters, by hand.
-    sentence = np.repeat(np.arange(60), [len(each) for each in text.sentences])
-    residuals = np.bincount(sentence, right - right.mean())
-    error = np.sqrt((residuals**2).sum() * 60 / 59) / len(gold)
+    # CR2 of a mean over clusters, by hand.
+    size = np.array([len(each) for each in text.sentences])
+    residuals = np.bincount(np.repeat(np.arange(60), size), right - right.mean())
+    error = np.sqrt((residuals**2 / (1 - size / len(gold))).sum()) / len(gold)
     assert found.accuracy.standard_error == pytest.approx(error)
 
 
