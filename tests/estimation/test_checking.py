@@ -54,6 +54,21 @@ def test_the_test_of_uniformity_has_its_size_and_coverage_its_interval(clustered
     assert (np.mean(np.array(hits) < 0.05, axis=0) < limit).all()
 
 
+def test_the_interval_of_coverage_holds_with_clusters_of_very_unequal_size() -> None:
+    rng, covered = np.random.default_rng(2), 0
+    for replication in range(300):
+        size = np.maximum(1, np.round(30 * np.exp(rng.normal(-0.5, 1, 20)))).astype(int)
+        clusters = np.repeat(np.arange(20), size)
+        truth = 0.6 * rng.normal(size=20)[clusters] + 0.8 * rng.normal(size=len(clusters))
+        samples = rng.normal(size=(len(clusters), 30))
+        (found,) = quantile_calibration(
+            samples, truth, clusters=clusters, seed=replication, levels=(0.5,)
+        ).coverage
+        low, _, high = limits(found.coverage)
+        covered += low <= 0.5 <= high
+    assert covered / 300 > 0.92, "88 to 90 % with Student's t of as many clusters as there are"
+
+
 @pytest.mark.parametrize("change", ["narrow", "wide", "shifted"])
 def test_wrong_samples_are_seen(change: str) -> None:
     rng = np.random.default_rng(4)

@@ -19,7 +19,7 @@ from calibrant.estimation.results.propagation import (
     QuantileCalibration,
 )
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import cr2, effective_number, quantile
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator
 
@@ -259,13 +259,14 @@ def _coverage(
     inside: Floats, codes: Integers | None, count: int, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Share inside with Wilson's interval; with clusters of the effective number of predictions."""
-    n, z = len(inside), quantile(level, count)
+    n, z = len(inside), quantile(level)
     share = inside.mean(axis=0)
     effective = np.full(len(share), float(n))
     if codes is not None:
-        deviation = inside - share
-        sums = np.stack([np.bincount(codes, one, minlength=count) for one in deviation.T])
-        variance = (sums**2).sum(axis=1) * count / max(1, count - 1) / n**2
+        size = np.bincount(codes, minlength=count)
+        z = quantile(level, effective_number(size))
+        sums = (np.bincount(codes, one, minlength=count) for one in (inside - share).T)
+        variance = np.array([cr2(size, one)[0] for one in sums]) / n**2
         noise = share * (1 - share)
         known = (variance > 0) & (noise > 0)
         effective = np.full(len(share), float(count))

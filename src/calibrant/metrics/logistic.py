@@ -11,7 +11,7 @@ out of the fits and counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -257,9 +257,8 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
     if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
         return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     if tally.cluster is not None:
-        size: NDArray[Any] = np.bincount(tally.cluster, tally.weight)
-        centred: NDArray[Any] = np.bincount(tally.cluster, residual - mean * tally.weight)
-        variance = cr2(size, centred)[0] / total**2
+        size = np.bincount(tally.cluster, tally.weight)
+        variance = cr2(size, np.bincount(tally.cluster, residual - mean * tally.weight))[0] / total**2
         # Equal clusters do not make the noise of the labels less than that of independent pairs.
         return _estimate(mean, variance or _independent(tally, mean), level, effective_number(size))
     if tally.total_n == 1:

@@ -115,7 +115,7 @@ def effective_number(size: NDArray[Any]) -> float:
     return float(size.sum() ** 2 / (size @ size))
 
 
-def few_clusters(size: Floats) -> str | None:
+def few_clusters(size: NDArray[Any]) -> str | None:
     """Return a warning with the effective number of clusters if it is below 10."""
     number = effective_number(size) if size.any() else 1.0
     if number >= FEW_CLUSTERS:
@@ -126,7 +126,7 @@ def few_clusters(size: Floats) -> str | None:
     )
 
 
-def cr2(size: Floats, total: Floats) -> tuple[float, float]:
+def cr2(size: NDArray[Any], total: NDArray[Any]) -> tuple[float, float]:
     """Return the variance of a sum of residuals over clusters, and its degrees of freedom.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
@@ -14,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.groups import by_frequency
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import cr2, effective_number, quantile
 from calibrant.progress import Progress
 from calibrant.recalibrate.base import BinaryRecalibrator
 from calibrant.recalibrate.groups import PerGroup, Shared
@@ -251,10 +252,9 @@ def _against(
         return RecalibratorCandidate(name=name, loss=Quantity(loss), difference=difference)
     gap = _losses(rows, held[name], objective) - _losses(rows, held[chosen], objective)
     mean = float(gap.mean())
-    sums = np.bincount(rows.units, gap - mean)
-    count = rows.unit_count
-    half = (
-        quantile(level, rows.cluster_count) * float(np.sqrt(count / (count - 1) * np.sum(sums**2))) / len(gap)
-    )
+    size = np.bincount(rows.units)
+    variance, _ = cr2(size, np.bincount(rows.units, gap - mean))
+    effective = effective_number(size) if rows.cluster_count else 0.0
+    half = quantile(level, effective) * math.sqrt(variance) / len(gap)
     difference = Quantity(mean, mean - half, mean + half)
     return RecalibratorCandidate(name=name, loss=Quantity(loss), difference=difference)

@@ -12,6 +12,7 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
+from calibrant.records import Quantity
 from calibrant.structures import (
     TagEvaluation,
     TaggedText,
@@ -130,6 +131,20 @@ def test_the_interval_of_the_accuracy_stays_within_0_and_1() -> None:
     equal = evaluated([["N", "V"]] * 200).accuracy
     assert equal.standard_error == pytest.approx(0.5 / 20, rel=2e-3)
     assert equal.low == pytest.approx(0.451, abs=1e-3)
+
+
+def test_few_effective_clusters_have_a_warning_and_a_wider_interval() -> None:
+    def accuracy(lengths: list[int]) -> Quantity:
+        gold = [
+            ["N", "V"] * (length // 2) if place else ["N"] * length for place, length in enumerate(lengths)
+        ]
+        words = [["a"] * length for length in lengths]
+        text = TaggedText(words, gold, [str(place) for place in range(len(lengths))], None, "text")
+        return evaluate_tagger(Coin(), text).accuracy
+
+    equal, unequal = accuracy([20] * 20), accuracy([210, *[10] * 19])
+    assert equal.warning is None
+    assert "the 20 clusters count as 3.5 equal clusters" in (unequal.warning or "")
 
 
 def test_one_cluster_has_an_accuracy_and_no_interval() -> None:

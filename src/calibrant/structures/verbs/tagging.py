@@ -22,7 +22,7 @@ from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import BATCH_ROWS, Form, listed
 from calibrant.io.writing_predictions import PredictionWriter
 from calibrant.metrics.logistic import calibration_in_the_large
-from calibrant.metrics.tails import quantile, wilson
+from calibrant.metrics.tails import effective_number, few_clusters, quantile, wilson
 from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.seeds import Seed
@@ -474,10 +474,11 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
         return Quantity(mean, standard_error=error, reason=found.difference.reason)
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
-    quantiles = quantile(level, found.clusters) / quantile(level, 0)
+    size = np.bincount(clusters)
+    quantiles = quantile(level, effective_number(size)) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
     low, high = wilson(np.array([mean]), np.array([number]), level)
-    return Quantity(mean, float(low[0]), float(high[0]), error)
+    return Quantity(mean, float(low[0]), float(high[0]), error, warning=few_clusters(size))
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:
