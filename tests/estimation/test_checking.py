@@ -99,6 +99,15 @@ def test_the_test_of_hits_counts_exactly() -> None:
     assert found.p_value == 1  # (1 + 0) / 3 of the three are inside: no hit has probability 2/3
 
 
+def test_one_cluster_has_a_finite_interval_of_the_coverage() -> None:
+    rng = np.random.default_rng(0)
+    samples, truth = rng.normal(size=(12, 9)), rng.normal(size=12)
+    (found,) = quantile_calibration(samples, truth, clusters=np.zeros(12, int), levels=(0.5,)).coverage
+    low, share, high = limits(found.coverage)
+    assert 0 <= low < share < high <= 1
+    assert high - low > 0.9, "one cluster says next to nothing"
+
+
 def test_too_few_clusters_have_no_test() -> None:
     samples, truth = counts(np.random.default_rng(7), 12)
     found = quantile_calibration(samples, truth, clusters=np.repeat([0, 1, 2], 4))

@@ -241,24 +241,6 @@ def test_bad_input_is_refused_in_one_line(given: Any, options: Any, words: str) 
     assert "\n" not in str(caught.value)
 
 
-def test_a_direction_that_shows_miscalibration_is_named_beside_an_interval_that_contains_0() -> None:
-    rng = np.random.default_rng(0)
-    score = rng.beta(9, 1, 2000)
-    found = measure(rng.random(2000) < score - 0.02, score)["binary"]
-    remark = dict(found.remarks())["calibration_error"]
-    assert found.calibration_error.low == 0
-    assert remark == "interval contains 0, but calibration in the large and the Cox slope show miscalibration"
-
-
-def test_an_interval_without_upper_limit_is_explained() -> None:
-    half = np.repeat([0, 1], 6)
-    found = measure(half, np.full(12, 0.5), clusters=half)["binary"]
-    assert (found.calibration_error.low, found.calibration_error.high) == (0, 1)
-    assert (
-        dict(found.remarks())["calibration_error"] == "no upper limit: few pairs or clusters carry the error"
-    )
-
-
 def test_whole_numbers_without_a_zero_need_the_names_of_the_columns() -> None:
     prob = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
     with pytest.raises(

@@ -50,6 +50,8 @@ def test_what_is_no_date_is_refused(text: str) -> None:
         "T00:00:00Z",
         " 15:01:01 CET",
         " 9:05:00 PM +0000",
+        " 9:05 pm",
+        "T150101z",
     ],
 )
 def test_a_time_of_day_after_a_date_is_ignored(after: str) -> None:

@@ -432,6 +432,19 @@ def test_calibrated_slices_of_very_unequal_clusters_are_rarely_found() -> None:
     assert missed / 150 < 0.11, "5 % of tables; 15 to 20 % with Student's t of as many clusters as there are"
 
 
+def test_the_difference_of_rare_events_in_clusters_is_covered() -> None:
+    random, covered, tables = np.random.default_rng(3), 0, 500
+    units = np.repeat(np.arange(40), 40)
+    for _ in range(tables):
+        q = expit(random.normal(-3, 1, len(units)))
+        shift = random.normal(0, 0.5, 40)[units]
+        y = ndtri(q) * np.sqrt(1.25) + shift + random.normal(size=len(q)) > 0
+        tally = Tally.from_arrays(y_true=y, y_prob=q, clusters=units)
+        signed = slice_errors({("all",): tally}, adjust="none").slices[0].signed
+        covered += (signed.low or 0) <= 0 <= (signed.high or 0)
+    assert covered / tables > 0.94, "91 to 93 % without the noise of clusters in the binomial interval"
+
+
 def test_a_note_counts_slices_of_few_effective_clusters() -> None:
     random = np.random.default_rng(0)
     q = random.random(400)

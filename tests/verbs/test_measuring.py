@@ -77,3 +77,21 @@ def test_a_map_that_changes_top_labels_is_compared_on_the_same_rows() -> None:
     (expected,) = report([test, apply(model, test)]).differences
     assert found.view == "top"
     assert found.difference.mse_difference == expected.difference.mse_difference
+
+
+def test_a_direction_that_shows_miscalibration_is_named_beside_an_interval_that_contains_0() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.beta(9, 1, 2000)
+    found = measure(rng.random(2000) < score - 0.02, score)["binary"]
+    remark = dict(found.remarks())["calibration_error"]
+    assert found.calibration_error.low == 0
+    assert remark == "interval contains 0, but calibration in the large and the Cox slope show miscalibration"
+
+
+def test_an_interval_without_upper_limit_is_explained() -> None:
+    half = np.repeat([0, 1], 6)
+    found = measure(half, np.full(12, 0.5), clusters=half)["binary"]
+    assert (found.calibration_error.low, found.calibration_error.high) == (0, 1)
+    assert (
+        dict(found.remarks())["calibration_error"] == "no upper limit: few pairs or clusters carry the error"
+    )

@@ -313,7 +313,7 @@ def test_scores_of_0_and_1_are_counted_for_maps_on_log_odds(method: Any) -> None
     y = np.concatenate([np.random.default_rng(0).random(200) < q[:200], [False, True, False]])
     table = pa.table({"score": q, "label": y.astype(int)})
     (said,) = (note for note in fit(table, method=method).notes if "0 or 1" in note)
-    assert said.startswith("3 scores are within 1.1e-16 of 0 or 1 and count as that far from it")
+    assert said.startswith("3 scores are closer to 0 or 1 than 1.1e-16, and moved to this distance")
     assert not any("0 or 1" in note for note in fit(table.slice(0, 200), method=method).notes)
     assert not any("0 or 1" in note for note in fit(table, method="isotonic").notes)
 

@@ -268,7 +268,7 @@ def _coverage(
         sums = (np.bincount(codes, one, minlength=count) for one in (inside - share).T)
         variance = np.array([cr2(size, one)[0] for one in sums]) / n**2
         noise = share * (1 - share)
-        known = (variance > 0) & (noise > 0)
+        known = (variance > 0) & np.isfinite(variance) & (noise > 0)  # infinite for one cluster
         effective = np.full(len(share), float(count))
         effective[known] = np.minimum(n, noise[known] / variance[known])
     centre = (share + z**2 / (2 * effective)) / (1 + z**2 / effective)

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._checks import Floats, Integers, instance, one_of, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.grouping import group_by
-from calibrant.metrics.tails import effective_number, quantile, wilson
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import BinIntervals, Bins
 
@@ -65,8 +65,7 @@ def bin_intervals(
     n = bins.effective_n
     if clustered is not None:
         n = n / design_effects(bins, clustered)
-        whole = effective_number(np.bincount(np.asarray(clustered.cluster), clustered.weight))
-        n = n * (quantile(level) / quantile(level, whole)) ** 2
+        n = n * (quantile(level) / quantile(level, clustered.effective_clusters)) ** 2
     p = bins.frequency
     low, high = wilson(p, n, level) if method == "wilson" else _normal(p, n, level)
     return BinIntervals(low=low, high=high, level=level, method=method)

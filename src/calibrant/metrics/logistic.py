@@ -232,7 +232,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
         return found
     positives = int(tally.positives.sum())
     total, warning = tally.total_weight, None
-    clusters = 0.0 if tally.cluster is None else effective_number(np.bincount(tally.cluster, tally.weight))
+    clusters = tally.effective_clusters
     if 0 < positives < tally.total_n:
         error = (found.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
         if not error:
@@ -260,7 +260,7 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
         size = np.bincount(tally.cluster, tally.weight)
         variance = cr2(size, np.bincount(tally.cluster, residual - mean * tally.weight))[0] / total**2
         # Equal clusters do not make the noise of the labels less than that of independent pairs.
-        return _estimate(mean, variance or _independent(tally, mean), level, effective_number(size))
+        return _estimate(mean, variance or _independent(tally, mean), level, tally.effective_clusters)
     if tally.total_n == 1:
         return Estimate(mean, reason=ONE_PAIR, level=level)
     return _estimate(mean, _independent(tally, mean), level, 0.0)

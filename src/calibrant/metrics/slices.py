@@ -22,17 +22,13 @@ from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
-from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, p_value_of, quantile, two_sided_p_value
+from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.slices import NULL, SliceErrors, SliceEstimate, SliceSpread, SliceTable
 
 _SYMMETRIC = 1e-3  # skewness below which a gamma distribution is taken for a normal one
-
-
-def _effective_clusters(tally: Tally) -> float:
-    return 0.0 if tally.cluster is None else effective_number(np.bincount(tally.cluster, tally.weight))
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class SignedError:
             mean_score=mean,
             error=found.standard_error or 0.0,
             binomial_n=mean * (1 - mean) / null if null > 0 else total**2 / float(tally.weight2.sum()),
-            clusters=_effective_clusters(tally),
+            clusters=tally.effective_clusters,
             balanced=found.warning == BALANCED,
         )
 
@@ -97,9 +93,14 @@ class SignedError:
         return max(by_error, min(1.0, 2 * min(lower, upper)))
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return the range of errors that either of the two tests accepts."""
-        reach = quantile(level, self.clusters) * self.error
-        least, most = _clopper_pearson(self._frequency, self.binomial_n, level)
+        """Return the range of errors that either of the two tests accepts.
+
+        With clusters, the binomial test has at most as many trials as give the standard error.
+        """
+        reach, n, frequency = quantile(level, self.clusters) * self.error, self.binomial_n, self._frequency
+        if self.clusters and self.error > 0:
+            n = min(n, frequency * (1 - frequency) * (quantile(level) / reach) ** 2 or n)
+        least, most = _clopper_pearson(frequency, n, level)
         low = min(self.estimate - reach, self.mean_score - most)
         high = max(self.estimate + reach, self.mean_score - least)
         return max(low, self.mean_score - 1), min(high, self.mean_score)
@@ -344,8 +345,8 @@ TOO_RARE = "too few positives or negatives ({:.0f}): the pairs that carry the er
 NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are for the slices found"
 TOO_FEW_CLUSTERS = (
     "These slices have too few clusters to be found: even if all clusters of a slice had the same error, its "
-    "adjusted p-value would be at least {:.3g}. Use fewer slices or more clusters, or rank by the mean error "
-    "(--rank signed)."
+    "adjusted p-value would be at least {:.3g}. Use fewer slices or more clusters, or rank by the "
+    "difference (signed)."
 )
 WEAK_CLUSTERS = (
     "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."
@@ -437,7 +438,7 @@ def slice_errors(
     large = {keys: tally for keys, tally in tallies.items() if reasons[keys] is None}
     signed, signed_spread = _signed(list(large.values()), level, adjust)
     squared, squared_spread, limit = _squared(list(large.values()), level, adjust)
-    weak = sum(0 < _effective_clusters(tally) < FEW_CLUSTERS for tally in large.values())
+    weak = sum(0 < tally.effective_clusters < FEW_CLUSTERS for tally in large.values())
     notes = [WEAK_CLUSTERS.format(counted(weak, "slice"), FEW_CLUSTERS)] if weak else []
     hopeless = rank == "error" and limit > 1 - level and not any(each.found for each in squared)
     rows = [

@@ -15,6 +15,7 @@ from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.grid import GridSums, grid, keys_of, rows_of, scores_of
 from calibrant.metrics.grouping import Grouping, group_by, sorted_by
+from calibrant.metrics.tails import effective_number
 
 Kind = Literal["compressed", "exact"]
 
@@ -244,6 +245,11 @@ class Tally:
     def cluster_count(self) -> int:
         """Number of clusters; 0 without clusters."""
         return 0 if self.clusters is None else len(self.clusters)
+
+    @property
+    def effective_clusters(self) -> float:
+        """Number of clusters of equal weight with the same information (Kish); 0 without clusters."""
+        return 0.0 if self.cluster is None else effective_number(np.bincount(self.cluster, self.weight))
 
 
 _WEIGHTS = ("weight", "weight_positives", "weight2", "weight2_positives")

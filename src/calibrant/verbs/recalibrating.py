@@ -120,9 +120,9 @@ def _clipped(parts: Any) -> tuple[str, ...]:
     clipped = sum(getattr(part, "clipped_count_", 0) for part in parts)
     if not clipped:
         return ()
-    near = f"within {parts[0].clip:.2g} of 0 or 1 and"
-    what = f"scores are {near} count" if clipped > 1 else f"score is {near} counts"
-    return (f"{clipped:,} {what} as that far from it: the map depends on this distance",)
+    what = "scores are" if clipped > 1 else "score is"
+    near = f"closer to 0 or 1 than {parts[0].clip:.2g}"
+    return (f"{clipped:,} {what} {near}, and moved to this distance, on which the map depends",)
 
 
 def _rounding(parts: Any) -> tuple[str, ...]:

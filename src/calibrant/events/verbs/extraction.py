@@ -220,14 +220,14 @@ def extract_events(
                 writer.write(document)
                 done.add(document)
             if progress is not None:
-                progress("extracting", done.kept + done.written, total)
+                progress("extracting", done.read, total)
         writer.finish()
         problem = "was damaged, changed or missing; its documents were extracted again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
     notes = [training_note(settings.coref, prepared.trained_on), *notes, *done.notes(), *prepared.notes]
     return ExtractedEvents(
         store=os.fspath(store),
-        documents=done.kept + done.written,
+        documents=done.read,
         kept=done.kept,
         skipped=done.skipped,
         matched=done.matched,
@@ -252,6 +252,11 @@ class Done:
         self.countries: set[str] = set()
         self.texts: set[bytes] = set()
         self.repeats: list[str] = []
+
+    @property
+    def read(self) -> int:
+        """Return the number of documents in the store."""
+        return self.kept + self.written
 
     def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
         """Yield the documents that the store does not contain."""
