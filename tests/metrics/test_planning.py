@@ -30,6 +30,20 @@ def drawn_power(n: int, error: float, *, cluster_size: int = 1, label_correlatio
     return seen / REPLICATIONS
 
 
+@pytest.mark.parametrize(("error", "low", "high"), [(0.2, 0.3, 0.7), (0.1, 0.2, 0.8), (0.05, 0.0, 1.0)])
+def test_an_overconfident_model_is_detected_with_the_wanted_power(
+    error: float, low: float, high: float
+) -> None:
+    n = defined(labels_needed(error=error, scores=np.linspace(low, high, 2001)).labels)
+    rng = np.random.default_rng(0)
+    seen = 0
+    for _ in range(1000):
+        q = low + (high - low) * rng.random(n)
+        found = error_interval(pairs(rng.random(n) < q + np.where(q < 0.5, error, -error), q)).low
+        seen += found is not None and found > 0
+    assert seen / 1000 > 0.74
+
+
 @pytest.mark.parametrize("dependence", [{}, {"cluster_size": 10, "label_correlation": 0.3}])
 def test_the_planned_labels_give_the_wanted_power(dependence: dict[str, Any]) -> None:
     pilot = np.linspace(0.2, 0.8, 1001)
@@ -46,10 +60,10 @@ def test_the_planned_labels_show_a_difference() -> None:
     for _ in range(REPLICATIONS):
         p = 0.2 + 0.6 * rng.random(plan.labels)
         y = rng.random(plan.labels) < p
-        sign, other = (rng.choice([-1, 1], 4)[(p * 5).astype(int) - 1] for _ in range(2))
-        found = error_difference(pairs(y, p + 0.15 * sign), pairs(y, p + 0.05 * other), seed=0)
+        away = np.where(p < 0.5, -0.15, 0.15)  # no two frequencies have the same score
+        found = error_difference(pairs(y, p + away), pairs(y, p + 0.05), seed=0)
         seen += found.mse_difference.low is not None and found.mse_difference.low > 0
-    assert seen / REPLICATIONS > 0.65
+    assert seen / REPLICATIONS > 0.75
 
 
 def test_smaller_goals_need_more_labels() -> None:
@@ -99,6 +113,10 @@ def test_the_assumptions_are_written_down() -> None:
     assert plan.error == 0.05
     assert any("0.05" in sentence for sentence in plan.assumptions)
     assert plan.to_dict()["goal"] == "difference"
+
+
+def test_an_error_that_no_frequency_can_have_is_planned() -> None:
+    assert labels_needed(error=0.5, scores=np.full(100, 0.5)).labels == 40
 
 
 def test_a_hopeless_goal_has_no_number_but_a_reason() -> None:

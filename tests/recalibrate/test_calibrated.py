@@ -30,6 +30,7 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from calibrant import Calibrated, InputError
@@ -200,6 +201,15 @@ def test_a_search_reaches_the_estimator_and_the_recalibrator() -> None:
     assert search.best_score_ > -0.06
 
 
+def test_a_search_by_name_survives_scores_that_separate_the_labels() -> None:
+    X, y = np.repeat([[0.0], [1.0]], 30, axis=0), np.repeat([0, 1], 30)
+    grid = {"recalibrator": [None, "platt"]}
+    model = Calibrated(DecisionTreeClassifier(), cv=3)
+    search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=3, error_score="raise").fit(X, y)
+    by_default, by_name = search.cv_results_["mean_test_score"]
+    assert by_default == by_name > -0.1
+
+
 def test_metadata_routing_carries_groups() -> None:
     X, y = cancer()
     with sklearn.config_context(enable_metadata_routing=True):
@@ -335,7 +345,12 @@ class OneColumn(Silent):
         (Calibrated(), BINARY, {"groups": np.arange(150) % 3}, "cv is 5, more than the 3 clusters"),
         (Calibrated(), BINARY, {"groups": [None] * 150}, r"groups\[0\] is missing"),
         (Calibrated(cv=2), BINARY, {"groups": np.arange(150) // 50}, "no item of the class . to train on"),
-        (Calibrated(GaussianNB(), Platt()), Y, {}, "the class 0 against the rest: a threshold of the score"),
+        (
+            Calibrated(GaussianNB(), Platt()),
+            Y,
+            {},
+            "class 0 against the rest: no negative has a higher score",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_one_line(model: Calibrated, y: Any, given: Any, words: str) -> None:

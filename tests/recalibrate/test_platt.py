@@ -178,10 +178,15 @@ def test_a_state_through_json_maps_the_same(recalibrator: Any) -> None:
 
 def test_separable_labels_are_refused_unless_smoothed() -> None:
     q, y = [0.1, 0.2, 0.3, 0.8], [0, 0, 0, 1]
-    for labels in (y, [1, 1, 1, 0]):
-        with pytest.raises(InputError, match="the slope of Platt scaling would be infinite") as caught:
-            Platt().fit(q, labels)
+    for scores, labels, words in (
+        (q, y, "no negative has a higher score than a positive"),
+        (q, [1, 1, 1, 0], "no positive has a higher score than a negative"),
+        ([0, 0, 1, 1], [0, 1, 1, 1], "no negative has a higher score than a positive"),  # a tie
+    ):
+        with pytest.raises(InputError, match=f"{words}: the slope of Platt scaling would be inf") as caught:
+            Platt().fit(scores, labels)
         assert caught.value.code == "undefined"
+        assert "Platt(smoothing=True)" in str(caught.value)
     smoothed = Platt(smoothing=True).fit(q, y)
     assert 0 < smoothed.slope_ < math.inf
     assert smoothed.converged_

@@ -63,25 +63,22 @@ class Points:
         """
         distinct = len(np.unique(self.score))
         if distinct == 1:
-            raise InputError(
-                f"all scores are equal: {name} has no slope to fit",
-                "pass scores that differ; equal scores only determine the fraction of positives",
-                code="undefined",
-            )
+            hint = "pass scores that differ; equal scores only determine the fraction of positives"
+            raise InputError(f"all scores are equal: {name} has no slope to fit", hint, code="undefined")
         if distinct < parameters:
-            raise InputError(
-                f"there are {distinct} different scores, and {name} has {parameters} parameters",
-                "use a method with fewer parameters",
-                code="undefined",
-            )
+            message = f"there are {distinct} different scores, and {name} has {parameters} parameters"
+            hint = "use a method with fewer parameters, such as platt with smoothing"
+            raise InputError(message, hint, code="undefined")
 
-    def check_overlap(self, name: str, hint: str, *, at: float | None = None, turned: bool = False) -> None:
-        """Raise an error if a threshold of the score separates the labels, which makes the slope infinite.
+    def check_overlap(self, name: str, *, at: float | None = None, turned: bool = False) -> None:
+        """Raise an error if the scores order the labels without error, which makes the slope infinite.
+
+        A positive and a negative may have the same score: no finite slope fits the other scores.
 
         Parameters
         ----------
-        name, hint
-            Texts for the message.
+        name
+            Name of the map for the message.
         at
             The only threshold to check, if the map is fixed at 1/2; None to check all thresholds.
         turned
@@ -93,16 +90,16 @@ class Points:
             With code ``undefined``.
         """
         positive, negative = self.score[self.positives > 0], self.score[self.positives < self.weight]
-        if at is not None:
-            separated = negative.max() <= at <= positive.min()
+        if at is not None and negative.max() <= at <= positive.min():
+            found = f"no positive has a score below {at:g}, and no negative one above it"
+        elif at is None and negative.max() <= positive.min():
+            found = "no negative has a higher score than a positive"
+        elif turned and positive.max() <= negative.min():
+            found = "no positive has a higher score than a negative"
         else:
-            separated = negative.max() <= positive.min() or (turned and positive.max() <= negative.min())
-        if separated:
-            raise InputError(
-                f"a threshold of the score separates the labels: the slope of {name} would be infinite",
-                hint,
-                code="undefined",
-            )
+            return
+        hint = "use Platt scaling with smoothing: Platt(smoothing=True), or --method platt --smoothing"
+        raise InputError(f"{found}: the slope of {name} would be infinite", hint, code="undefined")
 
 
 def points_of(source: Source, clip: float) -> Points:

@@ -77,9 +77,7 @@ class Beta(LogOddsRecalibrator):
     def _learn_points(self, points: Points) -> None:
         points.check_slope("beta calibration", parameters=len(self.parameters))
         fixed = 0.5 if self.parameters == "ab" else None
-        points.check_overlap(
-            "beta calibration", "pass more pairs, or use Platt scaling with smoothing", at=fixed
-        )
+        points.check_overlap("beta calibration", at=fixed)
         one = np.ones(len(points.score))
         if self.parameters == "abm":
             columns = [points.log_score, -points.log_rest, one]

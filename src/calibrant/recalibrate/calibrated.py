@@ -66,9 +66,9 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Classifier or pipeline with ``predict_proba`` or ``decision_function``; None for logistic regression.
         X is passed to it unchanged, such as texts, dataframes or sparse matrices.
     recalibrator
-        Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None for
-        ``Platt(smoothing=True)``, which needs the fewest items. For more than two classes, maps of
-        single scores are fitted one versus rest, and rows are divided by their sums.
+        Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None or
+        ``"platt"`` for ``Platt(smoothing=True)``, which needs the fewest items. For more than two classes,
+        maps of single scores are fitted one versus rest, and rows are divided by their sums.
     cv
         Number of folds (5 if None), a splitter of scikit-learn, or an iterable of train and test rows. Folds
         keep the proportions of the classes. ``"prefit"`` uses a fitted estimator; `fit` then needs data that
@@ -367,8 +367,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
     """Return the unfitted recalibrator of the argument."""
-    if given is None:
-        return Platt(smoothing=True)
+    if given is None or given == "platt":
+        return Platt(smoothing=True)  # finite in a fold whose scores separate the labels
     if isinstance(given, str):
         if given not in METHODS:
             message = f"recalibrator is {given!r}"

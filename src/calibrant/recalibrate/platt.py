@@ -46,7 +46,7 @@ class Platt(LogOddsRecalibrator):
     its positives at their mean score, and one for its negatives. This changes slope and intercept by about
     1e-7 (relative), far less than their standard error.
 
-    Separable labels raise an error unless smoothed, since the slope would be infinite.
+    Separable labels, also with a tie at the threshold, raise an error unless smoothed: the slope is infinite.
 
     References
     ----------
@@ -80,7 +80,7 @@ class Platt(LogOddsRecalibrator):
     def _learn_points(self, points: Points) -> None:
         points.check_slope("Platt scaling")
         if not self.smoothing:
-            points.check_overlap("Platt scaling", "pass more pairs, or set smoothing", turned=True)
+            points.check_overlap("Platt scaling", turned=True)
         log_odds = points.log_odds
         design = np.stack([np.ones(len(log_odds)), log_odds], axis=1)
         found = fit(design, points.weight, _targets(points) if self.smoothing else points.positives)

@@ -173,7 +173,7 @@ class Temperature(LogOddsRecalibrator):
 
     def _learn_points(self, points: Points) -> None:
         points.check_slope("a temperature", parameters=1)
-        points.check_overlap("a temperature", "pass more pairs", at=0.5)
+        points.check_overlap("a temperature", at=0.5)
         log_odds = points.log_odds
         if float(np.dot(points.positives - points.weight / 2, log_odds)) <= 0:
             raise _worse_than_chance()
