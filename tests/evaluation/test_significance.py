@@ -423,3 +423,14 @@ def test_a_difference_that_few_items_carry_has_a_warning() -> None:
     )
     second[:11] = 0
     assert compare_systems(["a", "b"], [first, second]).pairs[0].difference.warning is None
+
+
+def test_the_interval_of_a_bootstrap_agrees_with_its_p_value_for_rare_errors_in_clusters() -> None:
+    rng = np.random.default_rng(3)
+    held = []
+    for seed in range(200):
+        cluster = np.repeat(np.arange(40), 10)
+        first, second = (rng.random(400) < rng.beta(0.28, 5.4, 40)[cluster] for _ in range(2))
+        found = paired_bootstrap(first, second, clusters=cluster, samples=500, seed=seed).difference
+        held.append(defined(found.low) <= 0 <= defined(found.high))
+    assert np.mean(held) > 0.92

@@ -7,7 +7,8 @@ from scipy.integrate import trapezoid
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
-from calibrant.metrics.curve import smooth_curve, smooth_curve_of
+from calibrant.metrics.curve import _tails, smooth_curve, smooth_curve_of
+from calibrant.metrics.resampling import expanded
 from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.metrics.tally import Tally
 
@@ -157,3 +158,11 @@ def test_the_curve_of_a_calibrated_tagger_does_not_follow_noise() -> None:
     frequency = curve.frequency[np.isfinite(curve.frequency)]
     assert len(frequency) > 250
     assert np.abs(np.diff(frequency)).sum() < 1.05  # a curve that only rises has 1
+
+
+def test_percentiles_are_further_out_where_few_clusters_carry_a_point() -> None:
+    # The weight of 4 of 20 equal clusters: its variance over resamples is 1 / 4 - 1 / 20.
+    spread = np.sqrt(1 / 4 - 1 / 20)
+    carried = np.stack([[1.0, 1.0], [1 - spread, 1 + spread]], axis=1)
+    assert _tails(carried, 20, 0.95).tolist() == pytest.approx([expanded(0.95, n)[0] for n in (20, 4)])
+    assert _tails(carried, 0, 0.95).tolist() == pytest.approx([0.025, 0.025])

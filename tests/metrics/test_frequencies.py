@@ -9,7 +9,8 @@ from scipy.stats import binomtest
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, display, uniform, uniform_bins
-from calibrant.metrics.frequencies import bin_intervals
+from calibrant.metrics.frequencies import bin_intervals, design_effects
+from calibrant.metrics.tails import cr2
 from calibrant.metrics.tally import Tally
 
 
@@ -91,3 +92,18 @@ def test_clustered_pairs_need_clusters() -> None:
     tally = Tally.from_arrays(y_true=[0, 1], y_prob=[0.1, 0.2])
     with pytest.raises(InputError, match="the tally has no clusters: tally the pairs with their clusters"):
         bin_intervals(uniform(tally, 1), clustered=tally)
+
+
+def test_a_bin_of_few_clusters_has_the_design_effect_of_cr2_and_a_bin_of_one_says_nothing() -> None:
+    size, positives = np.array([1, 2, 3, 30]), np.array([1, 0, 3, 12])
+    label = np.concatenate([np.arange(n) < k for n, k in zip(size, positives, strict=True)])
+    cluster = np.repeat(np.arange(4), size)
+    tally = Tally.from_arrays(y_true=label, y_prob=np.full(36, 0.3), clusters=cluster)
+    bins, p = uniform(tally, 1), 16 / 36
+    variance, _ = cr2(size.astype(float), positives - p * size)
+    spread = (variance - 36 * p * (1 - p)) / (p * (1 - p) * (size @ size - 36))
+    expected = 1 + (size @ size / 36 - 1) * spread
+    assert design_effects(bins, tally).tolist() == pytest.approx([expected])
+    label, cluster = np.append(label, [1, 0, 1, 0]), np.append(cluster, [4] * 4)
+    more = Tally.from_arrays(y_true=label, y_prob=np.repeat([0.3, 0.9], [36, 4]), clusters=cluster)
+    assert design_effects(uniform(more, 2), more)[0] == pytest.approx(expected)

@@ -485,3 +485,18 @@ def test_bad_input_is_refused() -> None:
         coreference_scores(one, [[1, 1]], None, [[1, 1]], level=95)
     with pytest.raises(InputError, match="samples is 0"):
         coreference_scores(one, [[1, 1]], None, [[1, 1]], samples=0)
+
+
+def test_documents_of_unequal_size_widen_intervals_and_few_have_a_warning() -> None:
+    def scores(sizes: list[int]) -> Quantity:
+        mentions = [[(document, place) for place in range(n)] for document, n in enumerate(sizes)]
+        gold = [[place // 2 for place in range(n)] for n in sizes]
+        predicted = [[place // (2 + number % 2) for place in range(n)] for number, n in enumerate(sizes)]
+        return coreference_scores(mentions, gold, None, predicted).conll_f1
+
+    few, many = scores([60] + [6] * 11), scores([12] * 12)
+    assert few.warning is not None
+    assert "fewer than 10" in few.warning
+    assert many.warning is None
+    low, high = defined(few.low), defined(few.high)
+    assert high - low > 3 * defined(few.standard_error) * 1.3

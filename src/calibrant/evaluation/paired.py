@@ -23,10 +23,10 @@ from calibrant.metrics.resampling import (
     ONE_UNIT,
     SAMPLES,
     Units,
-    accelerated,
     alike,
     by_cluster,
     check_samples,
+    expanded,
     resampled_totals,
 )
 from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
@@ -55,10 +55,10 @@ def paired_bootstrap(
 ) -> ResampledTest:
     """Estimate the difference of two systems by resampling items, the same for both.
 
-    The p-value compares the observed difference with resampled differences minus the observed one. With fewer
-    than 30 items or effective clusters, resampled differences vary too little, and the test rejects up to
-    three times as often as it should. The interval and the p-value are then those of Student's t, with the
-    CR2 variance of the linearized statistic, and ``method`` is ``t``.
+    The p-value compares the observed difference with resampled differences minus the observed one; the ends
+    are percentiles of resamples, further out for few units. With fewer than 30 items or effective clusters,
+    resampled differences vary too little, and the test rejects up to three times too often. The interval and
+    the p-value are then those of Student's t, with the linearized statistic's CR2 variance (``method`` t).
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def paired_bootstrap(
         return _unknown("bootstrap", difference, settings, OFTEN_UNDEFINED)
     if np.ptp(draws) <= 1e-12:
         return _unknown("bootstrap", difference, settings, SAME)
-    low, high = accelerated(difference, draws, gap(units.totals - units.sums), units.count, level)
+    low, high = (float(end) for end in np.quantile(draws, expanded(level, units.effective)))
     p_value = _share(draws - difference, difference, alternative, exact=False)
     found = Quantity(difference, low, high)
     return ResampledTest(method="bootstrap", difference=found, p_value=p_value, **settings)

@@ -22,6 +22,7 @@ from calibrant._checks import Floats, pairs, proportion, sample_count
 from calibrant.metrics.binning import Source
 from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.noise_floor import batches
+from calibrant.metrics.resampling import expanded
 from calibrant.metrics.smooth import SMALLEST_GRID, cosine_modes, fixed_point, nodes_of_tally, smoothed
 from calibrant.metrics.tails import wilson
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
@@ -30,6 +31,7 @@ from calibrant.seeds import Seed, generator
 
 POINTS = SMALLEST_GRID + 1
 SCORES = np.arange(POINTS) / SMALLEST_GRID
+FEWEST_CLUSTERS = 1.5  # effective ones behind a point; with fewer, its band would have no percentiles
 FEWEST = 10  # effective pairs behind a point that is shown
 LEAST_BANDWIDTH = 0.3  # times n^(-1/5), the rate at which noise and bias of a local line are balanced
 WIDEST = 0.15
@@ -93,18 +95,17 @@ def smooth_curve_of(
     low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
     fewer = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
     draw = _resampler(tally, fewer)
-    curves = np.concatenate(
-        [
-            _windows(draw(rng, batch), bandwidth).frequency[:, seen]
-            for batch in batches(resamples, max(fewer, tally.cluster_count))
-        ]
-    )
-    tail = (1 - level) / 2
+    sizes = batches(resamples, max(fewer, tally.cluster_count))
+    drawn = [_windows(draw(rng, batch), bandwidth) for batch in sizes]
+    carried = np.concatenate([each.weight[:, seen] for each in drawn]) / windows.weight[0, seen]
+    tails = _tails(carried, tally.cluster_count, level)
+    curves = np.concatenate([each.frequency[:, seen] for each in drawn]).T
     # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
     least, most = wilson(frequency[seen], effective_n[seen], level)
     # A resample with no pair near a score knows nothing there: it widens the band to both sides.
-    low[seen] = np.minimum(least, np.quantile(np.nan_to_num(curves, nan=0.0), tail, axis=0))
-    high[seen] = np.maximum(most, np.quantile(np.nan_to_num(curves, nan=1.0), 1 - tail, axis=0))
+    below, above = np.nan_to_num(curves, nan=0.0), np.nan_to_num(curves, nan=1.0)
+    low[seen] = np.minimum(least, list(map(np.quantile, below, tails)))
+    high[seen] = np.maximum(most, list(map(np.quantile, above, 1 - tails)))
     return SmoothCurve(
         score=SCORES,
         frequency=frequency,
@@ -119,6 +120,17 @@ def smooth_curve_of(
         smooth_error=error,
         n=tally.total_n,
     )
+
+
+def _tails(carried: Floats, clusters: int, level: float) -> Floats:
+    """Return the lower percentile of resamples at each point, further out where few clusters carry it.
+
+    Their effective number follows from the spread of ``carried``, a point's relative weight, over resamples.
+    """
+    if not clusters:
+        return np.full(carried.shape[1], (1 - level) / 2)
+    number = 1 / (np.var(carried, axis=0) + 1 / clusters)
+    return np.array([expanded(level, each)[0] for each in np.maximum(FEWEST_CLUSTERS, number)])
 
 
 def _least_bandwidth(tally: Tally) -> float:

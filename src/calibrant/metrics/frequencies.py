@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Integers, instance, one_of, proportion
 from calibrant.exceptions import InputError
-from calibrant.metrics.grouping import group_by
+from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import BinIntervals, Bins
@@ -93,12 +93,16 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     units = group_by(clustered.cluster, row_bin)
     unit_bin, weight = units.first(row_bin), units.sum(clustered.weight)
     p = bins.frequency
-    products = np.sum((units.sum(clustered.weight_positives) - p[unit_bin] * weight) ** 2)
-    mass2 = np.bincount(unit_bin, weight**2, minlength=len(bins))
+    mass, mass2 = (np.bincount(unit_bin, weight**power, minlength=len(bins)) for power in (1, 2))
+    rest = 1 - ratio(weight, mass[unit_bin])  # CR2: the frequency of a bin follows its clusters
+    residual2 = (units.sum(clustered.weight_positives) - p[unit_bin] * weight) ** 2
+    several = rest > 1e-9
+    products = np.sum(residual2[several] / rest[several])
+    mixed = np.bincount(unit_bin[several], minlength=len(bins)) > 0  # one cluster has no residual
     squares = np.bincount(row_bin, clustered.weight2, minlength=len(bins))
     positives2 = np.bincount(row_bin, clustered.weight2_positives, minlength=len(bins))
-    products -= np.sum(positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)
-    possible = float(np.sum(p * (1 - p) * (mass2 - squares)))
+    products -= np.sum((positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)[mixed])
+    possible = float(np.sum((p * (1 - p) * (mass2 - squares))[mixed]))
     correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
     effect = 1 + np.maximum(0.0, mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
     # A bin inside a tie has no rows; the last bin of the tie has them.

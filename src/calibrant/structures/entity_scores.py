@@ -12,6 +12,7 @@ import numpy as np
 from calibrant._checks import Floats, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import expanded
+from calibrant.metrics.tails import effective_number, few_clusters
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator
 from calibrant.structures.entity_counts import COUNTED, Overlap, counts, overlap
@@ -97,7 +98,8 @@ def coreference_scores(
     side only count in its denominators, as in the reference scorer since version 8.
 
     Intervals are percentiles of resampled documents, widened for few documents by quantiles of Student's t
-    (Hesterberg's expanded percentiles).
+    (Hesterberg's expanded percentiles). Documents of unequal numbers of mentions count as fewer; if they
+    count as fewer than 10, intervals have a warning.
 
     References
     ----------
@@ -155,6 +157,9 @@ class _Estimates:
 
     def __init__(self, table: Floats, samples: int, rng: np.random.Generator, level: float) -> None:
         self._level, self._documents = level, len(table)
+        size = table[:, COUNTED.index("mentions"), [1, 3]].sum(axis=1)
+        self._effective = max(1.5, effective_number(size)) if size.any() else 1.5
+        self._warning = few_clusters(size)
         self._value = scores_of(table.sum(axis=0))
         # Documents are sorted, so that their order in the input does not change the resamples.
         ordered = table[np.lexsort(table.reshape(len(table), -1).T)]
@@ -179,8 +184,8 @@ class _Estimates:
             return Quantity(None, reason=why)
         if self._documents == 1 or np.isnan(drawn).any():
             return Quantity(float(value), reason=ONE_DOCUMENT if self._documents == 1 else SOMETIMES)
-        low, high = np.quantile(drawn, expanded(self._level, self._documents))
-        return Quantity(float(value), float(low), float(high), float(drawn.std()))
+        low, high = np.quantile(drawn, expanded(self._level, self._effective))
+        return Quantity(float(value), float(low), float(high), float(drawn.std()), warning=self._warning)
 
 
 def scores_of(sums: Floats) -> Floats:

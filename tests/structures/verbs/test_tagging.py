@@ -147,6 +147,12 @@ def test_few_effective_clusters_have_a_warning_and_a_wider_interval() -> None:
     assert "the 20 clusters count as 3.5 equal clusters" in (unequal.warning or "")
 
 
+def test_an_accuracy_whose_errors_are_in_few_clusters_has_a_warning() -> None:
+    gold = [["V"] * 20] * 37 + [["N"] * 10 + ["V"] * 10] * 3
+    text = TaggedText([["a"] * 20] * 40, gold, [str(place) for place in range(40)], None, "text")
+    assert "count as those of 3.0 equal clusters" in (evaluate_tagger(Coin(), text).accuracy.warning or "")
+
+
 def test_one_cluster_has_an_accuracy_and_no_interval() -> None:
     text = TaggedText([["a", "b"]], [["N", "V"]], ["1"], None, "text")
     found = evaluate_tagger(Coin(), text)

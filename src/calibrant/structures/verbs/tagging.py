@@ -477,8 +477,8 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
     size = np.bincount(clusters)
     quantiles = quantile(level, effective_number(size)) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
-    low, high = wilson(np.array([mean]), np.array([number]), level)
-    return Quantity(mean, float(low[0]), float(high[0]), error, warning=few_clusters(size))
+    low, high = (float(end[0]) for end in wilson(np.array([mean]), np.array([number]), level))
+    return Quantity(mean, low, high, error, warning=few_clusters(size) or found.difference.warning)
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:
