@@ -35,7 +35,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         int, number("Documents", "Documents that were read.", group=DOCUMENTS, headline=True)
     ]
     kept: Annotated[
-        int, number("From before", "Those of them that an earlier run had finished.", group=DOCUMENTS)
+        int, number("From before", "Documents of the file that an earlier run had finished.", group=DOCUMENTS)
     ]
     skipped: Annotated[
         int,
