@@ -205,7 +205,5 @@ def _coded(values: ArrayLike, name: str) -> tuple[Integers, tuple[str, ...]]:
                 raise InputError(f"{name}[{row}] is missing", hint, code="missing-value", row=row)
     words = array if array.dtype.kind in "iubU" else np.array([text(value) for value in array.tolist()])
     distinct, first, code = np.unique(words, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    names = [text(value) for value in distinct[np.argsort(first)].tolist()]
-    return rank[code], tuple(names)
+    order = np.argsort(first)
+    return np.argsort(order)[code], tuple(text(value) for value in distinct[order].tolist())

@@ -12,6 +12,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from calibrant.evaluation import agree, compare
+from calibrant.evaluation.coefficients import Distance
 from calibrant.exceptions import InputError
 from calibrant.structures import read_tagged
 from calibrant.structures.models import HMMTagger
@@ -46,6 +47,26 @@ def test_taggers_are_annotators(tags: dict[str, list[Any]]) -> None:
     for pair in found.by_pair:
         expected = cohen_kappa_score(tags[pair.first], tags[pair.second])
         assert pair.cohen_kappa.estimate == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("distance", ["interval", "ratio"])
+def test_labels_with_a_distance_are_numbers_however_they_are_written(distance: Distance) -> None:
+    names = {"item": [1, 1, 2, 2, 3, 3, 4, 4, 4], "annotator": ["a", "b", "a", "b", "a", "b", "a", "b", "c"]}
+    written = ["00", "0", "1.50", "1.5", "2", "+3", "1e1", "10.0", None]
+    found = agree(pa.table({**names, "label": written}), distance=distance)
+    expected = agree(
+        pa.table({**names, "label": [None if each is None else float(each) for each in written]}),
+        distance=distance,
+    )
+    assert found == expected
+    assert found.raw_agreement.estimate == 0.75
+    assert list(found.labels) == ["0", "1.5", "2", "3", "10"]
+    with pytest.raises(InputError, match="'0' and '00' are the same number"):
+        agree(pa.table({**names, "label": written}))
+    listed = agree(
+        pa.table({**names, "label": written}), distance=distance, labels=list(filter(None, written))
+    )
+    assert listed.raw_agreement.estimate == 0  # labels that the task lists stay apart
 
 
 def test_taggers_are_compared_on_tweets(tags: dict[str, list[Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -84,6 +85,7 @@ def read_ratings(
     label: str = "label",
     cluster: str | None = None,
     order: Sequence[str] | None = None,
+    numbers: bool = False,
 ) -> RatingTable:
     """Read a table of labels with one row per label: item, annotator and label.
 
@@ -99,6 +101,8 @@ def read_ratings(
         Column of clusters; None: ``cluster``, if there is such a column.
     order
         Labels of the task, in order; any other label is an error. None: the labels that occur.
+    numbers
+        Take labels without ``order`` by their values: ``00`` and ``0`` are one label, not an error.
 
     Raises
     ------
@@ -118,10 +122,12 @@ def read_ratings(
         Role("label", column=label, gaps=True),
         Role("cluster", column=cluster, needed=False),
     )
-    return rating_table(source, roles, order)
+    return rating_table(source, roles, order, numbers=numbers)
 
 
-def rating_table(source: Any, roles: Sequence[Role], order: Sequence[str] | None) -> RatingTable:
+def rating_table(
+    source: Any, roles: Sequence[Role], order: Sequence[str] | None, numbers: bool = False
+) -> RatingTable:
     """Read labels by roles: item, annotator, label and, last, cluster.
 
     Raises
@@ -140,9 +146,13 @@ def rating_table(source: Any, roles: Sequence[Role], order: Sequence[str] | None
     _, annotator, label = (role.part for role in roles[:3])
     found.check_spelling(annotator, "write each annotator's name in one way")
     if order is None:
-        found.check_spelling(label, "write each label in one way, or list all labels in `labels`")
+        if not numbers:
+            found.check_spelling(label, "write each label in one way, or list all labels in `labels`")
         found.check_gaps(label, "leave the field of a missing label empty, or list all labels in `labels`")
     given = [found.texts(role.part) for role in roles[:3]]
+    if numbers and order is None:
+        with suppress(ValueError):  # labels that are no numbers have no distance, which is an error later
+            given[2] = given[2].astype(float)
     try:
         ratings = Ratings.from_table(*given, order=order)
     except InputError as error:
@@ -222,9 +232,7 @@ def _results(found: FoundColumns, kind: str) -> ResultTable:
         key = found["repeat"] * len(units) + key
     distinct, start, code = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(start)
-    place = np.empty(len(distinct), np.int64)
-    place[order] = np.arange(len(distinct))
-    column, start = place[code], start[order]
+    column, start = np.argsort(order)[code], start[order]
     called = [units[each] for each in found[kind][start]]
     if "repeat" in found:
         repeats = found.names["repeat"]

@@ -63,9 +63,8 @@ def agree(
     if isinstance(source, Ratings):
         table = RatingTable("the labels", source, None)
     else:
-        table = read_ratings(
-            source, item=item, annotator=annotator, label=label, cluster=cluster, order=labels
-        )
+        names: dict[str, Any] = {"item": item, "annotator": annotator, "label": label, "cluster": cluster}
+        table = read_ratings(source, **names, order=labels, numbers=distance in ("interval", "ratio"))
         if labels is None and (weights is not None or distance == "ordinal"):
             _check_order(table)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
@@ -96,7 +96,8 @@ class StoreWriter:
         )
         self._part = part
         self._waiting: list[StoredDocument] = []
-        self._seen: set[bytes] = set()
+        self._seen: dict[bytes, frozenset[str] | None] = {}
+        self._same: dict[frozenset[str] | None, frozenset[str] | None] = {}
         self.put_aside: tuple[str, ...] = ()
 
     def __enter__(self) -> StoreWriter:
@@ -133,30 +134,31 @@ class StoreWriter:
             self.put_aside += (str(file),)
         for left in parts.glob(".part-*.tmp"):  # temporary files of a killed process
             left.unlink()
-        numbers = [-1]
+        self._next = 1 + max((int(file.stem.removeprefix("part-")) for file in sound), default=-1)
         for file in list(sound):
-            numbers.append(int(file.stem.removeprefix("part-")))
             try:
-                names = read_part(file, self._manifest.settings["samples"]).column("id").to_pylist()
+                table = read_part(file, self._manifest.settings["samples"])
             except FormatError:
                 os.replace(file, file.with_name(file.name + DAMAGED))
                 self.put_aside += (str(file),)
                 sound.remove(file)
                 continue
-            self._seen.update(map(_key, names))
-        self._next = max(numbers) + 1
-        self._kept = len(self._seen)
+            for row in table.select(["id", "skipped", "counts"]).to_pylist():
+                self._note(row["id"], row["skipped"], (count["country"] for count in row["counts"]))
         kept = {file.name: self._manifest.parts[file.name] for file in sound}
         self._manifest = replace(self._manifest, finished=False, parts=kept)
         write_manifest(self._folder, self._manifest)
 
-    @property
-    def kept(self) -> int:
-        """Return the number of documents that the store contained before."""
-        return self._kept
-
     def __contains__(self, name: str) -> bool:
         return _key(name) in self._seen
+
+    def __getitem__(self, name: str) -> frozenset[str] | None:
+        """Return the countries for which a document of the store counts; None if it was not parsed."""
+        return self._seen[_key(name)]
+
+    def _note(self, name: str, skipped: bool, countries: Iterable[str]) -> None:
+        found = None if skipped else frozenset(countries)
+        self._seen[_key(name)] = self._same.setdefault(found, found)  # many documents have the same countries
 
     def write(self, document: StoredDocument) -> None:
         """Add a document; it is written when its part is full, or at the end.
@@ -166,11 +168,10 @@ class StoreWriter:
         InputError
             If the store contains the document, or the disk is full; finished parts are kept.
         """
-        key = _key(document.id)
-        if key in self._seen:
+        if document.id in self:
             message = f"document {document.id!r} is already in the store"
             raise InputError(message, "give every document a unique id", file=str(self._folder))
-        self._seen.add(key)
+        self._note(document.id, document.skipped, (count.country for count in document.counts))
         self._waiting.append(document)
         if len(self._waiting) >= self._part:
             self.flush()

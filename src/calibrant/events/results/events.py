@@ -35,21 +35,17 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         int, number("Documents", "Documents that were read.", group=DOCUMENTS, headline=True)
     ]
     kept: Annotated[
-        int, number("From before", "Documents that an earlier run had finished.", group=DOCUMENTS)
+        int, number("From before", "Documents of the file that an earlier run had finished.", group=DOCUMENTS)
     ]
     skipped: Annotated[
         int,
-        number(
-            "Cannot count",
-            "Documents of this run that cannot count and were not parsed.",
-            group=DOCUMENTS,
-        ),
+        number("Cannot count", "Documents that cannot count and were not parsed.", group=DOCUMENTS),
     ]
     matched: Annotated[
         int,
         number(
             "May count",
-            "Documents of this run that count for some country in some sample or in the 1-best structure.",
+            "Documents that count for some country in some sample or in the 1-best structure.",
             group=DOCUMENTS,
             headline=True,
         ),
@@ -87,7 +83,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the number of the other documents, and the notes."""
-        others = self.documents - self.kept - self.skipped - self.matched
+        others = self.documents - self.skipped - self.matched
         if others:
             which = "1 parsed document counts" if others == 1 else f"{others:,} parsed documents count"
             yield "", f"The other {which} for no country."

@@ -218,7 +218,7 @@ def extract_events(
         for found in stack.enter_context(closing(pool.map(doing, batches, _named))):
             for document in found:
                 writer.write(document)
-                done.add(document)
+                done.add(writer[document.id])
             if progress is not None:
                 progress("extracting", done.read, total)
         writer.finish()
@@ -248,18 +248,13 @@ class Done:
     """Progress of a run."""
 
     def __init__(self) -> None:
-        self.kept = self.skipped = self.matched = self.written = 0
+        self.read = self.kept = self.skipped = self.matched = 0
         self.countries: set[str] = set()
         self.texts: set[bytes] = set()
         self.repeats: list[str] = []
 
-    @property
-    def read(self) -> int:
-        """Return the number of documents in the store."""
-        return self.kept + self.written
-
     def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
-        """Yield the documents that the store does not contain."""
+        """Yield the documents that the store does not contain, and count the others."""
         for item in items:
             text = (COMMENT.sub("", item.text) if isinstance(item, Unread) else item.text).strip()
             key = blake2b(text.encode(), digest_size=16).digest()
@@ -268,6 +263,7 @@ class Done:
             self.texts.add(key)
             if item.id in writer:
                 self.kept += 1
+                self.add(writer[item.id])
             else:
                 yield item
 
@@ -278,12 +274,12 @@ class Done:
         note = f"{some} the same text as an earlier one; each counts separately: {names}"
         return [note] if self.repeats else []
 
-    def add(self, document: StoredDocument) -> None:
-        """Count a written document."""
-        self.written += 1
-        self.skipped += document.skipped
-        self.matched += bool(document.counts)
-        self.countries.update(count.country for count in document.counts)
+    def add(self, countries: frozenset[str] | None) -> None:
+        """Count a document of the store by its countries, which are None if it was not parsed."""
+        self.read += 1
+        self.skipped += countries is None
+        self.matched += bool(countries)
+        self.countries.update(countries or ())
 
 
 def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
