@@ -98,14 +98,13 @@ def smooth_curve_of(
     sizes = batches(resamples, max(fewer, tally.cluster_count))
     drawn = [_windows(draw(rng, batch), bandwidth) for batch in sizes]
     carried = np.concatenate([each.weight[:, seen] for each in drawn]) / windows.weight[0, seen]
-    tails = _tails(carried, tally.cluster_count, level)
-    curves = np.concatenate([each.frequency[:, seen] for each in drawn]).T
+    curves = np.concatenate([each.frequency[:, seen] for each in drawn])
+    tail = _tails(carried, tally.cluster_count, level)
     # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
     least, most = wilson(frequency[seen], effective_n[seen], level)
     # A resample with no pair near a score knows nothing there: it widens the band to both sides.
-    below, above = np.nan_to_num(curves, nan=0.0), np.nan_to_num(curves, nan=1.0)
-    low[seen] = np.minimum(least, list(map(np.quantile, below, tails)))
-    high[seen] = np.maximum(most, list(map(np.quantile, above, 1 - tails)))
+    low[seen] = np.minimum(least, _percentiles(np.nan_to_num(curves, nan=0.0), tail))
+    high[seen] = np.maximum(most, _percentiles(np.nan_to_num(curves, nan=1.0), 1 - tail))
     return SmoothCurve(
         score=SCORES,
         frequency=frequency,
@@ -131,6 +130,17 @@ def _tails(carried: Floats, clusters: int, level: float) -> Floats:
         return np.full(carried.shape[1], (1 - level) / 2)
     number = 1 / (np.var(carried, axis=0) + 1 / clusters)
     return np.array([expanded(level, each)[0] for each in np.maximum(FEWEST_CLUSTERS, number)])
+
+
+def _percentiles(curves: Floats, share: Floats) -> Floats:
+    """Return a percentile of the resamples at each point, the point's own ``share`` of them below it."""
+    ordered, place = np.sort(curves, axis=0), share * (len(curves) - 1)
+    below = place.astype(int)
+    first, second = (
+        np.take_along_axis(ordered, at[None], 0)[0] for at in (below, np.minimum(below + 1, len(curves) - 1))
+    )
+    found: Floats = first + (place - below) * (second - first)
+    return found
 
 
 def _least_bandwidth(tally: Tally) -> float:
