@@ -31,7 +31,7 @@ OTHER_DRAWS = (
     "Student's t is. The ends differ by at most a twentieth of the width."
 )
 ALIKE = (
-    "The systems do not differ on any unit: the peer returns NaN or 1; calibrant reports the "
+    "The systems do not differ on any unit: the peer returns NaN, 0 or 1; calibrant reports the "
     "test as undefined."
 )
 
