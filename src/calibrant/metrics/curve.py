@@ -24,7 +24,7 @@ from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.noise_floor import batches
 from calibrant.metrics.resampling import expanded
 from calibrant.metrics.smooth import SMALLEST_GRID, cosine_modes, fixed_point, nodes_of_tally, smoothed
-from calibrant.metrics.tails import wilson
+from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothCurve
 from calibrant.seeds import Seed, generator
@@ -97,11 +97,16 @@ def smooth_curve_of(
     draw = _resampler(tally, fewer)
     sizes = batches(resamples, max(fewer, tally.cluster_count))
     drawn = [_windows(draw(rng, batch), bandwidth) for batch in sizes]
-    carried = np.concatenate([each.weight[:, seen] for each in drawn]) / windows.weight[0, seen]
     curves = np.concatenate([each.frequency[:, seen] for each in drawn])
-    tail = _tails(carried, tally.cluster_count, level)
+    f, n, tail = frequency[seen], effective_n[seen], np.full(seen.sum(), (1 - level) / 2)
+    if tally.cluster_count:
+        carried = np.concatenate([each.weight[:, seen] for each in drawn]) / windows.weight[0, seen]
+        number = _clusters_behind(carried, tally.cluster_count)
+        tail = np.array([expanded(level, each)[0] for each in number])
+        n = _effective_in_clusters(n, number, f, np.nanvar(curves, axis=0))
+        n /= np.array([quantile(level, each) / quantile(level) for each in number]) ** 2
     # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
-    least, most = wilson(frequency[seen], effective_n[seen], level)
+    least, most = wilson(f, n, level)
     # A resample with no pair near a score knows nothing there: it widens the band to both sides.
     low[seen] = np.minimum(least, _percentiles(np.nan_to_num(curves, nan=0.0), tail))
     high[seen] = np.maximum(most, _percentiles(np.nan_to_num(curves, nan=1.0), 1 - tail))
@@ -121,15 +126,25 @@ def smooth_curve_of(
     )
 
 
-def _tails(carried: Floats, clusters: int, level: float) -> Floats:
-    """Return the lower percentile of resamples at each point, further out where few clusters carry it.
+def _clusters_behind(carried: Floats, clusters: int) -> Floats:
+    """Return the effective number of clusters behind each point.
 
-    Their effective number follows from the spread of ``carried``, a point's relative weight, over resamples.
+    It follows from the spread of ``carried``, the relative weight of a point, over resamples.
     """
-    if not clusters:
-        return np.full(carried.shape[1], (1 - level) / 2)
-    number = 1 / (np.var(carried, axis=0) + 1 / clusters)
-    return np.array([expanded(level, each)[0] for each in np.maximum(FEWEST_CLUSTERS, number)])
+    return np.maximum(FEWEST_CLUSTERS, 1 / (np.var(carried, axis=0) + 1 / clusters))
+
+
+def _effective_in_clusters(n: Floats, clusters: Floats, frequency: Floats, noise: Floats) -> Floats:
+    """Return the effective number of pairs behind each point, from ``noise``, the variance over resamples.
+
+    Where positives or negatives are rare, few clusters have any, and ``noise`` is too small. The correlation
+    of labels in a cluster is therefore at least that of all points together.
+    """
+    labels, more = frequency * (1 - frequency), np.maximum(n / clusters - 1, 0)
+    possible = float(np.sum(labels * more))
+    correlation = float(np.clip(np.sum(noise * n - labels) / possible, 0, 1)) if possible > 0 else 0.0
+    found: Floats = n / np.maximum(ratio(noise * n, labels), 1 + more * correlation)
+    return found
 
 
 def _percentiles(curves: Floats, share: Floats) -> Floats:

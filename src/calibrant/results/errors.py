@@ -208,7 +208,7 @@ class SmoothCurve:
         points that rest on fewer than 10 effective pairs or are more than a bandwidth beyond the scores.
     low, high
         (points,) band: pointwise percentiles over resamples, at the bandwidth of the curve, and at least
-        Wilson's interval; NaN where ``frequency`` is NaN.
+        Wilson's interval of the effective number of pairs; NaN where ``frequency`` is NaN.
     density
         (points,) smoothed density of the scores, integrating to one.
     bandwidth
