@@ -257,6 +257,15 @@ def test_few_clusters_take_quantiles_of_t() -> None:
     assert quantile(0.95, 10) == pytest.approx(2.262157, abs=1e-6)
 
 
+def test_clusters_of_scores_near_zero_count_by_their_information() -> None:
+    rng = np.random.default_rng(1)
+    cluster = np.repeat(np.arange(20), 40)
+    q = np.where(cluster < 15, 0.001, 0.4 + 0.2 * rng.random(800))
+    intercept = calibration_in_the_large(rng.random(800) < q, q, clusters=cluster).intercept
+    reach = (defined(intercept.high) - defined(intercept.estimate)) / defined(intercept.standard_error)
+    assert quantile(0.95, 5.2) < reach < quantile(0.95, 4.9), "15 of 20 have hardly any information"
+
+
 def test_a_level_outside_zero_and_one_is_refused() -> None:
     with pytest.raises(InputError, match="level"):
         cox_calibration([0, 1], [0.2, 0.9], level=95)

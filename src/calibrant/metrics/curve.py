@@ -131,7 +131,8 @@ def _clusters_behind(carried: Floats, clusters: int) -> Floats:
 
     It follows from the spread of ``carried``, the relative weight of a point, over resamples.
     """
-    return np.maximum(FEWEST_CLUSTERS, 1 / (np.var(carried, axis=0) + 1 / clusters))
+    found: Floats = np.maximum(FEWEST_CLUSTERS, 1 / (np.var(carried, axis=0) + 1 / clusters))
+    return found
 
 
 def _effective_in_clusters(n: Floats, clusters: Floats, frequency: Floats, noise: Floats) -> Floats:

@@ -126,12 +126,13 @@ def _derivatives(rows: _Rows, beta: Floats) -> _Derivatives:
     return _Derivatives(float(sums[0]), sums[1:3], sums[[3, 4, 4, 5]].reshape(2, 2))
 
 
-def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, float]:
-    """Return the sandwich covariance of the coefficients, and the effective number of clusters (0 without).
+def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, Floats]:
+    """Return the sandwich covariance of the coefficients, and their effective clusters (0 without).
 
     Without clusters each pair is a unit (HC0), and no variance is below that of the model, which few events
     do not make too small. With clusters it is that of a jackknife to first order: (G - 1) / G times the
-    products of their influences, each divided by 1 minus the cluster's fraction of the information.
+    products of their influences, each divided by 1 minus the cluster's fraction of the information. Clusters
+    count by this fraction, too, which is small if their scores are near 0 or 1, and at most by their sizes.
     """
     from calibrant._special import expit
 
@@ -143,14 +144,16 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
         squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
         robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
         wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
-        return robust * np.outer(wider, wider), 0.0
+        return robust * np.outer(wider, wider), np.zeros(len(design))
     count = int(np.count_nonzero(np.bincount(rows.cluster)))
     residual, information = rows.weight_positives - rows.weight * p, rows.weight * p * (1 - p)
     sums = np.stack([np.bincount(rows.cluster, residual * each) for each in influence])
     parts = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
-    jackknifed = sums / np.maximum(1 - parts / np.diag(bread)[:, None], _ROUNDING)
+    fraction = parts / np.diag(bread)[:, None]
+    jackknifed = sums / np.maximum(1 - fraction, _ROUNDING)
     covariance: Floats = jackknifed @ jackknifed.T * ((count - 1) / count)
-    return covariance, effective_number(np.bincount(rows.cluster, rows.weight))
+    of_sizes = effective_number(np.bincount(rows.cluster, rows.weight))
+    return covariance, np.array([min(of_sizes, effective_number(each)) for each in fraction])
 
 
 def _few_events(part: _Rows | Tally) -> str | None:
@@ -206,7 +209,8 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     else:
         beta = fit(rows, slope=False)
         covariance, clusters = robust_covariance(rows, beta, slope=False)
-        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters, _few_events(rows))
+        few = _few_events(rows)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
         if rows.cluster is not None and _is_balanced(
             rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
         ):
@@ -301,12 +305,11 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     shared = None
     if not problem:
         beta = fit(rows, slope=True)
-        covariance, clusters = robust_covariance(rows, beta, slope=True)
+        (covariance, clusters), few = robust_covariance(rows, beta, slope=True), _few_events(rows)
         intercept, slope = (
-            _estimate(float(beta[i]), float(covariance[i, i]), level, clusters, _few_events(rows))
-            for i in (0, 1)
+            _estimate(float(beta[i]), float(covariance[i, i]), level, float(clusters[i]), few) for i in (0, 1)
         )
-        shared = None if clusters == 1 else float(covariance[0, 1])
+        shared = None if 1 in clusters else float(covariance[0, 1])
     outside = ~inside(tally)
     left_out = int(tally.n[outside].sum())
     wrong = int(np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)[outside].sum())
