@@ -132,6 +132,8 @@ def test_a_pattern_that_fits_nothing_or_too_much_is_refused(folder: Path) -> Non
     (folder / "notes.txt").write_text("no table")
     with pytest.raises(InputError, match=r"also fits notes\.txt"):
         open_predictions(f"{folder}/[12n]*")
+    with pytest.raises(InputError, match=r"also fits later: .*write /\*\.parquet after a folder"):
+        open_predictions(f"{folder}/l*")
 
 
 def test_duckdb_reads_parquet_only(tmp_path: Path) -> None:

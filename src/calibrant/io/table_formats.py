@@ -274,10 +274,14 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     found = [each for each in fits if all(any(map(Path(part).match, named)) for part in _left_out(each))]
     if not found:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
-    others = [each.name for each in found if each.suffix != ".parquet"]
+    others = [each for each in found if each.suffix != ".parquet"]
     if others:
-        hint = "name Parquet files only; `calibrant convert` writes one from each file"
-        raise InputError(f"the pattern also fits {others[0]}", hint, code="file-kind", file=name)
+        folder = others[0].is_dir()
+        hint = (
+            "write /*.parquet after a folder" if folder else "`calibrant convert` writes one from each file"
+        )
+        message = f"the pattern also fits {others[0].name}"
+        raise InputError(message, f"name Parquet files only; {hint}", code="file-kind", file=name)
     return tuple(found)
 
 
