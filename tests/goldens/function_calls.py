@@ -314,7 +314,7 @@ def _tallies(given: Inputs) -> Calls:
     clustered = tally(clusters=given.cluster)
     pairs = metrics.top_view(metrics.class_predictions(given.answer, given.prob))
     sums = ("sum_score", "sum_score2", "sum_score_positive", "score", "total_n", "total_positives")
-    shapes = (*sums, "total_weight", "cluster_names", "cluster_count")
+    shapes = (*sums, "total_weight", "cluster_names", "cluster_count", "effective_clusters")
 
     def emptied() -> int:
         found = accumulated()

@@ -7,7 +7,7 @@ from scipy.integrate import trapezoid
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
-from calibrant.metrics.curve import _clusters_behind, smooth_curve, smooth_curve_of
+from calibrant.metrics.curve import smooth_curve, smooth_curve_of
 from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.metrics.tally import Tally
 
@@ -170,10 +170,3 @@ def test_the_band_holds_where_clusters_share_a_rare_score() -> None:
         held += [curve.low[at] <= curve.score[at] <= curve.high[at] for at in (26, 64) if curve.high[at] >= 0]
     assert len(held) > 100
     assert np.mean(held) > 0.95, "84 to 91 % by resamples of clusters alone, few of which have a positive"
-
-
-def test_the_effective_number_behind_a_point_follows_from_its_weight_in_resamples() -> None:
-    # The weight of 4 of 20 equal clusters: its variance over resamples is 1 / 4 - 1 / 20.
-    spread = np.sqrt(1 / 4 - 1 / 20)
-    carried = np.stack([[1.0, 1.0], [1 - spread, 1 + spread]], axis=1)
-    assert _clusters_behind(carried, 20).tolist() == pytest.approx([20, 4])
