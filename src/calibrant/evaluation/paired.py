@@ -58,7 +58,8 @@ def paired_bootstrap(
     The p-value compares the observed difference with resampled differences minus the observed one; the ends
     are percentiles of resamples, further out for few units. With fewer than 30 items or effective clusters,
     resampled differences vary too little, and the test rejects up to three times too often. The interval and
-    the p-value are then those of Student's t, with the linearized statistic's CR2 variance (``method`` t).
+    the p-value are then those of Student's t, with the CR2 variance of the linearized statistic, and
+    ``method`` is ``t``.
 
     Parameters
     ----------

@@ -31,7 +31,6 @@ from calibrant.seeds import Seed, generator
 
 POINTS = SMALLEST_GRID + 1
 SCORES = np.arange(POINTS) / SMALLEST_GRID
-FEWEST_CLUSTERS = 1.5  # effective ones behind a point; with fewer, its band would have no percentiles
 FEWEST = 10  # effective pairs behind a point that is shown
 LEAST_BANDWIDTH = 0.3  # times n^(-1/5), the rate at which noise and bias of a local line are balanced
 WIDEST = 0.15
@@ -131,7 +130,7 @@ def _clusters_behind(carried: Floats, clusters: int) -> Floats:
 
     It follows from the spread of ``carried``, the relative weight of a point, over resamples.
     """
-    found: Floats = np.maximum(FEWEST_CLUSTERS, 1 / (np.var(carried, axis=0) + 1 / clusters))
+    found: Floats = 1 / (np.var(carried, axis=0) + 1 / clusters)
     return found
 
 

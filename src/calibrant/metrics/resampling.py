@@ -101,5 +101,6 @@ def expanded(level: float, units: float) -> tuple[float, float]:
     """
     from calibrant._special import ndtr, stdtrit
 
+    units = max(1.5, units)  # one unit has no percentiles
     low = float(ndtr(-math.sqrt(units / (units - 1)) * stdtrit(units - 1, (1 + level) / 2)))
     return low, 1 - low

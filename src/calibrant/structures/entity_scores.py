@@ -158,7 +158,7 @@ class _Estimates:
     def __init__(self, table: Floats, samples: int, rng: np.random.Generator, level: float) -> None:
         self._level, self._documents = level, len(table)
         size = table[:, COUNTED.index("mentions"), [1, 3]].sum(axis=1)
-        self._effective = max(1.5, effective_number(size)) if size.any() else 1.5
+        self._effective = effective_number(size) if size.any() else 1.0
         self._warning = few_clusters(size)
         self._value = scores_of(table.sum(axis=0))
         # Documents are sorted, so that their order in the input does not change the resamples.
