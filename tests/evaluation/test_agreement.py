@@ -233,6 +233,13 @@ def test_one_label_leaves_kappa_undefined_with_a_reason() -> None:
     assert found["raw_agreement"]["estimate"] == 1
 
 
+def test_a_label_of_single_labels_only_is_undefined_for_that_reason() -> None:
+    found = agreement(Ratings.from_lists({"ann": ["a", "b", "a", "z"], "bob": ["a", "b", "b", None]}))
+    z = next(each for each in found.by_class if each.label == "z")
+    assert (z.labels, z.specific_agreement.estimate) == (0, None)
+    assert z.specific_agreement.reason == "the label is not given to an item with two labels"
+
+
 def test_annotators_who_share_no_item_leave_all_undefined() -> None:
     found = agreement(Ratings.from_lists({"a": ["x", "y", None, None], "b": [None, None, "x", "y"]}))
     for each in (found.raw_agreement, found.cohen_kappa, found.krippendorff_alpha, found.fleiss_kappa):

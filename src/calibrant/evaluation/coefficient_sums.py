@@ -14,6 +14,7 @@ from calibrant.evaluation.score_interval import Cells, Statistic, with_possible
 DISTANCES = ("nominal", "ordinal", "interval", "ratio")
 ONE_LABEL = "only one label is used, so that chance agreement is 1"
 NO_PAIR = "no item has two labels"
+ALL_OR_NONE = "the label is given to all items or to none, or no item has two labels"
 NOT_TWO = "it is defined for two annotators; see by_pair for each pair"
 FEWEST_ITEMS = 30  # with two labels or more, if some have three
 FEW_ITEMS = f"fewer than {FEWEST_ITEMS} items have two labels: the interval may cover less than it states"
@@ -272,8 +273,8 @@ def class_statistics() -> dict[str, Statistic]:
         return beyond_chance(ratio(totals[:, 0], totals[:, 4]), share**2 + (1 - share) ** 2)
 
     return {
-        "specific_agreement": quotient([2], [3], "the label is not given"),
-        "kappa": Statistic(kappa, "the label is given to all items or to none"),
+        "specific_agreement": quotient([2], [3], "the label is not given to an item with two labels"),
+        "kappa": Statistic(kappa, ALL_OR_NONE),
     }
 
 

@@ -147,8 +147,10 @@ def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tok
     return sums
 
 
-def form_clusters(outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: ArrayLike) -> Integers:
-    """Group sentences that share a surface form, in the reference or in any system's output.
+def form_clusters(
+    outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: ArrayLike, documents: ArrayLike | None = None
+) -> Integers:
+    """Group sentences (or documents) that share a surface form, in the reference or in any system's output.
 
     A form counts once, so the contribution of one sentence depends on the other sentences with the same form.
     Groups that share no form do not depend on each other in this way.
@@ -159,6 +161,8 @@ def form_clusters(outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: Ar
         Tags of the reference and of each system, (n,) each.
     sentences, tokens
         As in `surface_sums`.
+    documents
+        (n,) document of each token, whose sentences stay in one group; None if sentences are independent.
 
     Returns
     -------
@@ -179,19 +183,21 @@ def form_clusters(outputs: Sequence[ArrayLike], sentences: ArrayLike, tokens: Ar
     from scipy.sparse.csgraph import connected_components
 
     sentence, _ = _checks.cluster_codes(sentences)
+    unit = sentence if documents is None else _checks.cluster_codes(documents)[0]
+    _checks.same_length("documents", len(unit), "sentences", len(sentence))
     words = _texts(tokens, "tokens", len(sentence))
     first: dict[Form, int] = {}
     edges: set[tuple[int, int]] = set()
     for place, output in enumerate(outputs):
         tags = _texts(output, f"outputs[{place}]", len(sentence))
         for entity in _entities(tags, sentence):
-            here = int(sentence[entity[0]])
+            here = int(unit[entity[0]])
             edges.add((first.setdefault(_form(entity, words), here), here))
-    count = int(sentence.max()) + 1 if len(sentence) else 0
+    count = int(unit.max()) + 1 if len(unit) else 0
     pairs = np.array(sorted(edges), np.int64).reshape(-1, 2)
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
     groups: Integers = connected_components(graph, directed=False)[1].astype(np.int64)
-    return groups[sentence]
+    return groups[unit]
 
 
 def _entities(tags: Sequence[str], sentence: Integers) -> list[Entity]:

@@ -101,6 +101,32 @@ def test_sentences_are_the_units_and_groups_of_them_for_forms(found: Protocol) -
     assert found.notes == ()
 
 
+def with_documents(text: str, size: int = 3) -> str:
+    """Mark a document before every few sentences, as in the files of CoNLL-2003."""
+    sentences = text.rstrip("\n").split("\n\n")
+    marked = [
+        f"-DOCSTART- -X- O\n\n{each}" if not place % size else each for place, each in enumerate(sentences)
+    ]
+    return "\n\n".join(marked) + "\n"
+
+
+def test_documents_of_a_reference_in_columns_are_the_units(evaluation: Write, found: Protocol) -> None:
+    sentence, words, outputs = drawn()
+    document = np.array(sentence) // 3
+    marked = protocol(evaluation(gold=with_documents(texts()[0]), one=with_documents(texts()[1])))
+    assert [each.unit for each in marked.comparisons] == ["document", "document group"]
+    assert marked.comparisons[0].units == 20
+    assert marked.reference.items == found.reference.items
+    groups = form_clusters(outputs, sentence, words, document)
+    for system, tags in zip(marked.systems, outputs[1:], strict=True):
+        entities, forms = (
+            entity_sums(outputs[0], tags, sentence),
+            surface_sums(outputs[0], tags, sentence, words),
+        )
+        assert system.values["entity_f1"] == entity_scores(entities, clusters=document)["f1"]
+        assert system.values["surface_f1"] == entity_scores(forms, clusters=groups)["f1"]
+
+
 def test_other_tokens_are_noted_and_aligned_by_place(evaluation: Write, found: Protocol) -> None:
     changed = protocol(evaluation(one=texts()[1].replace("Ada", "Bob")))
     assert changed.systems[0].values == found.systems[0].values

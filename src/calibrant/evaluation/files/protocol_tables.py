@@ -23,6 +23,7 @@ from calibrant.io.text import open_lines
 
 SUM_OFF = 1e-3
 CONLL = (".conll", ".bio", ".iob")  # names of files with one token per line
+DOCUMENT_START = "-DOCSTART-"  # in the format of CoNLL-2003
 
 __all__ = [
     "ItemLabels",
@@ -124,8 +125,8 @@ def read_item_labels(
     A long prediction table with a column ``class`` gives the gold classes.
 
     A file in CoNLL columns (``.conll``, ``.bio`` or ``.iob``, also as ``.gz``) has one token per line with
-    its tag in the last column, and blank lines between sentences. Its items are tokens, and its documents
-    are sentences.
+    its tag in the last column, and blank lines between sentences. Its items are tokens. Its documents
+    are sentences, unless lines with the token ``-DOCSTART-`` mark the documents.
 
     Parameters
     ----------
@@ -287,11 +288,12 @@ def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
     documents: dict[str, str] = {}
     tokens: dict[str, str] = {}
     known = set(labels)
-    sentence, place = 1, 0
+    sentence, place, document = 1, 0, 0
     with open_lines(path) as (name, lines):
         for row, line in enumerate(lines, 1):
-            if not line.strip():
-                sentence, place = sentence + (place > 0), 0
+            marked = line.startswith(DOCUMENT_START)
+            if marked or not line.strip():
+                sentence, place, document = sentence + (place > 0), 0, document + marked
                 continue
             parts = line.split("\t") if "\t" in line else line.split()
             if len(parts) < 2 or not parts[-1]:
@@ -304,7 +306,8 @@ def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
                 raise InputError(message, hint, code="class-unknown", file=name, row=row)
             place += 1
             item = f"{sentence}-{place}"
-            names[item], documents[item], tokens[item] = parts[-1], str(sentence), parts[0]
+            names[item], tokens[item] = parts[-1], parts[0]
+            documents[item] = f"document {document}" if document else str(sentence)
     return ItemLabels(name, names, documents, 0, tokens)
 
 

@@ -217,7 +217,7 @@ class MetricComparison(Record, frozen=True, kw_only=True):
         str,
         setting(
             "Unit",
-            "Unit that is resampled: item, document, sentence, or group of sentences that share a form.",
+            "Unit that is resampled: item, sentence, document, or group of these that shares a form.",
             headline=True,
         ),
     ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from calibrant._checks import Floats, Integers
+from calibrant.evaluation.coefficient_sums import ratio
 from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
 from calibrant.evaluation.files.protocol_file import OF_ENTITIES
 from calibrant.evaluation.results.classification import Classification
@@ -15,6 +17,13 @@ from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.scores import f_of
 from calibrant.evaluation.verbs._protocol_reference import Gold
 from calibrant.exceptions import InputError
+
+# Scores of totals (draws, 3): correct, predicted, in the reference.
+OF_COUNTS: dict[str, Callable[[Floats], Floats]] = {
+    "f1": f_of,
+    "precision": lambda totals: ratio(totals[:, 0], totals[:, 1]),
+    "recall": lambda totals: ratio(totals[:, 0], totals[:, 2]),
+}
 
 
 @dataclass(frozen=True)
@@ -95,26 +104,19 @@ def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence
         message = f"{name} needs the sentences and tokens of the reference"
         hint = "give the reference as a file in CoNLL columns, such as gold.conll"
         raise InputError(message, hint, code="setting")
-    tags, sentences, tokens = np.array(labels, object), gold.documents, np.array(gold.tokens, object)
+    tags, sentences, tokens = np.array(labels, object), gold.sentences, np.array(gold.tokens, object)
     unit, _, score = name.partition("_")
-    value = {"f1": f_of, "precision": _precision, "recall": _recall}[score]
-    if unit == "entity":
-        return Metric(
-            name,
-            lambda true, pred: entity_sums(tags[true], tags[pred], sentences),
-            value,
-            sentences,
-            gold.unit,
-            entities=True,
-        )
-    return Metric(
-        name,
-        lambda true, pred: surface_sums(tags[true], tags[pred], sentences, tokens),
-        value,
-        form_clusters([tags[each] for each in (gold.label, *outputs)], sentences, tokens),
-        "sentence group",
-        entities=True,
-    )
+    sums_of = entity_sums if unit == "entity" else partial(surface_sums, tokens=tokens)
+    clusters, of_unit = gold.documents, gold.unit
+    if unit == "surface":
+        all_tags = [tags[each] for each in (gold.label, *outputs)]
+        clusters = form_clusters(all_tags, sentences, tokens, documents=clusters)
+        of_unit = f"{of_unit} group"
+
+    def sums(true: Integers, pred: Integers) -> Floats:
+        return sums_of(tags[true], tags[pred], sentences)
+
+    return Metric(name, sums, OF_COUNTS[score], clusters, of_unit, entities=True)
 
 
 def metric_of(name: str, labels: Sequence[str]) -> Metric:
@@ -129,16 +131,15 @@ def metric_of(name: str, labels: Sequence[str]) -> Metric:
     kind, colon, label = name.partition(":")
     if colon:
         place = list(labels).index(label)
-        value = {"f1": f_of, "precision": _precision, "recall": _recall}[kind]
-        return Metric(name, lambda true, pred: _counts(true, pred, np.array([place])), value)
+        return Metric(name, lambda true, pred: _counts(true, pred, np.array([place])), OF_COUNTS[kind])
     if kind == "accuracy":
         return Metric(
             name,
             lambda true, pred: np.column_stack([true == pred, np.ones(len(true))]).astype(np.float64),
-            _precision,
+            OF_COUNTS["precision"],
         )
     every = np.arange(len(labels))
-    of_class = {"f1_macro": f_of, "precision_macro": _precision, "recall_macro": _recall}[kind]
+    of_class = OF_COUNTS[kind.removesuffix("_macro")]
     return Metric(
         name, lambda true, pred: _counts(true, pred, every), lambda totals: _macro(of_class, totals)
     )
@@ -150,23 +151,10 @@ def _counts(true: Integers, pred: Integers, chosen: Integers) -> Floats:
     return np.concatenate([found & there, found, there], axis=1).astype(np.float64)
 
 
-def _precision(totals: Floats) -> Floats:
-    return _quotient(totals[:, 0], totals[:, 1])
-
-
-def _recall(totals: Floats) -> Floats:
-    return _quotient(totals[:, 0], totals[:, 2])
-
-
 def _macro(of_class: Callable[[Floats], Floats], totals: Floats) -> Floats:
     """Average over the classes that occur, as in `calibrant.evaluation.classification_scores`."""
     classes = totals.shape[1] // 3
     each = totals.reshape(len(totals), 3, classes)
     occurs = (each[:, 1] + each[:, 2]) > 0
     values = of_class(each.transpose(0, 2, 1).reshape(-1, 3)).reshape(len(totals), classes)
-    return _quotient((np.nan_to_num(values) * occurs).sum(axis=1), occurs.sum(axis=1))
-
-
-def _quotient(above: Floats, below: Floats) -> Floats:
-    found: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
-    return found
+    return ratio((np.nan_to_num(values) * occurs).sum(axis=1), occurs.sum(axis=1))

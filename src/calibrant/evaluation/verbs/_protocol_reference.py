@@ -38,7 +38,7 @@ class Gold:
     record
         Record of the reference for the report.
     tokens
-        (items,) words, of a reference in CoNLL columns, whose documents are sentences; otherwise None.
+        (items,) words, of a reference in CoNLL columns; otherwise None.
     """
 
     items: tuple[str, ...]
@@ -50,9 +50,14 @@ class Gold:
     tokens: tuple[str, ...] | None = None
 
     @property
+    def sentences(self) -> list[str]:
+        """(items,) sentence of each token of a reference in CoNLL columns."""
+        return [item.partition("-")[0] for item in self.items]
+
+    @property
     def unit(self) -> str:
-        """Name of the unit: document or sentence."""
-        return "document" if self.tokens is None else "sentence"
+        """Name of the unit: sentence if the reference has CoNLL columns without documents, else document."""
+        return "sentence" if self.tokens and self.record.documents == len(set(self.sentences)) else "document"
 
 
 def reference_of(plan: ProtocolFile) -> Gold:

@@ -307,7 +307,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             yield Finding("difference", False, text)
             continue
         said = (
-            f"difference in {comparison.metric} {_signed(difference.estimate)}, "
+            f"difference in {comparison.metric} {_number(difference.estimate, '+')}, "
             f"{_interval(difference.low, difference.high, level)}, {_p(pair.holm_p_value)}"
         )
         if pair.better is not None:
@@ -323,7 +323,7 @@ def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> 
     for pair, on_items in zip(folds.pairs, comparison.pairs, strict=True):
         difference = pair.difference
         interval = _interval(difference.low, difference.high, level)
-        said = f"difference over {pair.n} folds {_signed(difference.estimate or 0.0)}, {interval}"
+        said = f"difference over {pair.n} folds {_number(difference.estimate or 0.0, '+')}, {interval}"
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
             text = f"{pair.better} is better than {worse}: {said}, {_p(pair.holm_p_value)}."
@@ -412,12 +412,8 @@ def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
     return Finding("scope", False, f"{text}{left}.")
 
 
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+def _number(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.3f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _percent(value: float) -> str:
