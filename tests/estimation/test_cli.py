@@ -193,6 +193,22 @@ def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: t
     assert "differ in spaces or capitals only" in run(*given, "--view", "class:Sport").err
 
 
+def test_a_class_without_a_labeled_document_is_counted_from_zeros_as_the_error_says(
+    run: Run, named: tuple[Path, Path]
+) -> None:
+    texts, coded = named
+    coded.write_text(
+        "item,label,sport\n" + "\n".join(f"{row},Other,0" for row in range(60)), encoding="utf-8"
+    )
+    given = ["estimate", texts, "--labelled", coded, "--method", "labels", "--json"]
+    ran = run(*given, "--view", "class:Sport")
+    assert ran.err.endswith(
+        "the classes are Other; if no row is of this class, write 0 and 1 in both columns\n"
+    )
+    share = json.loads(run(*given, "--score", "sport", "--label", "sport").out)["estimates"][0]["share"]
+    assert share["estimate"] == share["low"] == 0 < share["high"] < 0.1
+
+
 def test_groups_are_a_named_column_and_periods_need_dates(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
     given = ["estimate", texts, "--labelled", coded, "--score", "sport", "--label", "sport"]

@@ -57,6 +57,15 @@ def test_shared_errors_are_in_the_total_interval_and_not_in_the_narrow_one() -> 
     assert (narrow, total) == (30, 58)  # of 60, as docs/guide/counts.md states
 
 
+def test_the_warning_about_drift_names_the_numbers_of_labels_and_of_documents_that_it_is_about() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.random(300)
+    refitted = RefittedRecalibrator(Platt(), LabelledScores(score, rng.random(300) < score), refits=20)
+    assert "with 1,000 labels of one period and 800 documents of another" in str(
+        refitted.count(score).drift_warning
+    )
+
+
 def test_clusters_are_drawn_whole() -> None:
     rng = np.random.default_rng(3)
     score = np.repeat(rng.random(40), 20)

@@ -25,7 +25,8 @@ REFITS = 200
 FEWEST_REFITS = 20
 NO_DRIFT = (
     "The total interval assumes that probabilities are as well calibrated in every period as in the labeled "
-    "documents. If log-odds differ by 0.2 between periods, it covers about half of the counts: give a drift."
+    "documents. If log-odds differ by 0.2 between periods, it covers fewer counts (with 1,000 labels of "
+    "one period and 800 documents of another, half of them): give a drift."
 )
 
 

@@ -203,11 +203,10 @@ def _assumptions(
     if difference is not None:
         found += [
             f"the worse model's RMS error is {worse:g}",
-            "the two models' deviations are not correlated (similar models' are, and need fewer labels)",
+            "the models' deviations are not correlated (similar ones need fewer labels, opposite ones more)",
         ]
     if cluster_size > 1:
-        found.append("scores of one cluster are as different as those of different clusters")
-        found.append(WHY_FEWER)
+        found += ["scores of one cluster are as different as those of different clusters", WHY_FEWER]
     else:
         found.append("pairs are independent")
     return tuple(found)
