@@ -566,7 +566,7 @@ def stream_source(stream: PairStream, *, exact: bool = False, threads: int | Non
         return ViewSource(stream.view, pairs, threads, rows=rows, codes=codes)
     clustered = stream.tally(by_cluster=True, exact=False, threads=threads)
     total = stream.tally(exact=False, threads=threads)
-    chunks = _StreamChunks(stream) if exact else None
+    chunks = (lambda: ((batch.score, batch.label) for batch in stream)) if exact else None
     return ViewSource(stream.view, _without_gaps(clustered), threads, chunks, total=total)
 
 
@@ -576,14 +576,3 @@ def _without_gaps(tally: Tally) -> Tally:
     assert tally.clusters is not None
     used, cluster = np.unique(tally.cluster, return_inverse=True)
     return replace(tally, cluster=cluster, clusters=tally.clusters[used])
-
-
-@dataclass(frozen=True)
-class _StreamChunks:
-    """Source that reads a stream's scores and labels again."""
-
-    stream: PairStream
-
-    def __call__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for batch in self.stream:
-            yield batch.score, batch.label
