@@ -194,12 +194,8 @@ class TaggerRows:
             name=self.text.name,
             form=self.form,
             rows=rows,
-            threshold=None,
             classes=self.tagger.tags,
             clustered=True,
-            weighted=False,
-            has_classes=True,
-            has_items=False,
         )
 
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
