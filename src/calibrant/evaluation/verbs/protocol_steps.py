@@ -177,10 +177,7 @@ def on_folds(
         raise InputError("there is one fold", "write two or more", code="setting", file=folds.file)
     scores = np.empty((len(systems), count))
     for row, each in enumerate(systems):
-        sums = metric.sums(gold.label, each.label)
-        totals = np.zeros((count, sums.shape[1]))
-        np.add.at(totals, code, sums)
-        scores[row] = metric.value(totals)
+        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, each.label), code))
     if np.isnan(scores).any():
         name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
         why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
