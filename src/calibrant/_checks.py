@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -570,7 +570,7 @@ def repeated(values: Iterable[T]) -> T:
     return next(value for value, times in Counter(values).items() if times > 1)
 
 
-def one_of(value: object, options: Sequence[str], name: str) -> None:
+def one_of(value: object, options: Collection[str], name: str) -> None:
     """Raise unless a value is one of some names."""
     if not (isinstance(value, str) and value in options):
         raise InputError(f"{name} is {shown(value)}", f"use one of {', '.join(options)}", code="parameter")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from msgspec.structs import replace as struct_replace
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import __version__
-from calibrant._checks import Pairs, positive_integer, proportion, sample_count
+from calibrant._checks import Pairs, one_of, optional, positive_integer, proportion, sample_count
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
@@ -83,20 +83,13 @@ class Settings:
         if positive_integer(self.n_ece_bins, "n_ece_bins") > MOST_ECE_BINS:
             message = f"n_ece_bins is {self.n_ece_bins}"
             raise InputError(message, f"give at most {MOST_ECE_BINS} (`n_ece_bins`)", code="parameter")
-        for value, name in (
-            (self.bin_size, "bin_size"),
-            (self.n_bins, "n_bins"),
-        ):
-            if value is not None:
-                positive_integer(value, name)
-        if self.samples is not None:
-            sample_count(self.samples)
+        optional(positive_integer)(self.bin_size, "bin_size")
+        optional(positive_integer)(self.n_bins, "n_bins")
+        optional(sample_count)(self.samples, "samples")
         if self.bin_size is not None and self.n_bins is not None:
             message = "both a bin size and a number of bins are given"
             raise InputError(message, "give one of them", code="parameter")
-        if self.interval not in ("inverted", "sampling", "bootstrap"):
-            hint = "give inverted, sampling or bootstrap"
-            raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
+        one_of(self.interval, get_args(IntervalMethod), "interval")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, Literal
 
 from calibrant import __version__
+from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.progress import Progress
@@ -207,8 +208,7 @@ def _family(
         shared = {"max_iterations": MOST_ITERATIONS, **given}
         crf = partial(CRFTagger, features=features or DEFAULT_FEATURES, **shared)
         return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, shared, crf)
-    if model != "hmm":
-        raise InputError(f"model is {model!r}", "give crf or hmm", code="parameter")
+    one_of(model, ("crf", "hmm"), "model")
     _refuse("CRF", {"features": features, "l2": l2, **chosen})
     kind: Unseen = unseen or "classes"
 
