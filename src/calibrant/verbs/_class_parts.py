@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
 
 
@@ -85,8 +85,7 @@ def _parts(
             rows = np.arange(done, done + len(batch)) if predictions.form == "wide" else None
             batch = replace(batch, cluster=rows if batch.item is None else batch.item)
         done += len(batch)
-        if progress is not None:
-            progress("reading", done, predictions.rows)
+        tell(progress, "reading", done, predictions.rows)
         part = batch if joint or predictions.form == "long" else _long(batch)
         if threshold is not None:
             part = part.take(part.score >= threshold)

@@ -27,7 +27,7 @@ from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
@@ -105,8 +105,7 @@ class Run:
 
     def say(self, stage: str, done: int = 0, whole: int | None = None) -> None:
         """Report progress."""
-        if self.progress is not None:
-            self.progress(stage, done, whole)
+        tell(self.progress, stage, done, whole)
 
     def recipe(self, file: str, form: str, rows: int, **known: Any) -> Recipe:
         """Return the recipe of a measurement; ``known`` are further fields of `Recipe`."""

@@ -18,7 +18,7 @@ from calibrant.io.readers import TableReader, join, joined
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import Tally, ordered
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.records.words import counted
 
 if TYPE_CHECKING:
@@ -548,8 +548,7 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
     done = 0
     for batch in batches:
         done += len(batch)
-        if progress is not None:
-            progress("reading", done, total)
+        tell(progress, "reading", done, total)
         yield batch
 
 

@@ -15,7 +15,7 @@ from calibrant import __version__
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.structures.files.saved_models import check_model_place, save_model
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
@@ -244,8 +244,7 @@ class _Attempt:
         return self.tagger.predict(sentences)
 
     def _report(self, stage: str, done: int, total: int | None) -> None:
-        if self._progress is not None:
-            self._progress(self._stage, done, total)
+        tell(self._progress, self._stage, done, total)
 
 
 def _chosen(
