@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -53,15 +53,19 @@ class Batch:
 
     def take(self, rows: NDArray[Any] | slice) -> Batch:
         """Return the rows chosen by a mask, by positions, or by a slice."""
-        return Batch(
-            self.score[rows],
-            self.label[rows],
-            None if self.weight is None else self.weight[rows],
-            None if self.cluster is None else self.cluster[rows],
-            None if self.item is None else self.item[rows],
-            None if self.class_code is None else self.class_code[rows],
-            None if self.slice_code is None else self.slice_code[rows],
-        )
+        columns = (getattr(self, each.name) for each in fields(self))
+        return Batch(*(None if column is None else column[rows] for column in columns))
+
+    def long(self) -> Batch:
+        """Return one row per score of a wide table, as a long table has them."""
+        count, width = self.score.shape
+
+        def repeated(values: Any) -> Any:
+            return None if values is None else np.repeat(values, width)
+
+        code = np.tile(np.arange(width), count)
+        rest = map(repeated, (self.weight, self.cluster, self.item))
+        return Batch(self.score.ravel(), repeated(self.label) == code, *rest, code, repeated(self.slice_code))
 
     def without_weightless(self) -> Batch:
         """Return a batch without rows of weight zero."""
@@ -114,16 +118,8 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """
     if len(batches) == 1:
         return batches[0]
-
-    return Batch(
-        np.concatenate([batch.score for batch in batches]),
-        np.concatenate([batch.label for batch in batches]),
-        join([batch.weight for batch in batches]),
-        join([batch.cluster for batch in batches]),
-        join([batch.item for batch in batches]),
-        join([batch.class_code for batch in batches]),
-        join([batch.slice_code for batch in batches]),
-    )
+    columns: Any = (join(getattr(batch, each.name) for batch in batches) for each in fields(Batch))
+    return Batch(*columns)
 
 
 ROUNDING = 1e-6
