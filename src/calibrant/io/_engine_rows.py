@@ -83,8 +83,11 @@ class Sums:
 
     def take(self, chosen: NDArray[Any]) -> Sums:
         """Some of the groups."""
-        columns = (getattr(self, each.name) for each in fields(self))
-        return Sums(*(None if column is None else column[chosen] for column in columns))
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[chosen]
+
+        return Sums(*(some(getattr(self, each.name)) for each in fields(self)))
 
 
 def too_unequal(table: Any) -> bool:

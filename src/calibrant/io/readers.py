@@ -53,8 +53,11 @@ class Batch:
 
     def take(self, rows: NDArray[Any] | slice) -> Batch:
         """Return the rows chosen by a mask, by positions, or by a slice."""
-        columns = (getattr(self, each.name) for each in fields(self))
-        return Batch(*(None if column is None else column[rows] for column in columns))
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        return Batch(*(some(getattr(self, each.name)) for each in fields(self)))
 
     def long(self) -> Batch:
         """Return one row per score of a wide table, as a long table has them."""
@@ -64,8 +67,8 @@ class Batch:
             return None if values is None else np.repeat(values, width)
 
         code = np.tile(np.arange(width), count)
-        rest = map(repeated, (self.weight, self.cluster, self.item))
-        return Batch(self.score.ravel(), repeated(self.label) == code, *rest, code, repeated(self.slice_code))
+        rest = {name: repeated(getattr(self, name)) for name in ("weight", "cluster", "item", "slice_code")}
+        return Batch(self.score.ravel(), repeated(self.label) == code, class_code=code, **rest)
 
     def without_weightless(self) -> Batch:
         """Return a batch without rows of weight zero."""
