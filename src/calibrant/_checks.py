@@ -75,6 +75,20 @@ class Pairs:
             self.cluster_count,
         )
 
+    @staticmethod
+    def joined(parts: Sequence[Pairs]) -> Pairs:
+        """Return all pairs of some parts, whose clusters have the same codes."""
+        names = ("score", "outcome", "weight", "cluster")
+        columns: Any = (join(getattr(part, name) for part in parts) for name in names)
+        score, outcome, weight, cluster = columns
+        return Pairs(score, outcome, weight, cluster, max(part.cluster_count for part in parts))
+
+
+def join(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Return one array of those parts that exist; None if there are none."""
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present) if present else None
+
 
 def as_array(values: Any, name: str, hint: str = "pass one value per row") -> NDArray[Any]:
     """Return an array, a list, a column, a tensor, or what has ``__array__`` or DLPack, as an array.

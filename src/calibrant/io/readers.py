@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import SUM_TOLERANCE, Floats, Integers
+from calibrant._checks import SUM_TOLERANCE, Floats, Integers, join
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes
 from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
@@ -102,12 +102,6 @@ class Reader(Protocol):
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches."""
-
-
-def join(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Return one array of those parts that exist; None if there are none."""
-    present = [part for part in parts if part is not None]
-    return np.concatenate(present) if present else None
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

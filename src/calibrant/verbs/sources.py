@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import TableReader, join, joined
+from calibrant.io.readers import TableReader, joined
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import Tally, ordered
@@ -311,7 +311,7 @@ class TallyParts:
             self._running = None
 
     def _merge(self, waiting: list[Pairs]) -> None:
-        new = tally_of_pairs(_concatenated(waiting), threads=1)
+        new = tally_of_pairs(Pairs.joined(waiting), threads=1)
         merge_part(self._merged, new, at_once=len(self._beside) > FEW_BESIDE)
 
 
@@ -321,16 +321,6 @@ def merge_part(merged: list[tuple[int, Tally]], new: Tally, *, at_once: bool = F
     while merged and (at_once or merged[-1][0] == depth):
         depth, new = depth + 1, merged.pop()[1].merge(new)
     merged.append((depth, new))
-
-
-def _concatenated(parts: Sequence[Pairs]) -> Pairs:
-    return Pairs(
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.outcome for part in parts]),
-        join([part.weight for part in parts]),
-        join([part.cluster for part in parts]),
-        max(part.cluster_count for part in parts),
-    )
 
 
 def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
