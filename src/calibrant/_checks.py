@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -74,6 +74,20 @@ class Pairs:
             None if self.cluster is None else self.cluster[piece],
             self.cluster_count,
         )
+
+    @staticmethod
+    def joined(parts: Sequence[Pairs]) -> Pairs:
+        """Return all pairs of some parts, whose clusters have the same codes."""
+        names = ("score", "outcome", "weight", "cluster")
+        columns: Any = (join(getattr(part, name) for part in parts) for name in names)
+        score, outcome, weight, cluster = columns
+        return Pairs(score, outcome, weight, cluster, max(part.cluster_count for part in parts))
+
+
+def join(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Return one array of those parts that exist; None if there are none."""
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present) if present else None
 
 
 def as_array(values: Any, name: str, hint: str = "pass one value per row") -> NDArray[Any]:
@@ -570,7 +584,7 @@ def repeated(values: Iterable[T]) -> T:
     return next(value for value, times in Counter(values).items() if times > 1)
 
 
-def one_of(value: object, options: Sequence[str], name: str) -> None:
+def one_of(value: object, options: Collection[str], name: str) -> None:
     """Raise unless a value is one of some names."""
     if not (isinstance(value, str) and value in options):
         raise InputError(f"{name} is {shown(value)}", f"use one of {', '.join(options)}", code="parameter")

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calibrant._kernels import clusters, debiased, logistic, selection, smooth, tally
+from calibrant.metrics.grid import scores_of
 
 Floats = NDArray[np.float64]
 SEEDS = range(20)
@@ -44,15 +45,12 @@ def test_log_likelihood(seed: int) -> None:
 @pytest.mark.parametrize("kind", ["float64", "float32"])
 def test_keys_of_scores_and_scores_of_keys(seed: int, kind: str) -> None:
     q = pairs(seed)[0].astype(kind)
-    buffers, keys, scores = np.empty((2, len(q))), np.empty((2, len(q)), np.int64), np.empty((2, len(q)))
+    buffers, keys = np.empty((2, len(q))), np.empty((2, len(q)), np.int64)
     selection.write_keys(q, buffers[0], keys[0])
     selection.write_keys_in_arrays(q, buffers[1], keys[1])
     assert_same(*buffers)
     assert_same(*keys)
-    selection.score_of_key(keys[0], scores[0])
-    selection.score_of_key_in_arrays(keys[0], scores[1])
-    assert_same(*scores)
-    assert_same(scores[0], q.astype(np.float64))
+    assert_same(scores_of(keys[0]), q.astype(np.float64))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -75,16 +73,12 @@ def test_sums_over_runs(seed: int, shared: bool) -> None:
 def test_bins_that_keep_ties_whole(seed: int) -> None:
     q, y = pairs(seed)
     rng = np.random.default_rng(seed)
-    packed = np.empty((2, len(q)), np.int64)
-    debiased.pack(q, y, packed[0])
-    debiased.pack_in_arrays(q, y, packed[1])
-    assert_same(*packed)
-    packed[0].sort()
+    packed = np.sort(q.view(np.int64) * 2 + y)
     edge = np.sort(rng.random(int(rng.integers(0, 40)))).view(np.int64)
     size, least = int(rng.integers(2, 60)), int(rng.integers(1, 20))
     first, sums = np.empty((2, len(q) + len(edge) + 1), np.int64), np.empty((2, len(q) + len(edge) + 1, 5))
-    used = debiased.sum_whole_ties(packed[0], size, least, edge, first[0], sums[0])
-    assert debiased.sum_whole_ties_in_arrays(packed[0], size, least, edge, first[1], sums[1]) == used
+    used = debiased.sum_whole_ties(packed, size, least, edge, first[0], sums[0])
+    assert debiased.sum_whole_ties_in_arrays(packed, size, least, edge, first[1], sums[1]) == used
     assert_same(*first[:, :used])
     assert_same(*sums[:, :used])
 
@@ -125,14 +119,8 @@ def test_items_sorted_and_grouped_by_their_codes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_bins_of_key_ranges_and_products_of_the_cells_of_clusters(seed: int) -> None:
+def test_products_of_the_cells_of_clusters(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    first_key = np.sort(rng.random(int(rng.integers(1, 30)))).view(np.int64)
-    low, shift = int(first_key[0] >> 44) + int(rng.integers(-3, 4)), 44
-    tables = np.empty((2, int(rng.integers(1, 4000))), np.int32)
-    clusters.first_bins(first_key, low, shift, tables[0])
-    clusters.first_bins_in_arrays(first_key, low, shift, tables[1])
-    np.testing.assert_array_equal(*tables)
     cells = [np.sort(rng.permutation(12)[: rng.integers(0, 13)]) for _ in range(int(rng.integers(0, 50)))]
     start = np.cumsum([0, *map(len, cells)])
     cell_bin = np.concatenate([np.empty(0, np.int64), *cells]).astype(np.int32)

@@ -36,7 +36,10 @@ def summed(tmp_path: Path) -> Path:
     ("call", "message"),
     [
         (lambda _: measure(PAIRS, view=NUMBER), "view is 3: give .*, a list of these names, or None"),
-        (lambda _: measure(PAIRS, interval=INTERVAL), "interval is 'exact': give inverted, sampling or boot"),
+        (
+            lambda _: measure(PAIRS, interval=INTERVAL),
+            "interval is 'exact': use one of inverted, sampling",
+        ),
         (lambda _: report([measure(PAIRS)] * 2, names=["a"]), "2 models need as many different names, not a"),
         (
             lambda _: report(PAIRS, model=Platt()),

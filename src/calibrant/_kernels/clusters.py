@@ -18,23 +18,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def first_bins_in_arrays(first_key: Integers, low: int, shift: int, table: NDArray[np.int32]) -> None:
-    """Do what `first_bins` does."""
-    key = (np.arange(len(table)) + low) << shift
-    table[:] = np.maximum(np.searchsorted(first_key, key, side="right") - 1, 0)
-
-
-@jit_or(first_bins_in_arrays)
-def first_bins(first_key: Integers, low: int, shift: int, table: NDArray[np.int32]) -> None:
-    """For each range of keys, the last bin that starts at or before the range's first key."""
-    b = 0
-    for cell in range(len(table)):
-        key = (cell + low) << shift
-        while b + 1 < len(first_key) and first_key[b + 1] <= key:
-            b += 1
-        table[cell] = b
-
-
 @jit
 def scatter_by_cluster(
     score: NDArray[Any],

@@ -13,22 +13,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def pack_in_arrays(score: NDArray[Any], label: NDArray[Any], packed: Integers) -> None:
-    """Do what `pack` does, to the same bit."""
-    packed.view(np.float64)[:] = score.astype(np.float64) + 0.0
-    packed *= 2
-    packed += np.asarray(label) != 0
-
-
-@jit_or(pack_in_arrays)
-def pack(score: NDArray[Any], label: NDArray[Any], packed: Integers) -> None:
-    """Write bits * 2 + label, which sorts by score, then label: bits of floats >= 0 keep their order."""
-    value = packed.view(np.float64)
-    for i in range(len(score)):
-        value[i] = np.float64(score[i]) + 0.0  # turns -0.0 into 0.0
-        packed[i] = packed[i] * 2 + (1 if label[i] else 0)
-
-
 def sum_whole_ties_in_arrays(
     packed: Integers, size: int, least: int, edge_key: Integers, first_key: Integers, sums: Floats
 ) -> int:

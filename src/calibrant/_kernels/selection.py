@@ -66,23 +66,6 @@ def write_rows(
     return bad
 
 
-def score_of_key_in_arrays(key: NDArray[np.int64], score: NDArray[np.float64]) -> None:
-    """Do what `score_of_key` does, to the same bit."""
-    score.view(np.int64)[:] = HALF_BITS - np.abs(key)
-    np.subtract(1.0, score, out=score, where=key >= 0)
-
-
-@jit_or(score_of_key_in_arrays)
-def score_of_key(key: NDArray[np.int64], score: NDArray[np.float64]) -> None:
-    """Invert `write_keys`."""
-    bits = score.view(np.int64)
-    for i in range(len(key)):
-        bits[i] = HALF_BITS - abs(key[i])
-    for i in range(len(key)):
-        if key[i] >= 0:
-            score[i] = 1.0 - score[i]
-
-
 @jit
 def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint32]) -> int:
     """Add the number of scores in each row of the root to ``count``; the end rows take what lies beyond.

@@ -42,9 +42,5 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
     with ProgressLine() as progress:
         found = apply(model, predictions, output, columns=given, progress=progress)
     label = "" if "label" in open_table(output).columns else " --label LABEL"
-    lines = (
-        "",
-        "Next",
-        f"  calibrant measure {shlex.quote(output)}{spelled(given)}{label}    if the table has labels",
-    )
-    printing.show(found, lambda: [*found.to_text().splitlines(), *lines])
+    step = f"calibrant measure {shlex.quote(output)}{spelled(given)}{label}    if the table has labels"
+    printing.show(found, steps=[step])

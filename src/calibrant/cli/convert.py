@@ -40,9 +40,8 @@ def command(source: str, output: str, to: Any, printing: Printing, **options: An
     and weights are kept. Other columns are kept too, except in archives and in a conversion from long to
     wide. Tables may be larger than memory.
     """
-    from calibrant.cli.text import printed
     from calibrant.verbs import convert
 
     with ProgressLine() as progress:
         found = convert(source, output, to=to, columns=columns_of(options), progress=progress)
-    printing.show(found, lambda: printed(found, steps=[f"calibrant measure {shlex.quote(output)}"]))
+    printing.show(found, steps=[f"calibrant measure {shlex.quote(output)}"])

@@ -140,14 +140,20 @@ class Printing:
     conditions: tuple[Condition, ...] = ()
 
     def show(
-        self, found: Printed, lines: Callable[[], Sequence[str]] | None = None, *, err: bool = False
+        self,
+        found: Printed,
+        lines: Callable[[], Sequence[str]] | None = None,
+        *,
+        steps: Sequence[str] = (),
+        err: bool = False,
     ) -> None:
         """Print a result, and exit with code 3 if it meets a condition.
 
         ``lines`` returns the lines of the text format; if it is None, the record's tables are printed.
-        With ``err``, print to standard error, because standard output contains something else.
+        ``steps`` are the commands to run next, which follow these lines.
+        With ``err``, print to standard error and without steps, because standard output contains the result.
         """
-        self._print(found, lines, err)
+        self._print(found, lines, () if err else steps, err)
         if self.conditions:
             from calibrant.cli.gates import check
             from calibrant.records import Record
@@ -155,9 +161,13 @@ class Printing:
             assert isinstance(found, Record), "conditions are checked against the command's record"
             check(found, self.conditions)
 
-    def _print(self, found: Printed, lines: Callable[[], Sequence[str]] | None, err: bool) -> None:
+    def _print(
+        self, found: Printed, lines: Callable[[], Sequence[str]] | None, steps: Sequence[str], err: bool
+    ) -> None:
         if self.shape == "text":
             said = [*lines()] if lines is not None else found.to_text().splitlines()
+            if steps:
+                said += ["", "Next", *(f"  {step}" for step in steps)]
             if self.meanings:
                 texts = {text.casefold(): text for each in found.to_tables() for text in each.meanings()}
                 said += ["", "Meanings", *(f"  {text}" for text in texts.values())]

@@ -64,7 +64,4 @@ def command(printing: Printing, **options: Any) -> None:
     if options["error"] is None and options["difference"] is None:
         raise click.UsageError("Give --error, --difference or both.")
     found = plan(columns=columns_of(options), **options)
-    from calibrant.cli.text import printed
-
-    step = "calibrant measure PRED    when the pairs are labeled"
-    printing.show(found, lambda: printed(found, steps=[step]))
+    printing.show(found, steps=["calibrant measure PRED    when the pairs are labeled"])

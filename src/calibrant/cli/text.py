@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import click
 
 from calibrant.exceptions import printable
-from calibrant.records import Printed
 from calibrant.records.words import count, counted, decimal, interval, p_value, percent
 
 __all__ = [
@@ -18,24 +17,9 @@ __all__ = [
     "p_value",
     "percent",
     "printable",
-    "printed",
     "show",
     "table",
 ]
-
-
-def printed(found: Printed, *, head: Sequence[str] = (), steps: Sequence[str] = ()) -> list[str]:
-    """Return the lines of a record: a head, its tables, and the commands to run next.
-
-    Examples
-    --------
-    >>> from calibrant.records import Quantity
-    >>> printed(Quantity(0.5), steps=["calibrant demo"])[-2:]
-    ['Next', '  calibrant demo']
-    """
-    above = [*head, ""] if head else []
-    below = ["", "Next", *(f"  {step}" for step in steps)] if steps else []
-    return [*above, *found.to_text().splitlines(), *below]
 
 
 def show(lines: Sequence[str], *, err: bool = False) -> None:

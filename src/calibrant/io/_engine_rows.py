@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
@@ -83,15 +83,11 @@ class Sums:
 
     def take(self, chosen: NDArray[Any]) -> Sums:
         """Some of the groups."""
-        return Sums(
-            self.row[chosen],
-            self.label[chosen],
-            self.n[chosen],
-            None if self.weight is None else self.weight[chosen],
-            None if self.weight2 is None else self.weight2[chosen],
-            self.first[chosen],
-            self.second[chosen],
-        )
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[chosen]
+
+        return Sums(*(some(getattr(self, each.name)) for each in fields(self)))
 
 
 def too_unequal(table: Any) -> bool:

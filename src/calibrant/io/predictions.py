@@ -70,13 +70,13 @@ class Predictions:
         *,
         name: str,
         form: Form,
-        rows: int | None,
-        threshold: float | None,
-        classes: tuple[str, ...] | None,
-        clustered: bool,
-        weighted: bool,
-        has_classes: bool,
-        has_items: bool,
+        rows: int | None = None,
+        threshold: float | None = None,
+        classes: tuple[str, ...] | None = None,
+        clustered: bool = False,
+        weighted: bool = False,
+        has_classes: bool = True,
+        has_items: bool = False,
     ) -> None:
         self._reader = reader
         self._classes = classes
@@ -445,12 +445,8 @@ def _lists(reader: ListReader) -> Predictions:
         reader,
         name=reader.name,
         form="wide",
-        rows=None,
-        threshold=None,
         classes=class_names(reader),
         clustered=reader.columns.by_token,
-        weighted=False,
-        has_classes=True,
         has_items=reader.columns.item is not None and not reader.columns.by_token,
     )
 
@@ -472,6 +468,5 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         classes=classes,
         clustered=reader.cluster is not None,
         weighted=reader.weight is not None,
-        has_classes=True,
         has_items=reader.item is not None,
     )

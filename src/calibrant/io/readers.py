@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import SUM_TOLERANCE, Floats, Integers
+from calibrant._checks import SUM_TOLERANCE, Floats, Integers, join
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes
 from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
@@ -53,15 +53,22 @@ class Batch:
 
     def take(self, rows: NDArray[Any] | slice) -> Batch:
         """Return the rows chosen by a mask, by positions, or by a slice."""
-        return Batch(
-            self.score[rows],
-            self.label[rows],
-            None if self.weight is None else self.weight[rows],
-            None if self.cluster is None else self.cluster[rows],
-            None if self.item is None else self.item[rows],
-            None if self.class_code is None else self.class_code[rows],
-            None if self.slice_code is None else self.slice_code[rows],
-        )
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[rows]
+
+        return Batch(*(some(getattr(self, each.name)) for each in fields(self)))
+
+    def long(self) -> Batch:
+        """Return one row per score of a wide table, as a long table has them."""
+        count, width = self.score.shape
+
+        def repeated(values: Any) -> Any:
+            return None if values is None else np.repeat(values, width)
+
+        code = np.tile(np.arange(width), count)
+        rest = {name: repeated(getattr(self, name)) for name in ("weight", "cluster", "item", "slice_code")}
+        return Batch(self.score.ravel(), repeated(self.label) == code, class_code=code, **rest)
 
     def without_weightless(self) -> Batch:
         """Return a batch without rows of weight zero."""
@@ -97,12 +104,6 @@ class Reader(Protocol):
         """Yield checked batches."""
 
 
-def join(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Return one array of those parts that exist; None if there are none."""
-    present = [part for part in parts if part is not None]
-    return np.concatenate(present) if present else None
-
-
 def joined(batches: Sequence[Batch]) -> Batch:
     """Return one batch of all rows, in order.
 
@@ -114,16 +115,8 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """
     if len(batches) == 1:
         return batches[0]
-
-    return Batch(
-        np.concatenate([batch.score for batch in batches]),
-        np.concatenate([batch.label for batch in batches]),
-        join([batch.weight for batch in batches]),
-        join([batch.cluster for batch in batches]),
-        join([batch.item for batch in batches]),
-        join([batch.class_code for batch in batches]),
-        join([batch.slice_code for batch in batches]),
-    )
+    columns: Any = (join(getattr(batch, each.name) for batch in batches) for each in fields(Batch))
+    return Batch(*columns)
 
 
 ROUNDING = 1e-6

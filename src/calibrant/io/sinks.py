@@ -36,9 +36,9 @@ class Sink(Protocol):
 
 
 class ArrowSink:
-    """Arrow IPC, in the form of a stream: its dictionaries may grow."""
+    """Arrow IPC, in the form of a stream: its dictionaries may grow; or Parquet, a row group at a time."""
 
-    def __init__(self, file: IO[bytes], columns: Columns, threshold: float) -> None:
+    def __init__(self, file: IO[bytes], columns: Columns, threshold: float, *, kind: str = "arrow") -> None:
         import pyarrow as pa
 
         types = {
@@ -47,12 +47,7 @@ class ArrowSink:
         }
         metadata = {THRESHOLD_KEY: repr(threshold)} if threshold > 0 else None
         self._schema = pa.schema(types, metadata=metadata)
-        self._writer = self._open(file)
-
-    def _open(self, file: IO[bytes]) -> Any:
-        import pyarrow as pa
-
-        return pa.ipc.new_stream(file, self._schema)
+        self._writer = (parquet_batches if kind == "parquet" else arrow_batches)(file, self._schema)
 
     def write(self, values: Values, names: Names) -> None:
         """Write rows."""
@@ -69,17 +64,6 @@ class ArrowSink:
     def close(self) -> None:
         """Write the end of the file."""
         self._writer.close()
-
-
-class ParquetSink(ArrowSink):
-    """Parquet, a row group at a time."""
-
-    def _open(self, file: IO[bytes]) -> Any:
-        from pyarrow import parquet
-
-        # Scores hardly repeat: a dictionary of them would be built for nothing.
-        repeated = [name for name in self._schema.names if name != "score"]
-        return parquet.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=repeated)
 
 
 class TextSink:

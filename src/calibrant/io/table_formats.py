@@ -79,7 +79,7 @@ FORMATS = {
     "parquet": TableFormat(
         "Parquet",
         ParquetTable,
-        _sink("ParquetSink"),
+        _sink("ArrowSink", kind="parquet"),
         _sink("parquet_batches"),
         starts=(b"PAR1",),
         ends=b"PAR1",

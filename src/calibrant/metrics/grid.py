@@ -35,9 +35,8 @@ def keys_of(score: NDArray[np.floating[Any]]) -> Integers:
 
 def scores_of(key: Integers) -> Floats:
     """Return the scores of keys (the inverse of `keys_of`)."""
-    score = np.empty(len(key), np.float64)
-    key_kernels.score_of_key(np.ascontiguousarray(key), score)
-    return score
+    score = (key_kernels.HALF_BITS - np.abs(key)).view(np.float64)  # of min(q, 1 - q)
+    return np.subtract(1.0, score, out=score, where=key >= 0)
 
 
 @dataclass

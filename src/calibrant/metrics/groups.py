@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
-import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import positive_integer, shown
@@ -72,7 +71,10 @@ def by_frequency(train_counts: Mapping[str, int], groups: int) -> list[list[str]
     [['NN'], ['DT', 'VB'], ['FW', 'UH']]
     """
     asked = positive_integer(groups, "groups")
-    counts = {str(tag): _count(tag, count) for tag, count in train_counts.items()}
+    counts = {
+        str(tag): positive_integer(count, f"train_counts[{tag!r}]", least=0)
+        for tag, count in train_counts.items()
+    }
     total = sum(counts.values())
     if not total:
         raise InputError("no tag occurs in the training data", "pass the tags' counts", code="empty")
@@ -129,14 +131,6 @@ def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
     if not found:
         raise InputError("there are no tags", "pass the tags of the tag set", code="empty")
     return dict(sorted(found.items()))
-
-
-def _count(tag: object, count: object) -> int:
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-        raise InputError(
-            f"train_counts[{tag!r}] is {count!r}", "give a whole number of at least 0", code="parameter"
-        )
-    return int(count)
 
 
 def marginal_calibration_error(

@@ -274,8 +274,11 @@ def _copies(source: Pairs | Tally) -> float:
 
 def _of_pairs(source: Pairs, size: int, edges: Floats) -> Residuals:
     n = len(source)
+    # Bits * 2 + label sort by score, then label: bits of floats >= 0 keep their order, and -0.0 becomes 0.0.
     packed = np.empty(n, np.int64)
-    bin_kernels.pack(source.score, source.outcome, packed)
+    np.add(source.score, 0.0, out=packed.view(np.float64))
+    packed *= 2
+    packed += source.label
     packed.sort()
     most = n // size + 1 + len(edges)
     first_key = np.empty(most, np.int64)
@@ -416,8 +419,9 @@ def _rows_by_cluster(
     shift = 52 - _ROWS_AN_OCTAVE
     low, high = int(first_key[0]) >> shift, int(first_key[-1]) >> shift
     low = max(low, high - (64 << _ROWS_AN_OCTAVE))  # lower scores share a cell
-    table = np.empty(high - low + 1, np.int32)
-    kernels.first_bins(first_key, low, shift, table)
+    keys = np.arange(low, high + 1) << shift
+    # For each range of keys, the last bin that starts at or before the range's first key.
+    table = np.maximum(np.searchsorted(first_key, keys, side="right") - 1, 0).astype(np.int32)
     row_bin = np.empty(n, np.int32)
     row_residual = np.empty(n)
     weight = np.empty(0) if source.weight is None else source.weight

@@ -268,12 +268,8 @@ class _Cuts:
 
     @staticmethod
     def join(parts: list[_Cuts]) -> _Cuts:
-        return _Cuts(
-            np.concatenate([part.leaf for part in parts]),
-            np.concatenate([part.place for part in parts]),
-            np.concatenate([part.score for part in parts]),
-            np.concatenate([part.tie for part in parts]),
-        )
+        columns: Any = zip(*(vars(part).values() for part in parts), strict=True)
+        return _Cuts(*map(np.concatenate, columns))
 
 
 def _cuts_at_ranks(needed: _Needed, gathered: Integers, leaves: Integers, local: Integers) -> _Cuts:

@@ -246,13 +246,8 @@ class TallyAccumulator:
     def _tally_of_waiting(self) -> Tally | None:
         if not self._waiting:
             return None
-        weights = [pairs.weight for pairs in self._waiting if pairs.weight is not None]
-        together = Pairs(
-            np.concatenate([pairs.score for pairs in self._waiting]),
-            np.concatenate([pairs.outcome for pairs in self._waiting]),
-            np.concatenate(weights) if weights else None,
-        )
-        return Tally.from_pairs(together, exact=True).compress()  # quicker than the grid for so few
+        # Exact first: quicker than the grid for so few.
+        return Tally.from_pairs(Pairs.joined(self._waiting), exact=True).compress()
 
     def _add(self, tally: Tally) -> None:
         while self._parts and len(self._parts[-1]) < 2 * len(tally):

@@ -14,7 +14,7 @@ from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of,
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, changes_between
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.recalibrate.labelled import (
     LabelledScores,
     Rows,
@@ -121,8 +121,7 @@ def resampled_changes(
     given = changes_between(before, after, recipe)
     found: list[Floats] = []
     for done, fitted in enumerate(some.refits(recalibrator, draws, generator(seed)), 1):
-        if progress is not None:
-            progress("resampling", done, draws)
+        tell(progress, "resampling", done, draws)
         if fitted is not None:
             found.append(setting.errors(fitted, after))
     return tuple(

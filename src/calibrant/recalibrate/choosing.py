@@ -16,7 +16,7 @@ from calibrant.metrics.compare import error_difference
 from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tails import cr2, effective_number, quantile
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.recalibrate.base import BinaryRecalibrator
 from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
@@ -162,8 +162,7 @@ def choose_recalibrator(
             held[name] = _cross_fitted(candidate, rows, fold, folds)
         except InputError as error:
             failed[name] = error
-        if progress is not None:
-            progress("choosing", done, len(candidates))
+        tell(progress, "choosing", done, len(candidates))
     if not held:
         raise next(iter(failed.values()))
     losses = {name: _loss(rows, score, objective) for name, score in held.items()}

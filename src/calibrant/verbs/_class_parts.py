@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
 
 
@@ -85,22 +85,12 @@ def _parts(
             rows = np.arange(done, done + len(batch)) if predictions.form == "wide" else None
             batch = replace(batch, cluster=rows if batch.item is None else batch.item)
         done += len(batch)
-        if progress is not None:
-            progress("reading", done, predictions.rows)
-        part = batch if joint or predictions.form == "long" else _long(batch)
+        tell(progress, "reading", done, predictions.rows)
+        part = batch if joint or predictions.form == "long" else batch.long()
         if threshold is not None:
             part = part.take(part.score >= threshold)
         if len(part):
             yield part
-
-
-def _long(batch: Batch) -> Batch:
-    """Return one row per score."""
-    count, width = batch.score.shape
-    code = np.tile(np.arange(width), count)
-    weight = None if batch.weight is None else np.repeat(batch.weight, width)
-    cluster = None if batch.cluster is None else np.repeat(batch.cluster, width)
-    return Batch(batch.score.ravel(), np.repeat(batch.label, width) == code, weight, cluster, class_code=code)
 
 
 def _tallies(parts: Iterable[Batch]) -> dict[int, Tally]:

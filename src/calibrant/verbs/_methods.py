@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant._checks import positive_integer
+from calibrant._checks import one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.io.class_table import read_class_table
 from calibrant.metrics.groups import by_frequency
@@ -48,8 +48,7 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
     >>> estimator_of("histogram", 10)
     HistogramBinning(n_bins=10)
     """
-    if method not in METHODS:
-        raise InputError(f"method is {method!r}", f"give {', '.join(METHODS)}", code="parameter")
+    one_of(method, METHODS, "method")
     from calibrant import recalibrate
 
     kind = getattr(recalibrate, METHODS[method].estimator)

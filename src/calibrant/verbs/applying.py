@@ -145,9 +145,12 @@ class Mending:
         if recalibrator.n_features_in_ > 1:
             new[:, order] = recalibrator.transform(scores[:, order])
             return new
+        from calibrant.recalibrate.base import divided
+
         codes = np.tile(np.arange(width), len(scores))
         single = recalibrator.transform(scores[:, order].ravel(), codes, names=self._model.classes)
-        new[:, order] = normalised(single.reshape(-1, width))
+        # Rows of zeros become equal probabilities.
+        new[:, order] = divided(single.reshape(-1, width), np.full((len(scores), width), 1 / width))
         return new
 
 
@@ -194,20 +197,6 @@ def array_scores(model: SavedRecalibrator, source: Any) -> Any:
         raise InputError(message, hint, code="shape")
     array = _Array("long") if scores.ndim == 1 else _Array("wide", model.classes, has_classes=True)
     return in_library_of(source, Mending(model, array)(matrix, None))
-
-
-def normalised(scores: Floats) -> Floats:
-    """Return rows divided by their sums; rows of zeros become equal probabilities.
-
-    Examples
-    --------
-    >>> normalised(np.array([[0.3, 0.3], [0.0, 0.0]])).tolist()
-    [[0.5, 0.5], [0.5, 0.5]]
-    """
-    total = scores.sum(axis=1, keepdims=True)
-    equal = np.full(scores.shape, 1 / scores.shape[1])
-    np.divide(scores, total, out=equal, where=total > 0)
-    return equal
 
 
 def _check_classes(model: SavedRecalibrator, table: Scored) -> None:

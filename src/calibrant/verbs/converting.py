@@ -9,7 +9,7 @@ from typing import Any
 from calibrant.exceptions import InputError
 from calibrant.io.converting import write_predictions
 from calibrant.io.predictions import Columns, Form, open_predictions
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.results.conversion import ConvertedTable
 
 
@@ -71,8 +71,7 @@ def convert(
     whole = predictions.rows if to in (None, predictions.form) else None
 
     def report(rows: int) -> None:
-        if progress is not None:
-            progress("writing", rows, whole)
+        tell(progress, "writing", rows, whole)
 
     written = write_predictions(predictions, output, to, progress=report)
     return ConvertedTable(

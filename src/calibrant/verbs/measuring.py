@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from msgspec.structs import replace as struct_replace
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import __version__
-from calibrant._checks import Pairs, positive_integer, proportion, sample_count
+from calibrant._checks import Pairs, one_of, optional, positive_integer, proportion, sample_count
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
@@ -27,7 +27,7 @@ from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
@@ -83,20 +83,13 @@ class Settings:
         if positive_integer(self.n_ece_bins, "n_ece_bins") > MOST_ECE_BINS:
             message = f"n_ece_bins is {self.n_ece_bins}"
             raise InputError(message, f"give at most {MOST_ECE_BINS} (`n_ece_bins`)", code="parameter")
-        for value, name in (
-            (self.bin_size, "bin_size"),
-            (self.n_bins, "n_bins"),
-        ):
-            if value is not None:
-                positive_integer(value, name)
-        if self.samples is not None:
-            sample_count(self.samples)
+        optional(positive_integer)(self.bin_size, "bin_size")
+        optional(positive_integer)(self.n_bins, "n_bins")
+        optional(sample_count)(self.samples, "samples")
         if self.bin_size is not None and self.n_bins is not None:
             message = "both a bin size and a number of bins are given"
             raise InputError(message, "give one of them", code="parameter")
-        if self.interval not in ("inverted", "sampling", "bootstrap"):
-            hint = "give inverted, sampling or bootstrap"
-            raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
+        one_of(self.interval, get_args(IntervalMethod), "interval")
 
 
 @dataclass(frozen=True)
@@ -112,8 +105,7 @@ class Run:
 
     def say(self, stage: str, done: int = 0, whole: int | None = None) -> None:
         """Report progress."""
-        if self.progress is not None:
-            self.progress(stage, done, whole)
+        tell(self.progress, stage, done, whole)
 
     def recipe(self, file: str, form: str, rows: int, **known: Any) -> Recipe:
         """Return the recipe of a measurement; ``known`` are further fields of `Recipe`."""
@@ -566,7 +558,7 @@ def stream_source(stream: PairStream, *, exact: bool = False, threads: int | Non
         return ViewSource(stream.view, pairs, threads, rows=rows, codes=codes)
     clustered = stream.tally(by_cluster=True, exact=False, threads=threads)
     total = stream.tally(exact=False, threads=threads)
-    chunks = _StreamChunks(stream) if exact else None
+    chunks = (lambda: ((batch.score, batch.label) for batch in stream)) if exact else None
     return ViewSource(stream.view, _without_gaps(clustered), threads, chunks, total=total)
 
 
@@ -576,14 +568,3 @@ def _without_gaps(tally: Tally) -> Tally:
     assert tally.clusters is not None
     used, cluster = np.unique(tally.cluster, return_inverse=True)
     return replace(tally, cluster=cluster, clusters=tally.clusters[used])
-
-
-@dataclass(frozen=True)
-class _StreamChunks:
-    """Source that reads a stream's scores and labels again."""
-
-    stream: PairStream
-
-    def __call__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for batch in self.stream:
-            yield batch.score, batch.label

@@ -19,7 +19,7 @@ from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.recalibrate import (
     BinaryRecalibrator,
     LabelledScores,
@@ -293,8 +293,7 @@ def fit(
     choosing = AUTO in (groups, n_bins)
     units = choosing or alone.splits
     found = labelled_scores(predictions, least, joint=joint, units=units, progress=progress)
-    if progress is not None:
-        progress("fitting", 0, None)
+    tell(progress, "fitting")
     classes = predictions.classes if predictions.has_classes else ()
     count_here = counts is None and homes == FREQUENCY
     seen = class_counts(found, classes) if count_here else counts_of(counts or {})
@@ -439,8 +438,7 @@ def apply(
     change = Mending(saved, table, every_row=True)
 
     def report(rows: int) -> None:
-        if progress is not None:
-            progress("writing", rows, table.rows)
+        tell(progress, "writing", rows, table.rows)
 
     note = {"by": saved.recalibrator.method, "fitted_on": saved.source, "sha256": saved.digest}
     if output is None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.tallying import CLASS_COLUMN, tally_by
@@ -77,8 +77,7 @@ def slices(
         )
     view = _default(predictions, names, columns) if view is None else view
     tallies = tally_by(predictions, names, view=view, columns=columns, threads=threads, progress=progress)
-    if progress is not None:
-        progress("measuring", 0, len(tallies))
+    tell(progress, "measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
     return replace(found, view=view, file=predictions.name, notes=(*predictions.notes, *found.notes))
 

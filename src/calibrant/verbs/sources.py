@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import TableReader, join, joined
+from calibrant.io.readers import TableReader, joined
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import Tally, ordered
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.records.words import counted
 
 if TYPE_CHECKING:
@@ -28,34 +28,9 @@ if TYPE_CHECKING:
 LARGEST_COLLECTED = 1 << 20  # largest number of rows of a lazy frame that are fetched and measured exactly
 
 
-@dataclass(frozen=True)
-class EngineCuts:
-    """Tally of a view that its engine refines, so that bins with given cuts are exact."""
-
-    frame: Any
-    tally: Tally
-    score: str
-    label: str
-
-    def __call__(self, ranks: Integers, edges: Floats) -> Tally:
-        """Return sums of the pairs between cuts at given ranks."""
-        from calibrant.io.engines import engine_cuts
-
-        return engine_cuts(self.frame, self.tally, ranks, edges, score=self.score, label=self.label)
-
-
-@dataclass(frozen=True)
-class InEngine:
-    """The pairs of one view of a lazy frame."""
-
-    view: str
-    tally: Tally
-    cuts: EngineCuts | None
-
-
 def engine_sources(
-    predictions: Predictions, views: Sequence[str], *, exact: bool, collected: int | None
-) -> tuple[list[InEngine], int] | None:
+    predictions: Predictions, views: Sequence[str], *, exact: bool, collected: int | None, threads: int | None
+) -> tuple[list[ViewSource], int] | None:
     """Tally the views inside the engine of a lazy frame; return None if its rows must be fetched.
 
     Rows are fetched for sources other than a lazy frame of a long table, for at most ``collected`` rows
@@ -67,7 +42,7 @@ def engine_sources(
         return None
     if exact and predictions.weighted:
         return None
-    from calibrant.io.engines import row_count  # it loads the code of all engines, which files do not need
+    from calibrant.io.engines import engine_cuts, row_count  # of all engines, which files do not need
 
     rows = row_count(frame)
     if rows <= (LARGEST_COLLECTED if collected is None else collected):
@@ -78,9 +53,9 @@ def engine_sources(
         part = frame
         if view.startswith(CLASS):
             part = _of_class(frame, reader.column_of("class"), view.removeprefix(CLASS))
-        names = reader.roles["score"].name, reader.roles["label"].name
-        cuts = EngineCuts(part, tally.without_clusters(), *names)
-        found.append(InEngine(view, tally, cuts if exact else None))
+        score, label = reader.roles["score"].name, reader.roles["label"].name
+        cuts = partial(engine_cuts, part, tally.without_clusters(), score=score, label=label)
+        found.append(ViewSource(view, tally, threads, cuts=cuts if exact else None))
     return found, rows
 
 
@@ -336,7 +311,7 @@ class TallyParts:
             self._running = None
 
     def _merge(self, waiting: list[Pairs]) -> None:
-        new = tally_of_pairs(_concatenated(waiting), threads=1)
+        new = tally_of_pairs(Pairs.joined(waiting), threads=1)
         merge_part(self._merged, new, at_once=len(self._beside) > FEW_BESIDE)
 
 
@@ -346,16 +321,6 @@ def merge_part(merged: list[tuple[int, Tally]], new: Tally, *, at_once: bool = F
     while merged and (at_once or merged[-1][0] == depth):
         depth, new = depth + 1, merged.pop()[1].merge(new)
     merged.append((depth, new))
-
-
-def _concatenated(parts: Sequence[Pairs]) -> Pairs:
-    return Pairs(
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.outcome for part in parts]),
-        join([part.weight for part in parts]),
-        join([part.cluster for part in parts]),
-        max(part.cluster_count for part in parts),
-    )
 
 
 def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
@@ -520,12 +485,10 @@ def view_sources(
         found, rows = of(predictions.of_top_labels(), ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         return found + more, rows
-    inside = None
     if not whole and predictions.is_lazy:
-        inside = engine_sources(predictions, views, exact=exact, collected=collected)
-    if inside is not None:
-        made = [ViewSource(each.view, each.tally, threads, cuts=each.cuts) for each in inside[0]]
-        return made, inside[1]
+        inside = engine_sources(predictions, views, exact=exact, collected=collected, threads=threads)
+        if inside is not None:
+            return inside
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
@@ -548,10 +511,7 @@ def view_sources(
     held = []
     sources = _tallied(predictions, counted, views, threads)
     if exact:
-        sources = [
-            ViewSource(each.view, each.source, threads, _Chunks(predictions, each.view, items))
-            for each in sources
-        ]
+        sources = [replace(each, chunks=partial(_chunks, predictions, each.view, items)) for each in sources]
     return sources, counted.rows
 
 
@@ -578,8 +538,7 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
     done = 0
     for batch in batches:
         done += len(batch)
-        if progress is not None:
-            progress("reading", done, total)
+        tell(progress, "reading", done, total)
         yield batch
 
 
@@ -682,16 +641,9 @@ def _tallied(
     return found
 
 
-@dataclass(frozen=True)
-class _Chunks:
-    """Source that reads the scores and labels of a view again from the table."""
-
-    predictions: Predictions
-    view: str
-    items: bool
-
-    def __call__(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        for batch in self.predictions.batches(items=self.items):
-            pairs = pairs_of(self.view, batch, self.predictions)
-            if len(pairs):
-                yield pairs.score, pairs.outcome
+def _chunks(predictions: Predictions, view: str, items: bool) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Read the scores and labels of a view again from the table."""
+    for batch in predictions.batches(items=items):
+        pairs = pairs_of(view, batch, predictions)
+        if len(pairs):
+            yield pairs.score, pairs.outcome

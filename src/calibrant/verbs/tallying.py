@@ -219,20 +219,10 @@ class _ClassSlices:
 
     def long(self, batch: Batch) -> Batch:
         """Return a row per item and class; its slice is that of its item and its class."""
-        n, width = batch.score.shape
-
-        def repeated(values: NDArray[Any] | None) -> NDArray[Any] | None:
-            return None if values is None else np.repeat(values, width)
-
-        every = np.arange(width)
-        within = np.zeros(n, np.int64) if batch.slice_code is None else batch.slice_code
-        long = Batch(
-            batch.score.ravel(),
-            (batch.label[:, None] == every).ravel(),
-            repeated(batch.weight),
-            repeated(batch.cluster),
-            slice_code=self._codes.of(np.repeat(within, width), np.tile(every, n)),
-        )
+        long = batch.long()
+        assert long.class_code is not None
+        within = np.zeros(len(long), np.int64) if long.slice_code is None else long.slice_code
+        long = replace(long, slice_code=self._codes.of(within, long.class_code))
         return long if self._threshold is None else long.take(np.flatnonzero(long.score >= self._threshold))
 
     def keys(self, within: Sequence[Keys]) -> list[Keys]:

@@ -16,7 +16,7 @@ from calibrant._checks import is_list
 from calibrant.exceptions import InputError
 from calibrant.io import Columns
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.sources import merge_part
 from calibrant.verbs.tallying import tally
@@ -127,5 +127,4 @@ def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progres
                 message = f"the file has {'no clusters' if first[1] else 'clusters'}, unlike {first[0]}"
                 raise InputError(message, "add clusters to all files, or to none", code="cluster", file=file)
             yield each
-        if progress is not None:
-            progress("tallying", number, len(files))
+        tell(progress, "tallying", number, len(files))

@@ -251,7 +251,7 @@ def test_a_tag_that_is_not_of_the_scheme_is_named() -> None:
         InputError, match=r"the tag 'S-X' \(sentence 1, token 2\) does not belong to the scheme BIO"
     ):
         gold_spans([["O"], ["O", "B-X", "S-X"]])
-    with pytest.raises(InputError, match="the scheme is 'IOBES': give one of BIO, BIOES"):
+    with pytest.raises(InputError, match="scheme is 'IOBES': use one of BIO, BIOES"):
         gold_spans([["O"]], scheme="IOBES")
 
 

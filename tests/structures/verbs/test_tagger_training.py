@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "of the HMM": ({"pseudocount": 1.0}, "pseudocount is an option of the HMM: leave `pseudocount` out"),
     "of the CRF": ({"model": "hmm", "max_iterations": 3}, "max_iterations is an option of the CRF"),
     "features of the CRF": ({"model": "hmm", "features": "basic"}, "features is an option of the CRF"),
-    "unknown": ({"model": "svm"}, "model is 'svm': give crf or hmm"),
+    "unknown": ({"model": "svm"}, "model is 'svm': use one of crf, hmm"),
     "negative": ({"l2": -1.0}, "l2 is -1"),
     "a bad one among good ones": ({"model": "hmm", "pseudocount": [-1.0]}, "pseudocount is -1"),
     "unknown features": ({"features": "basics"}, "there is no feature group 'basics'"),

@@ -37,7 +37,7 @@ from calibrant.evaluation.verbs._protocol_reference import Gold, reference_of
 from calibrant.evaluation.verbs._protocol_systems import Decided, calibration, decided, evaluated
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.results.drawing import Report
 
 PERMUTATIONS = 10_000
@@ -177,10 +177,7 @@ def on_folds(
         raise InputError("there is one fold", "write two or more", code="setting", file=folds.file)
     scores = np.empty((len(systems), count))
     for row, each in enumerate(systems):
-        sums = metric.sums(gold.label, each.label)
-        totals = np.zeros((count, sums.shape[1]))
-        np.add.at(totals, code, sums)
-        scores[row] = metric.value(totals)
+        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, each.label), code))
     if np.isnan(scores).any():
         name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
         why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
@@ -479,12 +476,12 @@ def protocol(
     metrics = metrics_of(plan.metrics, plan.labels, gold, [each.label for each in systems])
     scored = []
     for done, each in enumerate(systems):
-        _say(progress, "scoring", done, len(systems))
+        tell(progress, "scoring", done, len(systems))
         scored.append(evaluated(each, gold, metrics, plan))
     measured = calibration(systems, gold, plan, progress)
     comparisons = []
     for done, metric in enumerate(metrics):
-        _say(progress, "comparing", done, len(metrics))
+        tell(progress, "comparing", done, len(metrics))
         comparisons.append(compared(systems, gold, metric, plan))
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
     task = ControlTask(plan.name, plan.description, plan.labels, plan.positive, plan.budget)
@@ -563,11 +560,6 @@ def _output_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
         for each in systems
         if each.other_tokens
     ]
-
-
-def _say(progress: Progress | None, stage: str, done: int, whole: int) -> None:
-    if progress is not None:
-        progress(stage, done, whole)
 
 
 def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> list[str]:

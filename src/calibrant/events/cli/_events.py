@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from calibrant.cli.options import LEVEL, SEED, added
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
-    from calibrant.events.results.events import EventTable, ExtractedEvents, UncertainDocuments
+    from calibrant.events.results.events import EventTable, UncertainDocuments
 
 MOST_EVIDENCE = 3
 
@@ -128,18 +127,6 @@ def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
             hint = "give a number of log-odds such as 0.2, or estimate"
             raise InputError(message, hint, code="parameter") from None
     return {**options, "countries": options["countries"] or None, "dev": dev, "drift": drift}
-
-
-def run_lines(found: ExtractedEvents) -> list[str]:
-    """Return the printed lines of an extraction."""
-    store = shlex.quote(found.store)
-    return text.printed(
-        found,
-        steps=[
-            f"calibrant events table {store} --by year    counts with intervals",
-            f"calibrant events uncertain {store}    documents near 50 %",
-        ],
-    )
 
 
 def table_lines(found: EventTable) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -51,7 +52,6 @@ def command(documents: str, workers: int | None, printing: Printing, **options: 
     Documents that cannot count are not parsed. An interrupted run continues if you repeat the command.
     """
     from calibrant._parallel import default_threads
-    from calibrant.events.cli._events import run_lines
     from calibrant.events.verbs.extraction import extract_events
 
     with Bar() as progress:
@@ -61,4 +61,9 @@ def command(documents: str, workers: int | None, printing: Printing, **options: 
             progress=progress,
             **options,
         )
-    printing.show(found, lambda: run_lines(found))
+    store = shlex.quote(found.store)
+    steps = [
+        f"calibrant events table {store} --by year    counts with intervals",
+        f"calibrant events uncertain {store}    documents near 50 %",
+    ]
+    printing.show(found, steps=steps)

@@ -28,7 +28,7 @@ from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError
 from calibrant.io.tables import listed
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.seeds import number
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import Workers, workers_of
@@ -219,8 +219,7 @@ def extract_events(
             for document in found:
                 writer.write(document)
                 done.add(writer[document.id])
-            if progress is not None:
-                progress("extracting", done.read, total)
+            tell(progress, "extracting", done.read, total)
         writer.finish()
         problem = "was damaged, changed or missing; its documents were extracted again"
         notes = [f"{name} {problem}" for name in writer.put_aside]

@@ -29,7 +29,7 @@ from calibrant.events.web.pages.overview import TOP, OverviewPage
 from calibrant.exceptions import FormatError, InputError
 from calibrant.lazy import from_extra
 from calibrant.metrics.periods import By
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 
 if TYPE_CHECKING:
     import duckdb
@@ -195,8 +195,7 @@ class Explorer:
     ) -> None:
         self._store = EventStore(store)
         self._recalibrator = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
-        if progress is not None:
-            progress("reading the store", 0, None)
+        tell(progress, "reading the store")
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)
         self._texts = (

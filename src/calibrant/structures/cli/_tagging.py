@@ -1,4 +1,4 @@
-"""Options and printed results that the commands on taggers share."""
+"""Options that the commands on taggers share, and the commands to run after an evaluation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calibrant.cli import text
 from calibrant.cli.options import added
 
 if TYPE_CHECKING:
-    from calibrant.structures.results.tagging import TagEvaluation, TrainedTagger, WrittenPredictions
+    from calibrant.structures.results.tagging import TagEvaluation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-STDOUT = "-"
 SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
 
 
@@ -65,38 +63,15 @@ def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | Non
     return SpacyTagger(spacy, column=kind), spacy, sources[0]
 
 
-def training_lines(found: TrainedTagger) -> list[str]:
-    """Return the printed lines of a training."""
-    model = shlex.quote(found.output or "MODEL")
-    return text.printed(
-        found, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
-    )
-
-
-def writing_lines(found: WrittenPredictions) -> list[str]:
-    """Return the printed lines of written predictions."""
-    table = shlex.quote(found.output)
-    steps = [
-        f"calibrant measure {table} --view pooled    calibration of all tags together",
-        f"calibrant report {table} --view pooled -o report.html    the same as a page with figures",
-    ]
-    return text.printed(found, steps=steps if found.labelled and found.output != STDOUT else ())
-
-
-def evaluation_lines(
-    found: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]
-) -> list[str]:
-    """Return the printed lines of an evaluation: accuracy, then calibration."""
+def steps_after(found: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]) -> list[str]:
+    """Return the commands to run after an evaluation."""
     recipe = found.measured.recipe
     model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
     file = "FILE" if recipe.file == "stdin" else shlex.quote(recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
     chosen += "" if found.cluster == "sentence" else f" --cluster {found.cluster}"
     asked = "".join(f" --view {shlex.quote(view)}" for view in views or ["pooled"])
-    return text.printed(
-        found,
-        steps=[
-            f"calibrant tag predict {model} {file}{chosen} -o pred.parquet",
-            f"calibrant report pred.parquet{asked} -o report.html    the same as a page with figures",
-        ],
-    )
+    return [
+        f"calibrant tag predict {model} {file}{chosen} -o pred.parquet",
+        f"calibrant report pred.parquet{asked} -o report.html    the same as a page with figures",
+    ]

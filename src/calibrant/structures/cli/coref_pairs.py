@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -49,10 +50,13 @@ def command(posteriors: str, output: str, printing: Printing, **options: Any) ->
     standard input. The table's columns are score, label (1 if the two are in one gold entity; only if there
     is gold), cluster (the document), first and second (the mentions' numbers in the document, from 0).
     """
-    from calibrant.structures.cli._tagging import STDOUT
-    from calibrant.structures.cli.coreference_options import pairs_lines
     from calibrant.structures.verbs.coreference_pairs import export_pairs
 
     with ProgressLine() as progress:
         found = export_pairs(posteriors, output, progress=progress, **options)
-    printing.show(found, lambda: pairs_lines(found), err=output == STDOUT)
+    table = shlex.quote(output)
+    steps = [
+        f"calibrant measure {table}    calibration of the pairs, documents as units",
+        f"calibrant report {table} -o report.html    the same as a page with figures",
+    ]
+    printing.show(found, steps=steps if found.labelled else (), err=output == "-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -41,10 +42,14 @@ def command(model: str, text: str, output: str, printing: Printing, **options: A
     MODEL is a file written by `calibrant coref train`, or the included model litbank. Mentions are those
     annotated in FILE; --detect finds mentions in its trees instead.
     """
-    from calibrant.structures.cli._tagging import STDOUT
-    from calibrant.structures.cli.coreference_options import writing_lines
     from calibrant.structures.verbs.coreference import predict_coreference
 
     with ProgressLine() as progress:
         found = predict_coreference(model, text, output, progress=progress, **options)
-    printing.show(found, lambda: writing_lines(found), err=output == STDOUT)
+    posteriors = shlex.quote(output)
+    steps = [
+        f"calibrant coref pairs {posteriors} -o pairs.parquet    the probability of each pair",
+        f"calibrant coref eval {posteriors}{'' if found.labelled else ' FILE'}    scores and calibration"
+        + ("" if found.labelled else " with the gold entities of FILE"),
+    ]
+    printing.show(found, steps=steps, err=output == "-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -89,6 +90,7 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
         options[name] = list(options[name]) or None
     with ProgressLine() as progress:
         _, found = train_coreference(list(train), progress=progress, **options)
-    from calibrant.structures.cli.coreference_options import training_lines
-
-    printing.show(found, lambda: training_lines(found))
+    model = shlex.quote(found.output or "MODEL")
+    printing.show(
+        found, steps=[f"calibrant coref eval {model} FILE    scores and calibration on another text"]
+    )

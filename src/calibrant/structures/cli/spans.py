@@ -69,7 +69,6 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
     output has one row per predicted span: score, label (1 if the span is gold), class (the type), cluster
     (the document), start and end. Missed gold spans are not written, but their number is reported.
     """
-    from calibrant.cli.text import printed
     from calibrant.structures.files.span_tables import SpanColumns
     from calibrant.structures.verbs.spans import match_spans
 
@@ -82,5 +81,4 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
         f"calibrant measure {table}{view}    calibration of the spans that the model outputs",
         f"calibrant report {table}{view} -o report.html    the same as a page with figures",
     ]
-    stdout = output == "-"
-    printing.show(found, lambda: printed(found, steps=() if stdout else steps), err=stdout)
+    printing.show(found, steps=steps, err=output == "-")

@@ -50,7 +50,7 @@ def command(
     The calibration errors equal those of `calibrant measure` on the table that `calibrant tag predict`
     writes.
     """
-    from calibrant.structures.cli._tagging import evaluation_lines, tagger_and_file
+    from calibrant.structures.cli._tagging import steps_after, tagger_and_file
     from calibrant.structures.verbs.tagging import evaluate_tagger
 
     model, name, file = tagger_and_file(sources, spacy, column)
@@ -65,4 +65,4 @@ def command(
             command=command_line(),
             **options,
         )
-    printing.show(found, lambda: evaluation_lines(found, spacy is not None, column, views))
+    printing.show(found, steps=steps_after(found, spacy is not None, column, views))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -35,10 +36,15 @@ def command(
     Its columns are score, label (1 for the gold tag; only if FILE has gold tags), class (the tag), cluster
     (the sentence), token (the token's place in the sentence) and item (its place in FILE).
     """
-    from calibrant.structures.cli._tagging import STDOUT, tagger_and_file, writing_lines
+    from calibrant.structures.cli._tagging import tagger_and_file
     from calibrant.structures.verbs.tagging import predict_tags
 
     model, _, file = tagger_and_file(sources, spacy, column)
     with ProgressLine() as progress:
         found = predict_tags(model, file, output, column=column, progress=progress, **options)
-    printing.show(found, lambda: writing_lines(found), err=output == STDOUT)
+    table = shlex.quote(output)
+    steps = [
+        f"calibrant measure {table} --view pooled    calibration of all tags together",
+        f"calibrant report {table} --view pooled -o report.html    the same as a page with figures",
+    ]
+    printing.show(found, steps=steps if found.labelled else (), err=output == "-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
@@ -97,9 +98,10 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
         options[name] = list(options[name]) or None
     with _pool(processes) as executor, ProgressLine() as progress:
         _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
-    from calibrant.structures.cli._tagging import training_lines
-
-    printing.show(found, lambda: training_lines(found))
+    model = shlex.quote(found.output or "MODEL")
+    printing.show(
+        found, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
+    )
 
 
 def _pool(processes: int) -> AbstractContextManager[Executor | None]:

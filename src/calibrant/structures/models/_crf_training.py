@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import CalibrantError
 from calibrant.lazy import from_extra
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.structures.models._vocabulary import Integers
 from calibrant.structures.models.crfsuite_file import ModelFile, parse_model
 
@@ -101,8 +101,7 @@ def train(
         found = _ITERATION.match(line)
         if found:
             iterations = int(found.group(1))
-            if progress is not None:
-                progress("train", iterations, int(settings["max_iterations"]))
+            tell(progress, "train", iterations, int(settings["max_iterations"]))
 
     trainer = pycrfsuite.Trainer(algorithm, settings, verbose=False)
     trainer.message = message

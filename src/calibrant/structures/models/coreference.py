@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, is_list, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.seeds import generator
 from calibrant.structures._kernels.coreference_features import HEAD_WORD, PAIR_TEMPLATES, score_document
 from calibrant.structures._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
@@ -152,8 +152,7 @@ def train(
                 objective.l2,
             )
         losses.append(loss / total)
-        if progress is not None:
-            progress("train", epoch + 1, objective.epochs)
+        tell(progress, "train", epoch + 1, objective.epochs)
     return weight, losses
 
 

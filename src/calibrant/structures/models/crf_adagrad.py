@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, non_negative
 from calibrant.exceptions import CalibrantError
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.seeds import generator
 from calibrant.structures._kernels.adagrad import add_slopes, step_all
 from calibrant.structures._kernels.features import sum_weights
@@ -192,8 +192,7 @@ def train(
         if not np.isfinite(losses[-1]):
             hint = "give a smaller rate, or use lbfgs"
             raise CalibrantError("training diverged: the loss is not finite", hint)
-        if progress is not None:
-            progress("train", epoch + 1, max_iterations)
+        tell(progress, "train", epoch + 1, max_iterations)
         period = int(chosen["period"])
         if epoch >= period and losses[-1 - period] - losses[-1] < chosen["delta"] * losses[-1]:
             converged = True

@@ -294,8 +294,7 @@ def _reading(
     sentences: Sequence[Sequence[str]] = (),
 ) -> tuple[kernels.Reading, tuple[str, ...]]:
     """Return the tables that turn tags into entities, and names of types: given types, then others sorted."""
-    if scheme not in LETTERS:
-        raise InputError(f"the scheme is {scheme!r}", f"give one of {', '.join(LETTERS)}", code="parameter")
+    _checks.one_of(scheme, LETTERS, "scheme")
     parts = [_parts(tag, scheme, sentences) for tag in tags]
     letters = np.array([letter for letter, _ in parts], dtype="U1")
     known = list(dict.fromkeys(types))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import check_place, keep_sources
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.results.measurement import Measured
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
@@ -143,8 +143,7 @@ def predict_coreference(
                 if each.document is not None:
                     kept.append(each.document)
                     found += each.entities
-                if progress is not None:
-                    progress("predicting", documents, None)
+                tell(progress, "predicting", documents)
         if not mentions and not detect:
             message, hint = "no document has mentions", "detect mentions (`detect`)"
             raise InputError(message, hint, code="missing-value", file=file)
@@ -319,8 +318,7 @@ def _prediction(
         parsing = partial(parsed, named_source(parser, pool, "parser"), uuid4().hex)
         with closing(pool.map(parsing, batches_of(documents, BATCH), document_span)) as results:
             documents = list(chain.from_iterable(results))
-    if progress is not None:
-        progress("predicting", 0, None)
+    tell(progress, "predicting")
     return predicted(trained, documents, how, file), called
 
 

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from calibrant.io.atomic import keep_sources
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.structures.files.span_tables import SpanColumns, SpanWriter, read_spans
 from calibrant.structures.posterior.span_pairs import Match, Repeats, Types
@@ -63,8 +63,7 @@ def match_spans(
     (2, 0, 1)
     """
     keep_sources(output, predicted, gold)
-    if progress is not None:
-        progress("reading", 0, None)
+    tell(progress, "reading")
     pairs = read_spans(
         predicted,
         gold,
@@ -74,8 +73,7 @@ def match_spans(
         threshold=threshold,
         columns=columns,
     )
-    if progress is not None:
-        progress("writing", 0, None)
+    tell(progress, "writing")
     with SpanWriter(output, pairs) as writer:
         writer.write()
     missed = sum(pairs.missed.values()) + sum(pairs.unseen.values())

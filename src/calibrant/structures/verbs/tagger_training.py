@@ -12,9 +12,10 @@ from itertools import count
 from typing import Any, Literal
 
 from calibrant import __version__
+from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.structures.files.saved_models import check_model_place, save_model
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
@@ -207,8 +208,7 @@ def _family(
         shared = {"max_iterations": MOST_ITERATIONS, **given}
         crf = partial(CRFTagger, features=features or DEFAULT_FEATURES, **shared)
         return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, shared, crf)
-    if model != "hmm":
-        raise InputError(f"model is {model!r}", "give crf or hmm", code="parameter")
+    one_of(model, ("crf", "hmm"), "model")
     _refuse("CRF", {"features": features, "l2": l2, **chosen})
     kind: Unseen = unseen or "classes"
 
@@ -244,8 +244,7 @@ class _Attempt:
         return self.tagger.predict(sentences)
 
     def _report(self, stage: str, done: int, total: int | None) -> None:
-        if self._progress is not None:
-            self._progress(self._stage, done, total)
+        tell(self._progress, self._stage, done, total)
 
 
 def _chosen(

@@ -23,7 +23,7 @@ from calibrant.io.predictions import BATCH_ROWS, Form, listed
 from calibrant.io.writing_predictions import PredictionWriter
 from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import effective_number, few_clusters, quantile, wilson
-from calibrant.progress import Progress
+from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.seeds import Seed
 from calibrant.structures.files.saved_models import load_tagger, model_column
@@ -194,12 +194,8 @@ class TaggerRows:
             name=self.text.name,
             form=self.form,
             rows=rows,
-            threshold=None,
             classes=self.tagger.tags,
             clustered=True,
-            weighted=False,
-            has_classes=True,
-            has_items=False,
         )
 
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
@@ -211,8 +207,7 @@ class TaggerRows:
             for each, posterior in zip(parts, found, strict=True):
                 self.right[each.tokens] = posterior.viterbi() == self.gold[each.tokens]
                 yield Part(slice(each.first, each.last), each.tokens, posterior)
-                if self.progress is not None:
-                    self.progress("tagging", each.tokens.stop, len(self.gold))
+                tell(self.progress, "tagging", each.tokens.stop, len(self.gold))
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield the batches of each part."""
