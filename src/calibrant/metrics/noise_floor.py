@@ -6,7 +6,8 @@ depend on n: the number of events in a bin is a sum of unequal Bernoulli variabl
 binomial with the same mean and variance (exact where the scores of the bin are equal).
 
 With clusters the residuals of whole clusters are sign-flipped instead, which keeps whatever
-dependence they have. That floor is conservative for a model that is far from calibrated.
+dependence they have. Where few events happened, these residuals are smaller than the scores imply,
+and are enlarged. That floor is conservative for a model that is far from calibrated.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import bin_of_scores
 from calibrant.metrics.grouping import group_by, ratio
+from calibrant.metrics.proper_scores import brier_of
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results import Bins
 from calibrant.results.errors import ConsistencyBars, NoiseFloor
@@ -94,7 +96,9 @@ class Flips:
             )
         groups = group_by(tally.cluster, place)
         self.cluster, self.place = groups.first(tally.cluster), groups.first(place)
-        self.residual = groups.sum(tally.weight_positives - tally.sum_score)
+        expected = float((tally.sum_score - tally.sum_score2).sum()) / tally.total_weight
+        scale = max(1.0, expected / (brier_of(tally) or 1.0)) ** 0.5  # above 1 if few events happened
+        self.residual = groups.sum(tally.weight_positives - tally.sum_score) * scale
         self.clusters, self.places = tally.cluster_count, places
 
     def draw(self, rng: np.random.Generator, times: int) -> Floats:
@@ -195,31 +199,24 @@ def smooth_noise_floor(
     >>> 0.01 < floor.mean < floor.high < 0.04
     True
     """
-    from calibrant.metrics.smooth import (
-        LARGEST_GRID,
-        SMALLEST_GRID,
-        cosine_modes,
-        fixed_points,
-        mean_absolute,
-        smoothed,
-    )
+    from calibrant.metrics import smooth
 
     resamples = sample_count(resamples, "resamples")
     level = proportion(level, "level")
     rng = generator(seed)
     tally = as_tally(source)
-    count = SMALLEST_GRID
+    count = smooth.SMALLEST_GRID
     # A grid that resolves half the bandwidth of one draw resolves nearly all draws.
-    while count < LARGEST_GRID:
+    while count < smooth.LARGEST_GRID:
         smallest = NODES_PER_RESAMPLE / count
-        first = cosine_modes(_redraw(tally, count)(rng, 1), smallest)
-        if mean_absolute(smoothed(first, 2 * smallest, count))[0] >= 2 * smallest:
+        first = smooth.cosine_modes(_redraw(tally, count)(rng, 1), smallest)
+        if smooth.mean_absolute(smooth.smoothed(first, 2 * smallest, count))[0] >= 2 * smallest:
             break
         count *= 2
     draw, smallest = _redraw(tally, count), NODES_PER_RESAMPLE / count
     values = [
-        fixed_points(cosine_modes(draw(rng, batch), smallest), count, smallest, tolerance=1e-4)[1]
-        for batch in batches(resamples, max(count, tally.cluster_count))
+        smooth.fixed_points(smooth.cosine_modes(draw(rng, n), smallest), count, smallest, tolerance=1e-4)[1]
+        for n in batches(resamples, max(count, tally.cluster_count))
     ]
     dependence = "independent" if tally.cluster is None else "clusters"
     return floor_of("smooth_calibration_error", np.concatenate(values), level, dependence, seed)
