@@ -151,7 +151,7 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
 
 def _check_same(one: ParquetTable, other: ParquetTable) -> None:
     def fault(message: str, code: str, column: str | None) -> InputError:
-        hint = "give the files the same columns, or measure them separately"
+        hint = "give the files the same columns (DuckDB can: union_by_name), or measure them separately"
         return InputError(message, hint, code=code, file=other.name, column=column)
 
     for names, others, at, elsewhere in (
