@@ -176,7 +176,9 @@ def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool =
     if not set(known) & set(texts) and all(text.startswith("p_") for text in texts):
         texts = [text.removeprefix("p_") for text in texts]
     if not set(known) & set(texts):
-        cuts = (cut(known[0]) for text in texts for cut in (text.partition, text.rpartition))
+        cuts = (
+            cut(known[0]) for text in texts if known[0] in text for cut in (text.partition, text.rpartition)
+        )
         bare = ([text.removeprefix(start).removesuffix(end) for text in texts] for start, _, end in cuts)
         texts = next((each for each in bare if set(known) <= set(each) and len({*each}) == len(each)), texts)
     lost = [label for label in known if label not in texts]
