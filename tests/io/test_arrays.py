@@ -17,6 +17,7 @@ from calibrant.io import Columns
 from calibrant.io.arrays import array_predictions
 from calibrant.metrics import calibration_error
 from calibrant.metrics.views import by_label
+from calibrant.recalibrate import Platt
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300)
@@ -128,12 +129,30 @@ def test_columns_of_a_dataframe_name_their_classes() -> None:
 
 def test_a_label_without_a_column_of_its_name_is_refused_if_others_have_one() -> None:
     score = pd.DataFrame(BAYES.predict_proba(WINE[1::2]), columns=["amber", "Red", "white"])
-    with pytest.raises(
-        InputError, match="p has columns with the names of labels, but no column 'red': rename"
-    ):
+    with pytest.raises(InputError, match="p has columns with names, but no column 'red': rename"):
         measure(NAMES[1::2], score)
     other = measure(NAMES[1::2], score.add_prefix("score_"))["top"]  # no name is a label: the order counts
     assert other.calibration_error == measure(NAMES[1::2], score.to_numpy())["top"].calibration_error
+
+
+def test_columns_are_matched_to_labels_inside_their_names() -> None:
+    score = pd.DataFrame(BAYES.predict_proba(WINE[1::2]), columns=BAYES.classes_)
+    turned, given = score[score.columns[::-1]], NAMES[1::2]
+    expected = measure(given, score)["top"].calibration_error
+    levels = pd.MultiIndex.from_product([["model"], turned.columns])
+    for frame in (turned.add_prefix("P("), turned.add_suffix("_prob"), turned.set_axis(levels, axis=1)):
+        assert measure(given, frame)["top"].calibration_error == expected
+
+
+def test_other_names_of_columns_that_are_not_sorted_are_refused_unless_classes_are_given() -> None:
+    truth = np.where(Y, "yes", "no")
+    score = pd.DataFrame({"positive": P, "negative": 1 - np.asarray(P)})
+    for call in (measure, lambda labels, frame: Platt().fit(frame, labels)):
+        with pytest.raises(InputError, match="columns with names, but no column 'no': rename the columns"):
+            call(truth, score)
+    expected = pytest.approx(measure(Y, P)["binary"].brier)
+    assert measure(truth, score[["negative", "positive"]])["binary"].brier == expected
+    assert measure(truth, score, classes=["yes", "no"])["binary"].brier == expected
 
 
 def test_probabilities_of_two_classes_have_the_views_of_more() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.naive_bayes import GaussianNB
 
-from calibrant import recalibrate
+from calibrant import Calibrated, recalibrate
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
 from calibrant.io.envelope import checksum
@@ -59,6 +61,12 @@ def test_maps_of_groups_and_of_whole_rows_are_the_same_after_reading(tmp_path: P
         saved = load_recalibrator(tmp_path / "joint.json")
         np.testing.assert_array_equal(saved.recalibrator.transform(rows), joint.transform(rows))
         assert (saved.kind, saved.classes, saved.group) == ("wide", ("0", "1", "2"), None)
+
+
+def test_a_classifier_is_saved_by_joblib_and_not_as_json(tmp_path: Path) -> None:
+    for model in (Calibrated(GaussianNB()), IsotonicRegression()):
+        with pytest.raises(InputError, match=f"{type(model).__name__}, and only .* joblib"):
+            save_recalibrator(model, tmp_path / "model.json")
 
 
 def test_what_was_not_fitted_is_not_saved(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ GOOD = [[0.7, 0.3], [0.2, 0.8]]
         ([0.0, 1.0], GOOD, {}, "y_true has dtype float64"),
         ([0, 1, 0], GOOD, {}, "y_true has 3 values and y_prob has 2"),
         ([[0], [1]], GOOD, {}, r"y_true has shape \(2, 1\)"),
-        ([0, 1], GOOD, {"classes": ["a"]}, "1 names and y_prob 2 columns"),
+        ([0, 1], GOOD, {"classes": ["a"]}, "1 names, and there are 2 columns"),
         ([0, 1], GOOD, {"classes": ["a", "a"]}, "'a' twice"),
         ([1, 2], GOOD, {"classes": ["1", "2"]}, "could be indices or names"),
         ([0, 1], GOOD, {"sample_weight": [0, 0]}, "zero everywhere"),

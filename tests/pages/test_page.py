@@ -40,7 +40,7 @@ def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page
 
 def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: Page) -> None:
     verdict = two_page.sections[0].cards[1].verdict
-    assert verdict.startswith("These data are compatible with perfect calibration")
+    assert verdict.startswith("This interval is compatible with perfect calibration")
 
 
 def test_an_error_without_an_interval_says_why() -> None:
@@ -87,6 +87,13 @@ def test_scores_are_not_called_zero_points_too_low(
     off = structs.replace(two.models[0].measured.views[0], calibration_in_the_large=Quantity(*large))
     assert sentence in direction_verdict(off)
     assert " 0.0 points" not in direction_verdict(off)
+
+
+def test_a_card_tells_what_shows_an_error_where_the_interval_contains_0(two: Report) -> None:
+    calibrated = two.models[1].measured.views[0]
+    assert calibrated.calibration_error.low == 0
+    off = structs.replace(calibrated, cox_slope=Quantity(0.8, 0.6, 0.9))
+    assert direction_verdict(off) == "But the Cox slope shows miscalibration."
 
 
 def test_a_page_about_a_recalibrator_has_a_title_that_reads_well(two: Report) -> None:

@@ -231,6 +231,9 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
     """An estimator, and what tells which tables it is for."""
     from calibrant import __version__
 
+    if not hasattr(model, "check_fitted"):
+        message = f"the model is a {type(model).__name__}, and only recalibrators become JSON files"
+        raise InputError(message, "save it with joblib", code="parameter")
     model.check_fitted()
     group, kind = _grouping(model), "binary"
     if group is not None:

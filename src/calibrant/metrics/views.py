@@ -137,26 +137,26 @@ def _probabilities(values: ArrayLike, tolerance: float, called: str) -> NDArray[
     return prob
 
 
-def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
+def _class_names(classes: Sequence[str | int] | None, count: int) -> tuple[str, ...]:
     if classes is None:
         return tuple(str(index) for index in range(count))
     names = _checks.list_of_names(classes, "classes")
     if len(names) != count:
-        raise InputError(
-            f"classes has {len(names)} names and y_prob {count} columns", "pass one name per column"
-        )
+        message = f"classes has {len(names)} names, and there are {count} columns of probabilities"
+        raise InputError(message, "name one class per column", code="shape")
     return names
 
 
-def column_names(values: Any, labels: ArrayLike, called: str) -> list[str] | None:
+def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool = False) -> list[str] | None:
     """Return the names of a dataframe's columns if each label has one; None if columns go by position.
 
-    The names may begin with ``p_``, as in files, which is left out. Whole numbers are equal as floats.
+    Text around all the labels, as in ``p_yes``, is left out. Whole numbers are equal as floats.
 
     Raises
     ------
     InputError
-        If columns have the names of some labels, but not of all.
+        If columns have the names of some labels, but not of all; or, unless the labels are ``ordered`` as
+        the columns are, if the labels are names, and the columns have others that are not sorted.
 
     Examples
     --------
@@ -175,9 +175,16 @@ def column_names(values: Any, labels: ArrayLike, called: str) -> list[str] | Non
         known, texts = list(map(_text, met)), list(map(_text, names))
     if not set(known) & set(texts) and all(text.startswith("p_") for text in texts):
         texts = [text.removeprefix("p_") for text in texts]
+    if not set(known) & set(texts):
+        cuts = (
+            cut(known[0]) for text in texts if known[0] in text for cut in (text.partition, text.rpartition)
+        )
+        bare = ([text.removeprefix(start).removesuffix(end) for text in texts] for start, _, end in cuts)
+        texts = next((each for each in bare if set(known) <= set(each) and len({*each}) == len(each)), texts)
     lost = [label for label in known if label not in texts]
-    if 0 < len(lost) < len(met):
-        message = f"{called} has columns with the names of labels, but no column {lost[0]!r}"
+    unclear = not ordered and isinstance(met[0], str) and texts != sorted(texts, key=str.casefold)
+    if lost and (len(lost) < len(met) or unclear):
+        message = f"{called} has columns with names, but no column {lost[0]!r}"
         hint = f"rename the columns, or pass {called}.to_numpy(), with columns in the labels' sorted order"
         raise InputError(message, hint, code="class-unknown")
     return None if lost else texts
@@ -190,7 +197,7 @@ def _text(name: Any) -> str:
 
 def check_order(values: Any, classes: Sequence[str | int], called: str) -> None:
     """Raise if the columns of a dataframe have the names of the classes in another order."""
-    names = column_names(values, list(map(str, classes)), called)
+    names = column_names(values, list(map(str, classes)), called, ordered=True)
     if names is not None and len(names) == len(classes) and names != list(map(str, classes)):
         message = f"classes and the columns of {called} have the same names in different orders"
         raise InputError(message, f"give one order, or pass {called}.to_numpy()", code="row-order")
@@ -201,7 +208,7 @@ def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | 
 
     Without ``classes``, that is the sorted order of the labels. Anything else is returned unchanged.
     """
-    names = column_names(values, y if classes is None else classes, "X")
+    names = column_names(values, y if classes is None else classes, "X", ordered=classes is not None)
     if names is None:
         return values
     known = (_checks.cluster_codes(y, "y")[1] if classes is None else np.asarray(classes)).tolist()
@@ -235,11 +242,8 @@ def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> 
             raise _unknown_class(array[row].item(), row, f"classes are 0 to {len(names) - 1}")
         return array.astype(np.int64, copy=False)
     if not named or array.dtype.kind not in "UO":
-        raise InputError(
-            f"y_true has dtype {array.dtype}",
-            "pass class indices 0..K - 1, or names and classes=",
-            code="dtype",
-        )
+        hint = "pass class indices 0..K - 1, or names and classes="
+        raise InputError(f"y_true has dtype {array.dtype}", hint, code="dtype")
     index = {name: i for i, name in enumerate(names)}
     found, where = np.unique(array.astype(str), return_inverse=True)
     code = np.array([index.get(name, -1) for name in found.tolist()], dtype=np.int64)[where]
@@ -285,10 +289,7 @@ def label_codes(
     """
     codes, found = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
     if classes is not None:
-        names = _checks.list_of_names(classes, "classes")
-        if len(names) != count:
-            message = f"classes has {len(names)} names, and there are {count} columns of probabilities"
-            raise InputError(message, "name one class per column", code="shape")
+        names = _class_names(classes, count)
         numbers = any(name.lstrip("-").isdigit() for name in names)
         if found.dtype.kind in "iu" and not numbers:
             return class_indices(y, names, named=True), np.array(names)
@@ -306,11 +307,9 @@ def label_codes(
     if len(found) != count:
         some = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
         labels = "1 label" if len(found) == 1 else f"{len(found)} different labels"
-        raise InputError(
-            f"y has {labels} ({some}), and there are {count} columns of probabilities",
-            "name the class of each column: classes=[...], which a scikit-learn model has as classes_",
-            code="class-unknown",
-        )
+        message = f"y has {labels} ({some}), and there are {count} columns of probabilities"
+        hint = "name the class of each column: classes=[...], which a scikit-learn model has as classes_"
+        raise InputError(message, hint, code="class-unknown")
     return codes, found
 
 

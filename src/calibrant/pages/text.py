@@ -98,10 +98,10 @@ def error_verdict(interval: ErrorInterval) -> str:
     if not interval.estimand.endswith("rms"):
         return ""
     if interval.high == 0:
-        return "These data are compatible with perfect calibration."
+        return "This interval is compatible with perfect calibration."
     if interval.low == 0:
         return (
-            "These data are compatible with perfect calibration, and with errors of up to "
+            "This interval is compatible with perfect calibration, and with errors of up to "
             f"{points(interval.high)} percentage points."
         )
     return (
@@ -113,20 +113,18 @@ def error_verdict(interval: ErrorInterval) -> str:
 def direction_verdict(measurement: Measurement) -> str:
     """Return sentences on the direction of the error, as far as the intervals exclude the other direction."""
     if not measurement.calibration_error.low:
-        return ""
+        _, _, other = dict(measurement.remarks()).get("calibration_error", "").partition(", but ")
+        return f"But {other}." if other else ""
     sentences = []
     large, slope = measurement.calibration_in_the_large, measurement.cox_slope
     if large.estimate is not None and large.low is not None and large.high is not None:
+        shown = points(abs(large.estimate))
         if abs(large.estimate) < ROUNDING:
             sentences.append("On average, its scores are neither too high nor too low.")
         elif large.high < 0:
-            sentences.append(
-                f"On average, its scores are {points(-large.estimate)} percentage points too high."
-            )
+            sentences.append(f"On average, its scores are {shown} percentage points too high.")
         elif large.low > 0:
-            sentences.append(
-                f"On average, its scores are {points(large.estimate)} percentage points too low."
-            )
+            sentences.append(f"On average, its scores are {shown} percentage points too low.")
         else:
             sentences.append("These data do not show whether its scores are too high or too low on average.")
     if slope.low is not None and slope.high is not None:

@@ -226,7 +226,7 @@ def _given(
     if p is None and y is None and not hasattr(source, "predict_proba"):
         alone = [name for name, value in arrays.items() if value is not None]
         if alone:
-            hint = "pass probabilities, or name a column: columns={'cluster': 'document'}"
+            hint = "pass probabilities, or name a column: columns={'cluster': 'document', 'weight': 'weight'}"
             raise InputError(f"{alone[0]} is given without probabilities", hint, code="parameter")
         return source
     from calibrant.io.arrays import array_predictions
