@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit, log_softmax, logit, softmax
 
 from calibrant import Tally
 from calibrant.exceptions import InputError
-from calibrant.recalibrate import Recalibrator, Temperature
+from calibrant.recalibrate import MatrixScaling, Recalibrator, Temperature, VectorScaling
 
 Floats = NDArray[np.float64]
 
@@ -118,6 +118,23 @@ def test_weights_are_copies() -> None:
     copied = Temperature(logits=True).fit(logits[copies], y[copies])
     assert weighted.temperature_ == pytest.approx(copied.temperature_, rel=1e-10)
     assert weighted.pair_count_ == (w > 0).sum()
+
+
+@pytest.mark.parametrize("estimator", [Temperature, VectorScaling, MatrixScaling])
+def test_probabilities_of_very_confident_logits_are_not_limited(estimator: Any) -> None:
+    logits, y = items(2000, 21, classes=4, temperature=15)  # differences of up to about 100
+    prob, log_prob = softmax(logits, axis=1), log_softmax(logits, axis=1)
+    found, expected = estimator().fit(prob, y), estimator(logits=True).fit(log_prob, y)
+    assert found.clipped_count_ == 0
+    np.testing.assert_allclose(found.transform(prob), expected.transform(log_prob), atol=1e-6)
+    if estimator is Temperature:
+        assert found.temperature_ == pytest.approx(by_scipy(logits, y, np.ones(2000)), rel=1e-5)
+
+
+def test_a_probability_of_0_stays_the_smallest_of_its_row() -> None:
+    prob = np.array([[1.0, 1e-30, 0.0], [0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
+    mapped = Temperature().fit(prob, [0, 1, 1, 0]).transform(prob)
+    assert mapped[0, 0] > mapped[0, 1] == mapped[0, 2]
 
 
 def test_probabilities_of_0_are_moved_to_the_clip_and_counted() -> None:

@@ -37,8 +37,7 @@ class Temperature(LogOddsRecalibrator):
         True if X contains logits of K classes. By default, X contains probabilities, whose logarithms are
         used.
     clip
-        Smallest distance of probabilities from 0 (and 1, for one event); nearer ones are moved to it, in the
-        fit and in its application, as in `Platt`.
+        For one event, as in `Platt`. For K classes, the probability that replaces 0, as in `VectorScaling`.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class Temperature(LogOddsRecalibrator):
     converged_, step_count_
         True if Newton's method has converged, and its number of steps.
     clipped_count_
-        Number of pairs (or probabilities of K classes) that were moved by ``clip``.
+        Number of pairs that were moved by ``clip``, or of probabilities of 0 of K classes.
     n_features_in_
         1 for one event, K for K classes.
     pair_count_, score_range_
