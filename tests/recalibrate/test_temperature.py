@@ -206,7 +206,7 @@ def test_bad_logits_are_refused() -> None:
 def test_other_columns_than_at_the_fit_are_refused() -> None:
     logits, y = items(100, 14)
     fitted = Temperature(logits=True).fit(logits, y)
-    with pytest.raises(InputError, match="X has 4 columns, and the temperature was fitted on 5"):
+    with pytest.raises(InputError, match="X has 4 columns, but the map was fitted to 5"):
         fitted.transform(logits[:, :4])
     with pytest.raises(InputError, match="X has 1 columns"):
         fitted.transform([0.5])
