@@ -49,7 +49,7 @@ class LogitItems:
 def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Floats]:
     """Return logits (n, K) of scores, and their probabilities.
 
-    Logits stay unchanged. Of probabilities, the logarithms are returned. A 0 becomes the smallest other
+    Logits stay unchanged. Probabilities become their logarithms. A 0 becomes the smallest other
     probability of its row, and at most the clip, which keeps the order of the row.
 
     Raises
