@@ -458,6 +458,16 @@ def test_few_positives_give_a_warning() -> None:
     assert "only 5 positives among 1,000 pairs" in (found.few_positives_warning or "")
 
 
+def test_few_labels_that_contradict_scores_near_0_and_1_give_a_warning() -> None:
+    q = np.where(np.arange(1000) % 10 == 0, 1.0, 1e-12)
+    for wrong, few in ((19, True), (20, False)):
+        y = (q > 0.5) ^ (np.arange(1000) % 50 == 1) & (np.arange(1000) < 50 * wrong)
+        for found in (calibration_error(y, q), calibration_error(~y, 1 - q)):
+            assert (
+                "the other side of 0.5 than their scores: only 19" in (found.few_positives_warning or "")
+            ) == few
+
+
 @pytest.mark.parametrize(
     ("positives", "n", "few"), [(100, 100_000, True), (100, 10_000, False), (200, 100_000, False)]
 )

@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit, log_softmax, logit, softmax
 
 from calibrant import Tally
 from calibrant.exceptions import InputError
-from calibrant.recalibrate import Recalibrator, Temperature
+from calibrant.recalibrate import MatrixScaling, Recalibrator, Temperature, VectorScaling
 
 Floats = NDArray[np.float64]
 
@@ -120,6 +120,23 @@ def test_weights_are_copies() -> None:
     assert weighted.pair_count_ == (w > 0).sum()
 
 
+@pytest.mark.parametrize("estimator", [Temperature, VectorScaling, MatrixScaling])
+def test_probabilities_of_very_confident_logits_are_not_limited(estimator: Any) -> None:
+    logits, y = items(2000, 21, classes=4, temperature=15)  # differences of up to about 100
+    prob, log_prob = softmax(logits, axis=1), log_softmax(logits, axis=1)
+    found, expected = estimator().fit(prob, y), estimator(logits=True).fit(log_prob, y)
+    assert found.clipped_count_ == 0
+    np.testing.assert_allclose(found.transform(prob), expected.transform(log_prob), atol=1e-6)
+    if estimator is Temperature:
+        assert found.temperature_ == pytest.approx(by_scipy(logits, y, np.ones(2000)), rel=1e-5)
+
+
+def test_a_probability_of_0_stays_the_smallest_of_its_row() -> None:
+    prob = np.array([[1.0, 1e-30, 0.0], [0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
+    mapped = Temperature().fit(prob, [0, 1, 1, 0]).transform(prob)
+    assert mapped[0, 0] > mapped[0, 1] == mapped[0, 2]
+
+
 def test_probabilities_of_0_are_moved_to_the_clip_and_counted() -> None:
     prob = np.array([[1.0, 0.0, 0.0], [0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
     fitted = Temperature(clip=1e-3).fit(prob, [0, 1, 1, 0])
@@ -189,7 +206,7 @@ def test_bad_logits_are_refused() -> None:
 def test_other_columns_than_at_the_fit_are_refused() -> None:
     logits, y = items(100, 14)
     fitted = Temperature(logits=True).fit(logits, y)
-    with pytest.raises(InputError, match="X has 4 columns, and the temperature was fitted on 5"):
+    with pytest.raises(InputError, match="X has 4 columns, but the map was fitted to 5"):
         fitted.transform(logits[:, :4])
     with pytest.raises(InputError, match="X has 1 columns"):
         fitted.transform([0.5])

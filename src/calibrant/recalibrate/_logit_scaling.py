@@ -13,7 +13,7 @@ from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.views import by_label
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of
-from calibrant.recalibrate.base import ArrayRecalibrator
+from calibrant.recalibrate.base import ArrayRecalibrator, check_width
 
 Objective = Callable[[Floats], tuple[float, Floats]]
 
@@ -56,9 +56,8 @@ class LogitScaling(ArrayRecalibrator):
             For bad values (with the row), or if no finite map maximizes the likelihood.
         """
         self.check_parameters()
-        clip = float(self.clip)
         X = by_label(X, y, self.classes)
-        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
+        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=self.clip)
         self._minimize(items)
         self.clipped_count_ = items.clipped
         self.score_range_ = items.range
@@ -87,12 +86,7 @@ class LogitScaling(ArrayRecalibrator):
         self.check_fitted()
         X = by_label(X, self.classes_, self.classes_)
         logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
-        if logit.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {logit.shape[1]} columns, but the map was fitted to {self.n_features_in_}",
-                "pass the scores of the same classes",
-                code="shape",
-            )
+        check_width(logit.shape[1], self.n_features_in_)
         return self._mapped(logit)
 
     @abstractmethod

@@ -33,7 +33,7 @@ class LogitItems:
     classes
         (K,) labels of the columns.
     clipped
-        Number of probabilities below the clip, which were raised to it.
+        Number of probabilities of 0, which were raised.
     range
         Lowest and highest probability.
     """
@@ -49,7 +49,8 @@ class LogitItems:
 def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Floats]:
     """Return logits (n, K) of scores, and their probabilities.
 
-    Logits stay unchanged. Probabilities below the clip are raised to it, and their logarithms are returned.
+    Logits stay unchanged. Probabilities become their logarithms. A 0 becomes the smallest other
+    probability of its row, and at most the clip, which keeps the order of the row.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Float
         count = value.shape[1]
         return value, softmax(value, np.ones(count), np.zeros(count))
     prob = class_predictions(np.zeros(len(array), np.int64), array).prob.astype(np.float64)
-    return np.log(np.maximum(prob, clip)), prob
+    return np.log(np.maximum(prob, np.where(prob > 0, prob, clip).min(axis=1, keepdims=True))), prob
 
 
 def items_of(
@@ -107,7 +108,7 @@ def items_of(
         message = "all rows of scores are equal: there is no slope to fit"
         raise InputError(message, "pass scores that differ", code="undefined")
     weight = np.ones(len(prob)) if checked.weight is None else checked.weight
-    clipped = 0 if logits else int((prob < clip).sum())
+    clipped = 0 if logits else int((prob == 0).sum())
     limits = float(prob.min()), float(prob.max())
     return LogitItems(np.ascontiguousarray(logit), checked.label, weight, labels, clipped, limits)
 

@@ -453,6 +453,13 @@ def divided(mapped: Floats, given: Floats) -> Floats:
     return np.where(total > 0, mapped / np.where(total > 0, total, 1.0), given)
 
 
+def check_width(width: int, fitted: int) -> None:
+    """Raise an error unless X has as many columns as in the fit."""
+    if width != fitted:
+        message = f"X has {width} columns, but the map was fitted to {fitted}"
+        raise InputError(message, "pass the scores of the same classes", code="shape")
+
+
 def one_column(X: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
     """Return scores (n,) or (n, 1) as (n,), and their shape; `_checks` rejects other shapes."""
     array = _checks.as_array(X, "X")

@@ -48,7 +48,7 @@ class MatrixScaling(LogitScaling):
         among 1e5, 1e4, ..., 1e-4 with the smallest log loss in five-fold cross-validation. 0 is
         plain maximum likelihood.
     clip
-        Probabilities below it are raised to it, when fitting and when applying, since 0 has no logarithm.
+        Probability that replaces 0, as in `VectorScaling`.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class MatrixScaling(LogitScaling):
     converged_, step_count_
         True if the mean gradient over items is below 1e-6, and the number of steps of L-BFGS.
     clipped_count_
-        Probabilities that were moved by ``clip``.
+        Number of probabilities of 0 in the fit.
     n_features_in_
         K.
     pair_count_, score_range_

@@ -14,7 +14,7 @@ from calibrant.metrics.views import by_label
 from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
 from calibrant.recalibrate._newton import fit
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
-from calibrant.recalibrate.base import one_column
+from calibrant.recalibrate.base import check_width, one_column
 
 _MOST_STEPS = 100
 _LARGEST_INVERSE = 1e6
@@ -37,8 +37,7 @@ class Temperature(LogOddsRecalibrator):
         True if X contains logits of K classes. By default, X contains probabilities, whose logarithms are
         used.
     clip
-        Smallest distance of probabilities from 0 (and 1, for one event); nearer ones are moved to it, in the
-        fit and in its application, as in `Platt`.
+        For one event, as in `Platt`. For K classes, the probability that replaces 0, as in `VectorScaling`.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class Temperature(LogOddsRecalibrator):
     converged_, step_count_
         True if Newton's method has converged, and its number of steps.
     clipped_count_
-        Number of pairs (or probabilities of K classes) that were moved by ``clip``.
+        Number of pairs that were moved by ``clip``, or of probabilities of 0 of K classes.
     n_features_in_
         1 for one event, K for K classes.
     pair_count_, score_range_
@@ -122,8 +121,7 @@ class Temperature(LogOddsRecalibrator):
         column, _ = one_column(by_label(X, y, self.classes))
         if np.ndim(column) < 2 and not self.logits:
             return super().fit(X, y, sample_weight, clusters)
-        clip = float(self.clip)
-        items = items_of(column, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
+        items = items_of(column, y, sample_weight, classes=self.classes, logits=self.logits, clip=self.clip)
         self._learn_items(items)
         self.clipped_count_ = items.clipped
         self._fitted_on(len(items.label), *items.range)
@@ -151,12 +149,7 @@ class Temperature(LogOddsRecalibrator):
         self.check_fitted()
         column, shape = one_column(by_label(X, self.classes_, self.classes_))
         width = shape[1] if np.ndim(column) == 2 else 1
-        if width != self.n_features_in_:
-            raise InputError(
-                f"X has {width} columns, and the temperature was fitted on {self.n_features_in_}",
-                "pass the scores of the same classes",
-                code="shape",
-            )
+        check_width(width, self.n_features_in_)
         if width == 1:
             return super().transform(X)
         logit, _ = logits_of(column, logits=self.logits, clip=self.clip)

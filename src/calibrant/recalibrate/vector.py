@@ -40,8 +40,8 @@ class VectorScaling(LogitScaling):
         Penalty; the mean negative log-likelihood is increased by penalty / 2 times the sum of (scale - 1)^2
         and bias^2. 0 is plain maximum likelihood. With a penalty, classes without items keep a finite bias.
     clip
-        Smallest probability; smaller ones are raised to it, in the fit and in its application, because 0 has
-        no logarithm.
+        Probability that replaces 0, which has no logarithm, in the fit and in its application; a row with a
+        smaller positive probability takes that one.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class VectorScaling(LogitScaling):
     converged_, step_count_
         True if the gradient is nearly 0 (1e-6, as a mean over items), and the number of steps of L-BFGS.
     clipped_count_
-        Number of probabilities that were moved by ``clip``.
+        Number of probabilities of 0 in the fit.
     n_features_in_
         K.
     pair_count_, score_range_

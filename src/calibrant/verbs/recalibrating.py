@@ -120,9 +120,10 @@ def _clipped(parts: Any) -> tuple[str, ...]:
     clipped = sum(getattr(part, "clipped_count_", 0) for part in parts)
     if not clipped:
         return ()
-    what = "scores are" if clipped > 1 else "score is"
-    near = f"closer to 0 or 1 than {parts[0].clip:.2g}"
-    return (f"{clipped:,} {what} {near}, and moved to this distance, on which the map depends",)
+    what, clip = "scores are" if clipped > 1 else "score is", f"{parts[0].clip:.2g}"
+    near = f"closer to 0 or 1 than {clip}, and moved to this distance"
+    near = f"0, and moved to {clip} or less" if parts[0].n_features_in_ > 1 else near
+    return (f"{clipped:,} {what} {near}, on which the map depends",)
 
 
 def _rounding(parts: Any) -> tuple[str, ...]:
