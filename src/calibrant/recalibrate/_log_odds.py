@@ -98,7 +98,7 @@ class Points:
             found = "no positive has a higher score than a negative"
         else:
             return
-        hint = "use Platt scaling with smoothing: Platt(smoothing=True), or --method platt --smoothing"
+        hint = "use Platt scaling with smoothing: Platt(smoothing=True), or `method='platt'` with `smoothing`"
         raise InputError(f"{found}: the slope of {name} would be infinite", hint, code="undefined")
 
 

@@ -527,7 +527,7 @@ def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Ba
     if several and not by_class and not predictions.clustered and predictions.log is None:
         note = (
             f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with "
-            "several rows). Name the column of items as the column of clusters, too (--cluster); or, if the "
+            "several rows). Name the column of items as the column of clusters, too; or, if the "
             "rows are of several models, write one file per model."
         )
         predictions.notes = tuple(dict.fromkeys([*predictions.notes, note]))
