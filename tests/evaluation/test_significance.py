@@ -29,7 +29,7 @@ from calibrant_studies._error_rates import (
     item_error_rates,
     robust_p_value,
 )
-from tests.quantities import defined
+from tests.quantities import defined, limits
 
 # The lecture's F scores of two systems over 2 x 5 folds.
 FIRST = [0.67, 0.63, 0.68, 0.65, 0.69, 0.61, 0.64, 0.67, 0.68, 0.65]
@@ -102,6 +102,25 @@ def test_ties_everywhere_leave_the_test_undefined() -> None:
         assert found.p_value is None
         assert found.reason == defined(found.plain).reason == "all differences of the systems are equal"
     assert paired_t_test(FIRST, FIRST).ties == 10
+
+
+def test_intervals_of_skewed_values_that_cover_too_little_have_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    held, warned = [], []
+    for seed in range(60):
+        values = np.exp(rng.normal(0, 1.2, 40))
+        t, resampled = mean_interval(values), paired_bootstrap(values, np.zeros(40), samples=500, seed=seed)
+        held += [low <= np.exp(0.72) <= high for low, _, high in map(limits, (t.mean, resampled.difference))]
+        warned += [t.warning is not None, resampled.warning is not None]
+    assert np.mean(held) < 0.92
+    assert np.mean(warned) > 0.75
+
+
+def test_intervals_of_values_that_are_not_skewed_have_no_warning() -> None:
+    rng = np.random.default_rng(0)
+    assert not any(mean_interval(rng.normal(size=n)).warning for n in [5, 10, 30] * 20)
+    assert mean_interval(rng.exponential(size=1000)).warning is None
+    assert paired_bootstrap(rng.normal(size=100), np.zeros(100), samples=500).warning is None
 
 
 def test_one_fold_has_no_interval() -> None:

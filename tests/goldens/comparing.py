@@ -16,7 +16,8 @@ from typing import Any
 FOLDER = Path(__file__).parent
 STORED = FOLDER / "stored"
 CHANGES = FOLDER / "changes.toml"
-RELATIVE, ABSOLUTE = 1e-9, 1e-12
+RELATIVE, ABSOLUTE = 1e-8, 1e-9  # where an optimizer stops depends on the processor
+OF_ENDS = 1e-5  # relative; profile likelihoods are solved to about 1e-6
 NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)")
 SHOWN = 12
 KEYS = {"why", "goldens", "path", "text", "added", "to", "value", "becomes"}
@@ -133,7 +134,7 @@ def differences(
     changes
         Intended changes; those whose patterns match the name apply, in order.
     exact
-        Compare numbers to the last digit instead of with a relative tolerance of 1e-9.
+        Compare numbers to the last digit instead of with a tolerance of 1e-8.
     """
     concerned = [each for each in changes if any(fnmatch(name, pattern) for pattern in each.goldens)]
     compare = _json_differences if name.endswith(".json") else _text_differences
@@ -152,7 +153,11 @@ def _json_differences(old: str, new: str, changes: Sequence[Change], exact: bool
         elif path not in wanted:
             if not any(each.adds(path) for each in changes):
                 yield f"{path}: {_dumped(found[path])} is new"
-        elif not _same_value(wanted[path], found[path], exact):
+        elif path == "checksum" and not exact:
+            continue  # it follows from the last digits of the other values
+        elif not _same_value(wanted[path], found[path], exact) and (
+            exact or not path.endswith(("/low", "/high")) or not _close_ends(wanted[path], found[path])
+        ):
             yield f"{path}: {_dumped(wanted[path])} became {_dumped(found[path])}"
 
 
@@ -202,6 +207,10 @@ def _same_value(old: Any, new: Any, exact: bool) -> bool:
 
 def _close(old: float, new: float) -> bool:
     return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+
+
+def _close_ends(old: Any, new: Any) -> bool:
+    return isinstance(old, float) and isinstance(new, float) and math.isclose(old, new, rel_tol=OF_ENDS)
 
 
 def _dumped(value: Any) -> str:

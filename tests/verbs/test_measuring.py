@@ -27,7 +27,7 @@ def test_several_answers_per_question_are_noted_until_their_clusters_are_named()
     several = answers(4)
     (note,) = measure(several, view="top").recipe.notes
     assert "100 items with several rows" in note
-    assert "--cluster" in note
+    assert "as the column of clusters" in note
     assert measure(several, view="top", columns={"cluster": "item"}).recipe.notes == ()
     assert measure(answers(1), view="top").recipe.notes == ()
     assert note in report(several, view="top").notes

@@ -29,7 +29,7 @@ from calibrant.metrics.resampling import (
     expanded,
     resampled_totals,
 )
-from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
+from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, skewed, tail
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator_of, number
 
@@ -118,7 +118,8 @@ def paired_bootstrap(
     low, high = (float(end) for end in np.quantile(draws, expanded(level, units.effective)))
     p_value = _share(draws - difference, difference, alternative, exact=False)
     found = Quantity(difference, low, high)
-    return ResampledTest(method="bootstrap", difference=found, p_value=p_value, **settings)
+    warning = skewed(draws)
+    return ResampledTest(method="bootstrap", difference=found, p_value=p_value, warning=warning, **settings)
 
 
 def paired_permutation(

@@ -19,7 +19,7 @@ from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permut
 from calibrant.evaluation.results.significance import MeanInterval, PairedTest, PlainTest
 from calibrant.exceptions import InputError
 from calibrant.metrics.multiplicity import adjusted_p_values
-from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
+from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, skewed, tail
 from calibrant.records import Quantity
 
 ONE = "one value has no variance"
@@ -204,6 +204,7 @@ class _Spread:
             self.warning = few_clusters(size)
         flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
         self.error = 0.0 if flat else math.sqrt(variance) / self.n
+        self.warning = self.warning or (None if flat else skewed(residual, units))
 
     def corrected(self, ratio: float | None) -> float | None:
         """Return the standard error of the mean, corrected for folds if the ratio is known."""

@@ -7,7 +7,10 @@ from typing import Annotated
 from calibrant.records import setting, warning
 from calibrant.results.errors import Estimate
 
-Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
+Few = Annotated[
+    str | None,
+    warning("The clusters are too few or too unequal, or the values too skewed, for the intervals."),
+]
 
 
 class IntervalEstimate(Estimate, frozen=True, kw_only=True):

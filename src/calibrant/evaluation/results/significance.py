@@ -206,7 +206,10 @@ class ResampledTest(Record, frozen=True, kw_only=True):
     level: Level
     seed: Seed
     reason: Reason = None
-    warning: Annotated[str | None, warning("Few clusters, or few units that differ, limit the test.")] = None
+    warning: Annotated[
+        str | None,
+        warning("Few clusters, few units that differ, or skewed values limit the test or its interval."),
+    ] = None
 
 
 class McNemarTest(Record, frozen=True, kw_only=True):
