@@ -34,6 +34,7 @@ def test_an_estimated_drift_contains_the_true_one() -> None:
     assert inside >= 26
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["none", "stated", "estimated"])
 def test_a_total_interval_covers_after_a_drift_that_it_includes(how: str) -> None:
     # Periods differ by 0.3 in log-odds. Without a drift term the total interval covers about half.

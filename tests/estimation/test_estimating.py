@@ -52,6 +52,7 @@ def coverage(population: str, unequal: bool = False) -> dict[str, tuple[float, f
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("population", ["corpus", "superpopulation"])
 def test_corrected_intervals_cover_and_are_shorter_than_the_labels_alone(population: str) -> None:
     found = coverage(population)

@@ -68,6 +68,7 @@ def test_items_are_their_own_clusters_where_none_are_named() -> None:
     assert by_item(first).cluster_count == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("slopes", [(0.6, 0.8), (1.0, 1.0), (0.7, 1 / 0.7)])
 def test_the_interval_of_the_difference_covers(slopes: tuple[float, float], clustered: bool) -> None:

@@ -440,6 +440,7 @@ def test_verdicts_hold_the_probability_of_any_false_one() -> None:
     assert with_verdicts(()) == ()
 
 
+@pytest.mark.slow
 def test_of_groups_without_a_change_few_tables_have_a_verdict() -> None:
     # All scores are 0.05 too high before and 0.05 too low after: no group's error changes.
     groups = {name: [name] for name in "ABCDEF"}

@@ -51,6 +51,7 @@ def test_the_planned_labels_give_the_wanted_power(dependence: dict[str, Any]) ->
     assert drawn_power(defined(plan.labels), 0.1, **dependence) == pytest.approx(0.8, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_planned_labels_show_a_difference() -> None:
     pilot = np.linspace(0.2, 0.8, 1001)
     plan = labels_needed(error=0.15, difference=0.1, scores=pilot)

@@ -416,6 +416,7 @@ def test_slices_with_too_few_clusters_to_be_found_are_noted(clusters: int, noted
     assert len(slice_errors(tallies, rank="signed").found()) == 8
 
 
+@pytest.mark.slow
 def test_calibrated_slices_of_very_unequal_clusters_are_rarely_found() -> None:
     random, missed = np.random.default_rng(5), 0
     for _ in range(150):

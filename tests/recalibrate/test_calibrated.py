@@ -81,8 +81,10 @@ class Recording(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 )
 @pytest.mark.parametrize(
     "model",
-    [Calibrated(), Calibrated(LogisticRegression(), Isotonic(), cv=3, ensemble=True)],
-    ids=["default", "ensemble"],
+    [
+        pytest.param(Calibrated(), marks=pytest.mark.slow, id="default"),
+        pytest.param(Calibrated(LogisticRegression(), Isotonic(), cv=3, ensemble=True), id="ensemble"),
+    ],
 )
 def test_the_checks_of_scikit_learn_pass(model: Calibrated) -> None:
     results = check_estimator(model, on_fail=None, on_skip=None)

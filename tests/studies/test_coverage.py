@@ -223,12 +223,14 @@ def test_bins_drawn_as_bins_have_the_moments_of_drawn_pairs() -> None:
     assert np.std(np.array(from_bins)) == pytest.approx(estimates.std(), rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_difference_of_two_models_is_covered() -> None:
     rows = measured([design for design in designs("differences", replications=40) if design.n == 2_000][:5])
     assert all(row["coverage"] >= 85 for row in rows)
     assert all(row["root_coverage"] >= 90 for row in rows)
 
 
+@pytest.mark.slow
 def test_the_true_change_of_a_map_is_what_many_large_tests_measure() -> None:
     (design,) = (each for each in designs("maps") if each.name == "histogram on 300; logits x 0.5")
     assert isinstance(design, _designs.MapsDesign)
@@ -239,6 +241,7 @@ def test_the_true_change_of_a_map_is_what_many_large_tests_measure() -> None:
     assert abs(estimates.mean() - design.targets()[0].theta) < 3 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fixed"),
     [("histogram on 300; calibrated", 85), ("scaling on 2,000; k = 0.05, clusters of 20", 95)],

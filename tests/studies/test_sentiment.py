@@ -59,6 +59,7 @@ def test_f1_is_of_the_positive_class() -> None:
     assert f1_score(labels, np.array([0.9, 0.8, 0.8, 0.1])) == pytest.approx(0.8)
 
 
+@pytest.mark.slow
 def test_training_anew_gives_the_shipped_predictions(data: Path) -> None:
     shipped_before = PREDICTED["dated", "logistic-regression", "test"]
     training, test = (read(source(data, "dated", split)) for split in ("train", "test"))
