@@ -111,7 +111,7 @@ def write_predictions(
     head = b""
     if predictions.threshold is not None and kind.text:
         if not kind.notes:
-            hint = "choose .parquet, .csv or .tsv"
+            hint = "choose .parquet, .arrow, .csv or .tsv"
             raise InputError("JSON lines cannot store a table's threshold", hint, code="threshold", file=name)
         if RECALIBRATED_KEY in made.metadata:
             message = "a text file cannot record that a table with a threshold was recalibrated"

@@ -62,7 +62,7 @@ class RowWriter(ABC):
         if not 0 <= threshold < 1:
             raise self._error(f"the threshold {threshold!r} is not in [0, 1)", "give 0 for all", "threshold")
         if threshold > 0 and not FORMATS[self._kind].notes:
-            hint = "choose .parquet, .csv or .tsv, or write every score"
+            hint = "choose .parquet, .arrow, .csv or .tsv, or write every score"
             raise self._error("JSON lines cannot store a table's threshold", hint, "threshold")
         self._threshold = float(threshold)
         self._held = _Held()

@@ -361,7 +361,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             field.name,
             *columns_of(records, level, field.kind),
             f"{field.label}. {caption}" if main else field.meaning.removesuffix("."),
-            (*remarks, *(_warnings_of_rows(records) if records else ())),
+            (*remarks, *(warnings_of_rows(records) if records else ())),
             field.label,
             field.most,
             field.ranked,
@@ -560,7 +560,7 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
             yield from ((label, text) for _, text in _warnings(value))
 
 
-def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
+def warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
     """Return the warnings of rows with the names of the rows; warnings of quantities are only in JSON.
 
     If more than `MOST_NAMED` rows have warnings that differ in their numbers alone, these are one warning

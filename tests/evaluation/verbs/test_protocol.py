@@ -458,6 +458,6 @@ def test_documents_that_only_a_system_names_are_noted(
     found = protocol(evaluation(text, gold=gold, one="\n".join([f"item,{column},document", *rows])))
     assert found.reference.documents is None
     assert found.notes == (
-        "one names documents and the reference does not, so intervals treat items as independent; "
-        "add the column of documents to the reference.",
+        "one names documents and the reference does not, so intervals ignore that items of a document depend "
+        "on each other; add the documents to the reference.",
     )

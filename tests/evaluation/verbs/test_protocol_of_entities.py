@@ -127,6 +127,23 @@ def test_documents_of_a_reference_in_columns_are_the_units(evaluation: Write, fo
         assert system.values["surface_f1"] == entity_scores(forms, clusters=groups)["f1"]
 
 
+def test_documents_that_only_an_output_marks_are_noted(evaluation: Write) -> None:
+    one_each = {name: with_documents(text, 1) for name, text in zip(FILES, texts(), strict=True)}
+    assert protocol(evaluation(**one_each)).notes == ()
+    (note,) = protocol(evaluation(one=with_documents(texts()[1]))).notes
+    assert note.startswith("one names documents and the reference does not, so intervals ignore that items")
+
+
+def test_few_documents_of_a_score_are_a_warning_of_the_printed_table(evaluation: Write) -> None:
+    found = protocol(evaluation('["entity_f1"]', gold=with_documents(texts()[0], 12)))
+    for system, note in zip(found.systems, found.scores().notes, strict=True):
+        warning = system.values["entity_f1"].warning
+        assert warning is not None
+        assert "fewer than 30: its interval may cover less" in warning
+        assert note == f"{system.name}, entity_f1: {warning}"
+        assert note in found.to_text()
+
+
 def test_other_tokens_are_noted_and_aligned_by_place(evaluation: Write, found: Protocol) -> None:
     changed = protocol(evaluation(one=texts()[1].replace("Ada", "Bob")))
     assert changed.systems[0].values == found.systems[0].values

@@ -78,7 +78,7 @@ class SystemOutput:
     tokens
         As in `ItemLabels`.
     documents
-        True if the table names documents.
+        Number of documents that a table of labels names; of probabilities, True if the table names any.
     """
 
     file: str
@@ -86,7 +86,7 @@ class SystemOutput:
     labels: Integers | None
     probabilities: Floats | None
     tokens: dict[str, str] | None = None
-    documents: bool = False
+    documents: int = 0
 
 
 def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Ratings, dict[str, str]]:
@@ -275,7 +275,8 @@ def prediction_frame(
 def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in found.names.values()], np.int64)
-    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens, bool(found.documents))
+    documents = len(set(found.documents.values()))
+    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens, documents)
 
 
 def _is_conll(path: Path) -> bool:

@@ -44,7 +44,7 @@ class Decided:
     other_tokens
         Number of items whose token differs from the reference.
     documents
-        True if its file names documents, and the reference does not.
+        True if its file names documents, and the reference does not (but may have sentences).
     """
 
     system: SystemFile
@@ -67,13 +67,11 @@ def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
     output = read_system(system, plan.labels, plan.positive)
     order = _order(system.name, output, gold.items)
     unused = len(output.items) - len(gold.items)
-    lost = output.documents and gold.documents is None
+    fewer = gold.unit == "sentence" and output.documents < (gold.record.documents or 0)
+    lost = output.documents > 0 and (gold.documents is None or fewer)
     if output.labels is not None:
-        other = 0
-        if output.tokens is not None and gold.tokens is not None:
-            other = sum(
-                output.tokens[item] != word for item, word in zip(gold.items, gold.tokens, strict=True)
-            )
+        tokens, words = output.tokens or {}, zip(gold.items, gold.tokens or (), strict=False)
+        other = sum(tokens.get(item, word) != word for item, word in words)
         return Decided(system, output.labels[order], None, None, unused, other, lost)
     assert output.probabilities is not None
     probability = output.probabilities[order]

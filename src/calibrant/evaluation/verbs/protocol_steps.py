@@ -533,12 +533,9 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
         )
     if reference.left_out:
         notes.append(f"{reference.left_out:,} items have no reference label and are excluded.")
-    if reference.over_budget:
-        notes.append(f"The reference exceeds the budget in {reference.over_budget:,} documents.")
+    over = {"The reference": reference.over_budget} | reference.annotators_over_budget
     notes += [
-        f"{name} exceeds the budget in {number:,} documents."
-        for name, number in reference.annotators_over_budget.items()
-        if number
+        f"{name} exceeds the budget in {number:,} documents." for name, number in over.items() if number
     ]
     notes += [
         f"{system.name} has {system.unused:,} items that are not in the reference."
@@ -550,8 +547,8 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
 
 def _output_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
     return [
-        f"{each.system.name} names documents and the reference does not, so intervals treat items as "
-        "independent; add the column of documents to the reference."
+        f"{each.system.name} names documents and the reference does not, so intervals ignore that items of a "
+        "document depend on each other; add the documents to the reference."
         for each in systems
         if each.documents
     ] + [
