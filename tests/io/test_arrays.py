@@ -155,6 +155,22 @@ def test_other_names_of_columns_that_are_not_sorted_are_refused_unless_classes_a
     assert measure(truth, score, classes=["yes", "no"])["binary"].brier == expected
 
 
+def test_columns_of_an_arrow_table_are_matched_to_labels_by_name() -> None:
+    truth, score = np.where(Y, "yes", "no"), {"p_yes": P, "p_no": 1 - np.asarray(P)}
+    for table in (pa.table(score), pa.RecordBatch.from_pydict(score)):
+        assert measure(truth, table)["binary"].brier == pytest.approx(measure(Y, P)["binary"].brier)
+
+
+def test_columns_of_other_names_are_in_order_without_case_and_by_the_numbers_in_them() -> None:
+    truth, score = np.where(Y, "Yes", "no"), np.c_[P, 1 - np.asarray(P)]
+    with pytest.raises(InputError, match="no column 'Yes'"):  # "Yes" sorts before "no" in the labels only
+        measure(truth, pd.DataFrame(score[:, ::-1], columns=["prob_no", "prob_yes"]))
+    many = np.random.default_rng(0).dirichlet(np.ones(12), 60)
+    names = [f"class {number:02}" for number in range(12)] * 5
+    found = measure(names, pl.DataFrame(many))["top"]  # column_0 to column_11
+    assert found.brier == measure(names, many)["top"].brier
+
+
 def test_probabilities_of_two_classes_have_the_views_of_more() -> None:
     found = measure(Y, ROWS, view=["top", "class:0"])
     assert list(found) == ["top", "class:0"]

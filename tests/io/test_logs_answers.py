@@ -16,6 +16,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io import _log_text as log_text
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
+from calibrant.io.rewriting import open_scores
 from tests.quantities import defined
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "inspect_ai-0.3.285"
@@ -419,6 +420,14 @@ def test_lines_of_another_kind_say_their_keys_and_what_is_known(tmp_path: Path) 
     with pytest.raises(InputError, match=message) as caught:
         open_predictions(tmp_path / "a.jsonl")
     assert caught.value.code == "column-missing"
+
+
+def test_a_log_to_recalibrate_is_told_which_command_makes_a_table_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"doc_id": 1, "filtered_resps": []}\n')
+    with pytest.raises(InputError, match="'score': if this is a log, make a table with `calibrant convert`"):
+        open_scores(tmp_path / "a.jsonl")
+    with pytest.raises(InputError, match="`calibrant convert` makes a file of a log"):
+        open_scores(tmp_path)
 
 
 def without_log_probabilities(log: dict[str, Any]) -> dict[str, Any]:

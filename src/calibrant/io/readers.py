@@ -448,6 +448,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
         from calibrant.io.log_formats import KNOWN
 
         log = f"nor is this a log that is known ({KNOWN}); "
+        log = log if "label" in named else "if this is a log, make a table with `calibrant convert`; else "
     if "label" in named and named["label"] is None and set(SPANS) <= set(there) and "label" not in there:
         message = "this is a table of spans (document, start, end) without labels"
         hint = "match them with gold spans first: `calibrant spans`, or calibrant.structures.match_spans"

@@ -165,8 +165,8 @@ def locate(path: str | os.PathLike[str]) -> Origin:
         return _stdin(data)
     file = Path(name)
     if file.is_dir():
-        empty = "the folder has no Parquet file"
-        raise InputError(empty, "name a file, or a folder of .parquet files", code="file-missing", file=name)
+        hint = "name a file, or a folder of .parquet files; `calibrant convert` makes a file of a log"
+        raise InputError("the folder has no Parquet file", hint, code="file-missing", file=name)
     kind, packed = _ending(name)
     kind = "arrow" if kind == "feather" else kind  # version 2 of Feather is Arrow IPC
     if file.exists() and kind not in (TEXT if packed else FORMATS):

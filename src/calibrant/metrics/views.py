@@ -14,6 +14,7 @@ Calibrated top labels imply neither class-wise nor full calibration.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -150,7 +151,8 @@ def _class_names(classes: Sequence[str | int] | None, count: int) -> tuple[str, 
 def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool = False) -> list[str] | None:
     """Return the names of a dataframe's columns if each label has one; None if columns go by position.
 
-    Text around all the labels, as in ``p_yes``, is left out. Whole numbers are equal as floats.
+    Text around all the labels, as in ``p_yes``, is left out. Whole numbers are equal as floats. Tables of
+    PyArrow, whose ``columns`` are arrays, have names in ``column_names``.
 
     Raises
     ------
@@ -164,7 +166,7 @@ def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool =
     >>> column_names(pd.DataFrame({"yes": [0.9], "no": [0.1]}), ["no"], "p")
     ['yes', 'no']
     """
-    names = list(getattr(values, "columns", ()))
+    names = list(getattr(values, "column_names", getattr(values, "columns", ())))
     texts = list(map(str, names))
     if len(set(texts)) < max(2, len(texts)) or names == list(range(len(names))):
         return None
@@ -182,12 +184,17 @@ def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool =
         bare = ([text.removeprefix(start).removesuffix(end) for text in texts] for start, _, end in cuts)
         texts = next((each for each in bare if set(known) <= set(each) and len({*each}) == len(each)), texts)
     lost = [label for label in known if label not in texts]
-    unclear = not ordered and isinstance(met[0], str) and texts != sorted(texts, key=str.casefold)
+    unclear = not ordered and isinstance(met[0], str) and not (_in_order(known) and _in_order(texts))
     if lost and (len(lost) < len(met) or unclear):
         message = f"{called} has columns with names, but no column {lost[0]!r}"
-        hint = f"rename the columns, or pass {called}.to_numpy(), with columns in the labels' sorted order"
+        hint = "rename the columns, or pass an array, with columns in the labels' sorted order"
         raise InputError(message, hint, code="class-unknown")
     return None if lost else texts
+
+
+def _in_order(names: list[str]) -> bool:
+    """Return True if names are sorted without case, and the numbers in them by value."""
+    return names == sorted(names, key=lambda name: re.sub(r"\d+", lambda m: m[0].zfill(20), name.casefold()))
 
 
 def _text(name: Any) -> str:
@@ -231,11 +238,9 @@ def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> 
     array = _checks.one_dimensional(values, "y_true")
     if array.dtype.kind in "iu":
         if any(name.lstrip("-").isdigit() and name != str(index) for index, name in enumerate(names)):
-            raise InputError(
-                "y_true holds integers and so do the class names: they could be indices or names",
-                "pass the true classes as strings for names, or leave out classes for indices",
-                code="view",
-            )
+            message = "y_true holds integers and so do the class names: they could be indices or names"
+            hint = "pass the true classes as strings for names, or leave out classes for indices"
+            raise InputError(message, hint, code="view")
         outside = np.flatnonzero((array < 0) | (array >= len(names)))
         if len(outside):
             row = int(outside[0])
@@ -331,11 +336,8 @@ def binary_view(predictions: ClassPredictions) -> Pairs:
     [0.3, 0.8]
     """
     if len(predictions.classes) != 2:
-        raise InputError(
-            f"there are {len(predictions.classes)} classes and the view is binary",
-            "name the view: top, class:NAME, classwise or pooled",
-            code="view",
-        )
+        message = f"there are {len(predictions.classes)} classes and the view is binary"
+        raise InputError(message, "name the view: top, class:NAME, classwise or pooled", code="view")
     return _one_class(predictions, 1)
 
 
@@ -449,12 +451,9 @@ def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
     """
     if not isinstance(view, str):
         raise InputError(f"view is {_checks.shown(view)}", "give the name of a view", code="view")
-    if view == "binary":
-        return {view: binary_view(predictions)}
-    if view == "top":
-        return {view: top_view(predictions)}
-    if view == "pooled":
-        return {view: pooled_view(predictions)}
+    single = {"binary": binary_view, "top": top_view, "pooled": pooled_view}
+    if view in single:
+        return {view: single[view](predictions)}
     if view == "classwise":
         return {f"class:{name}": pairs for name, pairs in classwise_views(predictions).items()}
     if view.startswith("class:"):
