@@ -497,3 +497,13 @@ def test_where_few_pairs_carry_the_error_no_upper_limit_is_claimed() -> None:
 def test_residuals_are_not_resampled_in_bins() -> None:
     with pytest.raises(InputError, match="a Residuals object has no bins to resample: pass pairs, a tally"):
         error_interval(residuals(drawn(200, 0.1)), method="sampling")
+
+
+@pytest.mark.parametrize("exponent", [80, 90, 120, 160, 200])
+def test_an_error_whose_square_underflows_is_measured_without_an_interval(exponent: int) -> None:
+    score = np.tile([10.0**-exponent, 3 * 10.0**-exponent, 1.0, 1.0], 50)
+    found = calibration_error(score > 0.5, score)
+    assert found.estimate is not None
+    assert found.estimate < 1e-79
+    assert (found.low, found.high) == (None, None)
+    assert "nothing shows the noise of the labels" in str(found.reason)

@@ -471,3 +471,13 @@ def test_slices_that_hardly_differ_are_sorted_by_p_value() -> None:
     assert found.signed.spread < 0.005, "the example shrinks all slices to their mean"
     p_values = [row.signed.p_value or 0 for row in found.slices]
     assert p_values == sorted(p_values)
+
+
+def test_slices_without_errors_whose_scores_are_next_to_0_and_1_are_measured() -> None:
+    score = np.where(np.arange(200) % 2, 1.0, np.logspace(-160, -155, 200))
+    clusters = np.arange(200) // 4
+    tally = Tally.from_arrays(y_true=score > 0.5, y_prob=score, clusters=clusters)
+    found = slice_errors({("a",): tally}).slices[0]
+    assert found.error.low is None
+    error = SignedError(1e-157, 0.5, error=1e-156, binomial_n=200.0, clusters=50.0, balanced=False)
+    assert error.interval(0.95) == pytest.approx((-0.0707, 0.0707), abs=0.001)

@@ -20,6 +20,7 @@ _LEAST_SIGNAL = 1 / 3  # of the squared gaps of wide windows, however little of 
 _LEAST_DESIGN_EFFECT = 0.5
 _LARGEST_SKEWNESS = 8**0.5  # of a single squared normal; beyond it a gamma distribution is nearly an atom
 _LARGEST_RELATIVE_ERROR = 0.4  # of the null variance by residuals; from there on the scores alone give it
+_LEAST = 1e-150  # squared error, and null variance: the squares of smaller ones underflow
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,8 @@ def moments(table: Residuals) -> Moments | None:
         third += cross.third
         slope *= cross.design_effect
         curvature *= cross.design_effect
-    skewness = min(third / variance**1.5, _LARGEST_SKEWNESS) if variance > 0 else 0.0
-    return Moments(estimate_of(table), variance, skewness, slope, curvature)
+    skewness = min(third / variance**1.5, _LARGEST_SKEWNESS) if variance > _LEAST else 0.0
+    return Moments(estimate_of(table), variance if variance > _LEAST else 0.0, skewness, slope, curvature)
 
 
 def _same_bin(table: Residuals) -> tuple[float, float]:
@@ -102,15 +103,14 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     apart = table.denominator / table.weight**2
     null, null_third = table.null
     expected = 2 * float(np.sum(factor**2 * null**2 * apart))
-    if observed >= expected:
+    if observed >= expected or expected < _LEAST:
         return observed, observed_third
     skew = 1 - 2 * table.score / table.weight
     noise = 16 * np.sum(factor**4 * null**3 * skew**2 * table.pair[0] / table.n) / expected**2
     trust = min(1.0, float(noise) / _LARGEST_RELATIVE_ERROR**2)
     expected_third = float(np.sum(factor**3 * (8 * null**3 * apart**2 + 4 * null_third**2 * apart)))
-    return observed + trust * (expected - observed), observed_third + trust * (
-        expected_third - observed_third
-    )
+    observed_third += trust * (expected_third - observed_third)
+    return observed + trust * (expected - observed), observed_third
 
 
 def _signal(table: Residuals) -> tuple[float, float]:
@@ -125,7 +125,7 @@ def _signal(table: Residuals) -> tuple[float, float]:
     gap = local.residual / local.weight
     whole = float(local.weight.sum())
     theta = float(np.sum(local.weight * gap**2)) / whole
-    if theta == 0:
+    if theta < _LEAST:
         return 0.0, 0.0
     of_scores = float(np.sum(local.pair[0] * (gap**2 - theta) ** 2))
     of_labels = max(0.0, _influence_of_pairs(local, gap, theta) - of_scores)

@@ -98,7 +98,7 @@ class SignedError:
         With clusters, the binomial test has at most as many trials as give the standard error.
         """
         reach, n, frequency = quantile(level, self.clusters) * self.error, self.binomial_n, self._frequency
-        if self.clusters and self.error > 0:
+        if self.clusters and self.error > 1e-150:  # the square of a smaller one underflows
             n = min(n, frequency * (1 - frequency) * (quantile(level) / reach) ** 2 or n)
         least, most = _clopper_pearson(frequency, n, level)
         low = min(self.estimate - reach, self.mean_score - most)
