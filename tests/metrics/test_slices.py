@@ -481,3 +481,15 @@ def test_slices_without_errors_whose_scores_are_next_to_0_and_1_are_measured() -
     assert found.error.low is None
     error = SignedError(1e-157, 0.5, error=1e-156, binomial_n=200.0, clusters=50.0, balanced=False)
     assert error.interval(0.95) == pytest.approx((-0.0707, 0.0707), abs=0.001)
+
+
+def test_slices_of_few_labels_that_contradict_their_scores_are_noted() -> None:
+    rng = np.random.default_rng(0)
+    z = np.where(rng.random(300) < 0.5, -1, 1) * rng.uniform(20, 60, 300)
+    y = rng.random(300) < 1 / (1 + np.exp(-z / 10))
+    sharp = Tally.from_arrays(y_true=y, y_prob=1 / (1 + np.exp(-z)))
+    q = rng.random(300)
+    mild = Tally.from_arrays(y_true=rng.random(300) < q, y_prob=q)
+    (note,) = slice_errors({("sharp",): sharp, ("mild",): mild}).notes
+    assert note.startswith("In 1 slice, fewer than 10 labels are on the other side of 0.5")
+    assert not slice_errors({("mild",): mild}).notes

@@ -351,6 +351,10 @@ TOO_FEW_CLUSTERS = (
 WEAK_CLUSTERS = (
     "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."
 )
+FEW_CONTRARY = (
+    "In {}, fewer than {} labels are on the other side of 0.5 than their scores: intervals of the error may "
+    "cover less than they state."
+)
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
 
 
@@ -440,6 +444,11 @@ def slice_errors(
     squared, squared_spread, limit = _squared(list(large.values()), level, adjust)
     weak = sum(0 < tally.effective_clusters < FEW_CLUSTERS for tally in large.values())
     notes = [WEAK_CLUSTERS.format(counted(weak, "slice"), FEW_CLUSTERS)] if weak else []
+    sharp = sum(
+        one.low is not None and _contrary(tally) < LEAST_POSITIVES
+        for tally, one in zip(large.values(), squared, strict=True)
+    )
+    notes += [FEW_CONTRARY.format(counted(sharp, "slice"), LEAST_POSITIVES)] if sharp else []
     hopeless = rank == "error" and limit > 1 - level and not any(each.found for each in squared)
     rows = [
         _row(keys, tally, one, other)
@@ -488,6 +497,11 @@ def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str,
         raise InputError(f"by is {_checks.shown(by)}", "pass a list of names", code="parameter")
     _checks.same_length("by", len(by), "the keys of a slice", width)
     return tuple(by)
+
+
+def _contrary(tally: Tally) -> int:
+    """Count the labels on the other side of 0.5 than their scores."""
+    return int(np.where(tally.score < 0.5, tally.positives, tally.n - tally.positives).sum())
 
 
 def _too_small(tally: Tally, least: int) -> str | None:
