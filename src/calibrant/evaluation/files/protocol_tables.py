@@ -51,7 +51,7 @@ class ItemLabels:
     unlabelled
         Number of items without a name.
     tokens
-        Word of each item of a file in CoNLL columns, whose documents are sentences; otherwise None.
+        Word of each item of a file in CoNLL columns; otherwise None.
     """
 
     file: str
@@ -78,7 +78,7 @@ class SystemOutput:
     tokens
         As in `ItemLabels`.
     documents
-        Number of documents that a table of labels names; of probabilities, True if the table names any.
+        Number of documents that a table of labels names; 1 if a table of probabilities names any, else 0.
     """
 
     file: str
@@ -334,7 +334,7 @@ def _of_columns(file: Table, table: NamedColumns, columns: Sequence[Role]) -> Sy
         raise found.error(
             int(off[0]), message, "write the probabilities of all labels of the task", "class-sum"
         )
-    return SystemOutput(file.name, found.names["item"], None, matrix, documents="document" in file.columns)
+    return SystemOutput(file.name, found.names["item"], None, matrix, None, int("document" in file.columns))
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
