@@ -93,6 +93,22 @@ def test_no_byte_of_a_parquet_file_ends_the_process(columns: dict[str, list[Any]
             predicted(path)
 
 
+def test_arrow_intervals_that_python_has_no_arrays_of_are_refused(tmp_path: Path) -> None:
+    path, stream = tmp_path / "months.arrow", io.BytesIO()
+    spans = pa.array([None, None], pa.month_day_nano_interval())
+    rows = pa.record_batch([pa.array([0.2, 0.7]), spans], names=["score", "label"])
+    with ipc.new_stream(stream, rows.schema) as writer:
+        writer.write_batch(rows)
+    written = stream.getvalue()
+    for place in (place for place, value in enumerate(written) if value == 2):
+        path.write_bytes(written[:place] + b"\0" + written[place + 1 :])
+        with suppress(pa.ArrowException, KeyError):
+            if str(ipc.open_stream(path).schema.field("label").type) == "month_interval":
+                refused(lambda file: open_predictions(file).read(), path, "month_interval cannot be read")
+                return
+    raise AssertionError("no byte makes the interval one of months")
+
+
 def test_texts_that_are_views_are_read_as_any_text(tmp_path: Path) -> None:
     views = {
         name: pa.array([str(each) for each in ROWS[name]], pa.string_view()) for name in ("label", "item")

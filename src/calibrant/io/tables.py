@@ -117,6 +117,12 @@ class ArrowTable:
         """Raise if lengths or codes of names, which come from the file as they are, are not possible."""
         import pyarrow as pa
 
+        for field in batch.schema:
+            if field.type.id == pa.lib.Type_INTERVAL_MONTHS:  # it has no arrays in Python
+                message = f"values of type {field.type} cannot be read"
+                raise InputError(
+                    message, "write them as text", code="format", file=self.name, column=field.name
+                )
         try:
             batch.validate(full=True)
         except pa.ArrowInvalid as error:
