@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,18 @@ def test_a_zip_file_cut_short_or_damaged_is_called_so(tmp_path: Path) -> None:
     (tmp_path / "junk.eval").write_bytes(b"junk")
     with pytest.raises(FormatError, match="this is not a zip file"):
         open_log(tmp_path / "junk.eval")
+
+
+def test_a_member_that_states_more_bytes_than_the_archive_has_is_refused_before_it_is_read(
+    tmp_path: Path,
+) -> None:
+    data = (LOGS / "choices.eval").read_bytes()
+    with zipfile.ZipFile(LOGS / "choices.eval") as file:
+        (member, *_) = (each for each in file.infolist() if each.filename.startswith("samples/"))
+    entry = data.rindex(b"PK\x01\x02", 0, data.rindex(member.filename.encode()))
+    (tmp_path / "long.eval").write_bytes(data[: entry + 20] + struct.pack("<I", 10**9) + data[entry + 24 :])
+    with pytest.raises(FormatError, match=r"1,000,000,000 bytes are stated, and at most [\d,]+ possible"):
+        open_log(tmp_path / "long.eval").read()
 
 
 def chat(token: str, tops: dict[str, float], **more: Any) -> dict[str, Any]:

@@ -227,8 +227,11 @@ class Members:
             head = file.read(30)
             name, extra = struct.unpack("<26xHH", head)
             file.seek(name + extra, os.SEEK_CUR)
-            if member.compress_size > LONGEST:
-                return b" " * (LONGEST + 1)
+            most = min(LONGEST, os.fstat(file.fileno()).st_size)
+            if member.compress_size > most:
+                raise zipfile.BadZipFile(
+                    f"{member.compress_size:,} bytes are stated, and at most {most:,} possible"
+                )
             packed = file.read(member.compress_size)
         with pa.input_stream(pa.BufferReader(packed), compression="zstd") as stream:
             data: bytes = stream.read(LONGEST + 1)
