@@ -121,7 +121,7 @@ class ArrowTable:
             if field.type.id == pa.lib.Type_INTERVAL_MONTHS:  # it has no arrays in Python
                 message = f"values of type {field.type} cannot be read"
                 raise InputError(
-                    message, "write them as text", code="format", file=self.name, column=field.name
+                    message, "write them as text", code="dtype", file=self.name, column=field.name
                 )
         try:
             batch.validate(full=True)
