@@ -186,7 +186,7 @@ FOOT = """
 Sizes of clusters are log-normal with sigma 1 (*unequal*) or 1.5 (*very unequal*). Labels in a cluster have
 a latent correlation of 0.1 to 0.3. Skewed differences are log-normal with sigma 1.2.
 
-Samples without a warning can thus cover far less than 93 %. The warning of skewness depends on the sample,
+So intervals without a warning can cover far less than 93 %. The warning of skewness depends on the sample,
 and samples that miss the rare large values look harmless. These cases had no warning either, in simulations
 that this script does not repeat:
 
