@@ -276,10 +276,15 @@ def _resampled(
         )
     correct = scores if higher_is_better else 1 - scores
     difference, different = pair.difference, pair.wins + pair.losses
+    # Student's p-value is too small if values are skewed, or if the systems differ on few items.
+    holds_zero = alternative == "two-sided" and (difference.low or 0) <= 0 <= (difference.high or 0)
+    swapped = 0.0 if permutation is None else permutation.p_value
+    unsure = holds_zero or (swapped is not None and swapped > 1 - pair.level)
     if pair.ties and pair.t is not None and different < FEWEST_DIFFERENT:
         difference = replace(difference, warning=FEW_DIFFERENT.format(different))
     return replace(
         pair,
+        better=None if unsure else pair.better,
         difference=difference,
         bootstrap=bootstrap,
         permutation=permutation,

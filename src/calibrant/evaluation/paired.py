@@ -29,7 +29,16 @@ from calibrant.metrics.resampling import (
     expanded,
     resampled_totals,
 )
-from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, skewed, tail
+from calibrant.metrics.tails import (
+    ALTERNATIVES,
+    Alternative,
+    cr2,
+    few_clusters,
+    skewed,
+    skewness_of,
+    student,
+    tail,
+)
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator_of, number
 
@@ -56,7 +65,8 @@ def paired_bootstrap(
     """Estimate the difference of two systems by resampling items, the same for both.
 
     The p-value compares the observed difference with resampled differences minus the observed one; the ends
-    are percentiles of resamples, further out for few units. With fewer than 30 items or effective clusters,
+    are percentiles of resamples, further out for few units and on the side of their skewness (see
+    `mean_interval`). With fewer than 30 items or effective clusters,
     resampled differences vary too little, and the test rejects up to three times too often. The interval and
     the p-value are then those of Student's t, with the CR2 variance of the linearized statistic, and
     ``method`` is ``t``.
@@ -115,10 +125,14 @@ def paired_bootstrap(
         return _unknown("bootstrap", difference, settings, OFTEN_UNDEFINED)
     if np.ptp(draws) <= 1e-12:
         return _unknown("bootstrap", difference, settings, SAME)
-    low, high = (float(end) for end in np.quantile(draws, expanded(level, units.effective)))
+    low, high = np.quantile(draws, expanded(level, units.effective)).tolist()
+    spread = draws - draws.mean()
+    skewness = skewness_of(spread) * len(draws) ** 0.5
+    error = float(draws.std()) * math.sqrt(units.effective / (units.effective - 1))
+    ends = student(difference, error, units.effective - 1, level, skewness)
     p_value = _share(draws - difference, difference, alternative, exact=False)
-    found = Quantity(difference, low, high)
-    warning = skewed(draws)
+    found = Quantity(difference, min(low, ends[0]), max(high, ends[1]))
+    warning = skewed(skewness, units.effective)
     return ResampledTest(method="bootstrap", difference=found, p_value=p_value, warning=warning, **settings)
 
 
@@ -303,13 +317,13 @@ def _linearized(units: Units, gap: Value, difference: float, settings: dict[str,
         return _unknown("t", difference, settings, SAME)
     variance, freedom = cr2(size, influence)
     error = math.sqrt(variance)
-    margin = critical_value(level, freedom, "two-sided") * error
+    skewness = skewness_of(influence)
     found = tail(difference / error, freedom, alternative)
     return ResampledTest(
         method="t",
-        difference=Quantity(difference, difference - margin, difference + margin, error),
+        difference=Quantity(difference, *student(difference, error, freedom, level, skewness), error),
         p_value=found,
-        warning=few_clusters(size),
+        warning=few_clusters(size) or skewed(skewness, units.effective),
         **settings,
     )
 

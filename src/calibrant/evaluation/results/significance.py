@@ -56,7 +56,7 @@ PValue = Annotated[
 
 
 class MeanInterval(Record, frozen=True, kw_only=True):
-    """A mean with Student's interval."""
+    """A mean with Student's interval, extended on the side of its skewness."""
 
     mean: Annotated[
         Quantity,
@@ -316,7 +316,8 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         str | None,
         number(
             "Better",
-            "System that is better at this level by Holm's p-value; empty if neither is shown to be.",
+            "System that is better at this level by Holm's p-value, and for items also by the permutation "
+            "test and the interval; empty if neither is shown to be.",
             group=DIFFERENCE,
             headline=True,
         ),
@@ -346,7 +347,8 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         if self.better is not None:
             yield "", f"{self.better} is better, at {percent(self.level)}"
         elif self.holm_p_value is not None and self.holm_p_value <= 1 - self.level:
-            yield "", "The data do not show which system is better without the ratio of test to training data"
+            lacking = "the ratio of test to training data" if self.detectable is None else "more items"
+            yield "", f"The data do not show which system is better without {lacking}"
         elif self.holm_p_value is not None:
             yield "", f"No difference is shown, at {percent(self.level)}"
             if plan is not None:
