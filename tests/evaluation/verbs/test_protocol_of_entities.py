@@ -144,6 +144,22 @@ def test_few_documents_of_a_score_are_a_warning_of_the_printed_table(evaluation:
         assert note in found.to_text()
 
 
+def test_few_documents_of_a_difference_are_a_warning_of_the_printed_table(evaluation: Write) -> None:
+    found = protocol(evaluation('["entity_f1"]', gold=with_documents(texts()[0], 15)))
+    (pair,) = found.comparisons[0].pairs
+    (table,) = found.comparisons[0].to_tables()
+    warnings = (pair.bootstrap.warning, pair.permutation.warning)
+    assert None not in warnings
+    assert table.notes == tuple(warnings)
+    assert all(f"{warning}" in found.to_text() for warning in warnings)
+
+
+def test_nothing_is_said_of_the_detectable_difference_of_two_equal_outputs(evaluation: Write) -> None:
+    found = protocol(evaluation('["entity_f1"]', two=texts()[1]))
+    assert found.comparisons[0].pairs[0].detectable is None
+    assert not any("of cases" in finding.text for finding in found.findings)
+
+
 def test_other_tokens_are_noted_and_aligned_by_place(evaluation: Write, found: Protocol) -> None:
     changed = protocol(evaluation(one=texts()[1].replace("Ada", "Bob")))
     assert changed.systems[0].values == found.systems[0].values

@@ -143,8 +143,8 @@ def _detectable(
         return None
     pseudo = n * difference - (n - 1) * without
     deviation = float(pseudo.std(ddof=1))
-    # Rounding error of the subtraction if all units have the same value.
-    deviation = 0.0 if deviation < 1e-9 else deviation
+    if deviation < 1e-9:  # All units have the same value, up to the rounding error of the subtraction.
+        return None
     return minimum_detectable_difference(
         deviation, n, difference=difference, power=plan.power, level=plan.level, alternative=plan.alternative
     )
