@@ -144,6 +144,30 @@ def test_few_documents_of_a_score_are_a_warning_of_the_printed_table(evaluation:
         assert note in found.to_text()
 
 
+def test_a_metric_of_one_type_counts_the_entities_of_this_type_only(evaluation: Write) -> None:
+    # Alternate sentences have entities of the type y.
+    typed = [
+        "\n\n".join(each.replace("-x", "-y") if place % 2 else each for place, each in enumerate(parts))
+        for parts in (text.split("\n\n") for text in texts())
+    ]
+    metrics = '["entity_f1:y", "surface_recall:y"]'
+    labels = '["O", "B-x", "I-x", "B-y", "I-y"]'
+    found = protocol(evaluation(metrics, labels, **dict(zip(FILES, typed, strict=True))))
+    sentence, words, outputs = drawn()
+    gold, *systems = (
+        np.where(np.array(sentence) % 2, np.char.replace(tags, "-x", "-y"), "O").tolist() for tags in outputs
+    )
+    groups = form_clusters([gold, *systems], sentence, words)
+    for system, tags in zip(found.systems, systems, strict=True):
+        entities = entity_scores(entity_sums(gold, tags, sentence), clusters=sentence)
+        forms = entity_scores(surface_sums(gold, tags, sentence, words), clusters=groups)
+        assert system.values["entity_f1:y"] == entities["f1"]
+        assert system.values["surface_recall:y"] == forms["recall"]
+    assert [each.metric for each in found.comparisons] == ["entity_f1:y", "surface_recall:y"]
+    with pytest.raises(InputError, match="'z', not a type of the task: the types are x, y"):
+        protocol(evaluation('["entity_f1:z"]', labels))
+
+
 def test_few_documents_of_a_difference_are_a_warning_of_the_printed_table(evaluation: Write) -> None:
     found = protocol(evaluation('["entity_f1"]', gold=with_documents(texts()[0], 15)))
     (pair,) = found.comparisons[0].pairs
