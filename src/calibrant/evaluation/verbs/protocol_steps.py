@@ -532,7 +532,7 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
         f"{name} exceeds the budget in {number:,} documents." for name, number in over.items() if number
     ]
     notes += [
-        f"{system.name} has {system.unused:,} items that are not in the reference."
+        f"{system.name} has {counted(system.unused, 'item')} that the reference does not have."
         for system in systems
         if system.unused
     ]
