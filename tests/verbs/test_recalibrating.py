@@ -508,3 +508,11 @@ def test_dev_has_to_go_with_the_recalibrator() -> None:
         report(dev, model=model, dev=weighted)
     with pytest.raises(InputError, match="wide"):
         report(rows(80, 0), model=fit(rows(300, 0), method="temperature"), dev=rows(300, 0))
+
+
+def test_the_note_on_a_fixed_map_asks_for_dev_only_where_dev_can_be_given() -> None:
+    long_notes = report(binary(400, 32), model=fit(binary(400, 31))).notes
+    wide_notes = report(rows(80, 0), model=fit(rows(300, 0), method="temperature")).notes
+    for notes, asked in ((long_notes, True), (wide_notes, False)):
+        (fixed,) = (note for note in notes if "treat the calibration map as fixed" in note)
+        assert ("give the dev set" in fixed) == asked

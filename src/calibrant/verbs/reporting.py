@@ -27,7 +27,7 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
-from calibrant.verbs.applying import before_and_after, by_row
+from calibrant.verbs.applying import before_and_after, by_row, kind_of
 from calibrant.verbs.comparing import difference_of, in_common, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
 from calibrant.verbs.measuring import (
@@ -357,7 +357,8 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = f" ({', '.join(fixed)})" if mended.resampled or len(fixed) < len(differences) else ""
-        hint = "" if mended.resampled else "; give the dev set to include it"
+        refitted = mended.resampled or kind_of(mended.sources[0]) == "wide"  # whose maps are not refitted
+        hint = "" if refitted else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 

@@ -144,6 +144,46 @@ def test_few_documents_of_a_score_are_a_warning_of_the_printed_table(evaluation:
         assert note in found.to_text()
 
 
+def test_a_metric_of_one_type_counts_the_entities_of_this_type_only(evaluation: Write) -> None:
+    # Alternate sentences have entities of the type y.
+    typed = [
+        "\n\n".join(each.replace("-x", "-y") if place % 2 else each for place, each in enumerate(parts))
+        for parts in (text.split("\n\n") for text in texts())
+    ]
+    metrics = '["entity_f1:y", "surface_recall:y"]'
+    labels = '["O", "B-x", "I-x", "B-y", "I-y"]'
+    found = protocol(evaluation(metrics, labels, **dict(zip(FILES, typed, strict=True))))
+    sentence, words, outputs = drawn()
+    gold, *systems = (
+        np.where(np.array(sentence) % 2, np.char.replace(tags, "-x", "-y"), "O").tolist() for tags in outputs
+    )
+    groups = form_clusters([gold, *systems], sentence, words)
+    for system, tags in zip(found.systems, systems, strict=True):
+        entities = entity_scores(entity_sums(gold, tags, sentence), clusters=sentence)
+        forms = entity_scores(surface_sums(gold, tags, sentence, words), clusters=groups)
+        assert system.values["entity_f1:y"] == entities["f1"]
+        assert system.values["surface_recall:y"] == forms["recall"]
+    assert [each.metric for each in found.comparisons] == ["entity_f1:y", "surface_recall:y"]
+    with pytest.raises(InputError, match="'z', not a type of the task: the types are x, y"):
+        protocol(evaluation('["entity_f1:z"]', labels))
+
+
+def test_few_documents_of_a_difference_are_a_warning_of_the_printed_table(evaluation: Write) -> None:
+    found = protocol(evaluation('["entity_f1"]', gold=with_documents(texts()[0], 15)))
+    (pair,) = found.comparisons[0].pairs
+    (table,) = found.comparisons[0].to_tables()
+    warnings = (pair.bootstrap.warning, pair.permutation.warning)
+    assert None not in warnings
+    assert table.notes == tuple(warnings)
+    assert all(f"{warning}" in found.to_text() for warning in warnings)
+
+
+def test_nothing_is_said_of_the_detectable_difference_of_two_equal_outputs(evaluation: Write) -> None:
+    found = protocol(evaluation('["entity_f1"]', two=texts()[1]))
+    assert found.comparisons[0].pairs[0].detectable is None
+    assert not any("of cases" in finding.text for finding in found.findings)
+
+
 def test_other_tokens_are_noted_and_aligned_by_place(evaluation: Write, found: Protocol) -> None:
     changed = protocol(evaluation(one=texts()[1].replace("Ada", "Bob")))
     assert changed.systems[0].values == found.systems[0].values

@@ -482,10 +482,12 @@ def _different(settings: Settings, where: str, names: Sequence[str]) -> tuple[st
     return tuple(names)
 
 
-def _check_label(settings: Settings, where: str, value: str | None, labels: tuple[str, ...]) -> None:
+def _check_label(
+    settings: Settings, where: str, value: str | None, labels: tuple[str, ...], kind: str = "label"
+) -> None:
     if value is not None and value not in labels:
-        hint = f"the labels are {', '.join(labels[:20])}"
-        message = f"{where} is {shown(value)}, not a label of the task"
+        hint = f"the {kind}s are {', '.join(labels[:20])}"
+        message = f"{where} is {shown(value)}, not a {kind} of the task"
         raise settings.error(where, message, hint, "class-unknown")
 
 
@@ -494,12 +496,14 @@ def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[st
     for place, name in enumerate(found):
         kind, colon, label = name.partition(":")
         where = f"evaluation.metrics[{place}]"
-        if name in OF_ENTITIES:
+        if kind in OF_ENTITIES:
             _check_tags(settings, where, name, labels)
+            types = tuple(dict.fromkeys(tag[2:] for tag in labels if tag != "O"))
+            _check_label(settings, where, label if colon else None, types, "type")
         elif name not in AVERAGES and not (colon and kind in OF_A_LABEL):
-            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL), *OF_ENTITIES]
+            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL), *OF_ENTITIES, "entity_f1:TYPE"]
             raise settings.error(where, f"there is no metric {name!r}", f"use {', '.join(every)}")
-        if colon:
+        elif colon:
             _check_label(settings, where, label, labels)
     return found
 

@@ -185,8 +185,8 @@ class MetricPair(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ] = None
-    bootstrap: Annotated[ResampledTest, Meta(description="Paired bootstrap of documents (or items).")]
-    permutation: Annotated[ResampledTest, Meta(description="Permutation of documents (or items).")]
+    bootstrap: Annotated[ResampledTest, part("Bootstrap", "Paired bootstrap of documents (or items).")]
+    permutation: Annotated[ResampledTest, part("Permutation", "Permutation of documents (or items).")]
     mcnemar: Annotated[
         McNemarTest | None,
         part("McNemar", "McNemar's test; null unless the metric is accuracy and items are independent."),
@@ -199,7 +199,7 @@ class MetricPair(Record, frozen=True, kw_only=True):
         part(
             "Power",
             "Difference that this number of units detects, from the jackknife's deviation; null if the "
-            "metric is undefined without one of them.",
+            "metric is undefined without one of them, or if all units have the same difference.",
         ),
     ] = None
     reason: Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")] = None

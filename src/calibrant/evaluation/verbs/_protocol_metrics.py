@@ -33,7 +33,7 @@ class Metric:
     Attributes
     ----------
     name
-        Name as in the file, such as ``f1:keep``.
+        Name as in the file, such as ``f1:keep`` or ``entity_f1:person``.
     sums
         Function from codes of reference and system (n,) to the contribution of each item (n, c).
     value
@@ -60,10 +60,10 @@ class Metric:
 
     def of(self, scores: Classification, true: Integers, pred: Integers, level: float) -> IntervalEstimate:
         """Return the metric with its interval from a system's scores, or estimate it."""
+        kind, colon, label = self.name.partition(":")
         if self.entities:
             scores_of = entity_scores(self.sums(true, pred), clusters=self.clusters, level=level)
-            return scores_of[self.name.partition("_")[2]]
-        kind, colon, label = self.name.partition(":")
+            return scores_of[kind.partition("_")[2]]
         found: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
         return found
 
@@ -89,14 +89,13 @@ def metrics_of(
     InputError
         A metric of entities lacks the tokens and sentences of the reference.
     """
-    found = []
-    for name in names:
-        if name in OF_ENTITIES:
-            found.append(_of_entities(name, labels, gold, outputs))
-        else:
-            unit = "item" if gold.documents is None else gold.unit
-            found.append(replace(metric_of(name, labels), clusters=gold.documents, unit=unit))
-    return found
+    unit = "item" if gold.documents is None else gold.unit
+    return [
+        _of_entities(name, labels, gold, outputs)
+        if name.partition(":")[0] in OF_ENTITIES
+        else replace(metric_of(name, labels), clusters=gold.documents, unit=unit)
+        for name in names
+    ]
 
 
 def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]) -> Metric:
@@ -104,8 +103,10 @@ def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence
         message = f"{name} needs the sentences and tokens of the reference"
         hint = "give the reference as a file in CoNLL columns, such as gold.conll"
         raise InputError(message, hint, code="setting")
-    tags, sentences, tokens = np.array(labels, object), gold.sentences, np.array(gold.tokens, object)
-    unit, _, score = name.partition("_")
+    kind, colon, own = name.partition(":")
+    unit, _, score = kind.partition("_")
+    tags = np.array([tag if not colon or tag[2:] == own else "O" for tag in labels], object)
+    sentences, tokens = gold.sentences, np.array(gold.tokens, object)
     sums_of = entity_sums if unit == "entity" else partial(surface_sums, tokens=tokens)
     clusters, of_unit = gold.documents, gold.unit
     if unit == "surface":

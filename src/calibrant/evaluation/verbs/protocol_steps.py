@@ -30,7 +30,7 @@ from calibrant.evaluation.results.protocol import (
     Reference,
     SystemEvaluation,
 )
-from calibrant.evaluation.results.significance import Comparison, Detectable
+from calibrant.evaluation.results.significance import Comparison, Detectable, SystemPair
 from calibrant.evaluation.significance import adjusted_p_values
 from calibrant.evaluation.verbs._protocol_metrics import Metric, metrics_of
 from calibrant.evaluation.verbs._protocol_reference import Gold, reference_of
@@ -38,6 +38,7 @@ from calibrant.evaluation.verbs._protocol_systems import Decided, calibration, d
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
 from calibrant.progress import Progress, tell
+from calibrant.records.words import counted
 from calibrant.results.drawing import Report
 
 PERMUTATIONS = 10_000
@@ -61,11 +62,10 @@ def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]
 
 def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile) -> MetricComparison:
     """Compare each pair of systems by one metric on the same items; units are documents, if known."""
-    names = [each.system.name for each in systems]
     sums = [metric.sums(gold.label, each.label) for each in systems]
     pairs = [
         _pair(systems[one], systems[other], sums[one], sums[other], gold, metric, plan)
-        for one, other in pairs_of(names, plan.baseline)
+        for one, other in pairs_of([each.system.name for each in systems], plan.baseline)
     ]
     p_values = [pair.permutation.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
@@ -143,8 +143,8 @@ def _detectable(
         return None
     pseudo = n * difference - (n - 1) * without
     deviation = float(pseudo.std(ddof=1))
-    # Rounding error of the subtraction if all units have the same value.
-    deviation = 0.0 if deviation < 1e-9 else deviation
+    if deviation < 1e-9:  # All units have the same value, up to the rounding error of the subtraction.
+        return None
     return minimum_detectable_difference(
         deviation, n, difference=difference, power=plan.power, level=plan.level, alternative=plan.alternative
     )
@@ -307,13 +307,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             f"difference in {comparison.metric} {_number(difference.estimate, '+')}, "
             f"{_interval(difference.low, difference.high, level)}, {_p(pair.holm_p_value)}"
         )
-        if pair.better is not None:
-            worse = pair.second if pair.better == pair.first else pair.first
-            yield Finding("difference", True, f"{pair.better} is better than {worse}: {said}.")
-        else:
-            plan = _plan(pair.detectable, comparison.unit)
-            text = f"The data do not show a difference between {pair.first} and {pair.second}: {said}.{plan}"
-            yield Finding("difference", False, text)
+        yield _verdict(pair, said, pair.detectable, comparison.unit)
 
 
 def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
@@ -321,31 +315,31 @@ def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> 
         difference = pair.difference
         interval = _interval(difference.low, difference.high, level)
         said = f"difference over {pair.n} folds {_number(difference.estimate or 0.0, '+')}, {interval}"
-        if pair.better is not None:
-            worse = pair.second if pair.better == pair.first else pair.first
-            text = f"{pair.better} is better than {worse}: {said}, {_p(pair.holm_p_value)}."
-            yield Finding("difference", True, text)
-        elif pair.holm_p_value is None:
+        if pair.holm_p_value is None:
             why = pair.reason or "the data do not say"
             text = f"{pair.first} and {pair.second} cannot be compared on folds: {why}."
             yield Finding("difference", False, text)
         else:
-            plan = _plan(on_items.detectable, comparison.unit)
-            text = (
-                f"The data do not show a difference between {pair.first} and {pair.second}: {said}, "
-                f"{_p(pair.holm_p_value)}.{plan}"
-            )
-            yield Finding("difference", False, text)
+            said += f", {_p(pair.holm_p_value)}"
+            yield _verdict(pair, said, on_items.detectable, comparison.unit)
+
+
+def _verdict(pair: MetricPair | SystemPair, said: str, plan: Detectable | None, unit: str) -> Finding:
+    """Return which system of a pair is better, or that the data do not show it."""
+    if pair.better is not None:
+        worse = pair.second if pair.better == pair.first else pair.first
+        return Finding("difference", True, f"{pair.better} is better than {worse}: {said}.")
+    text = f"The data do not show a difference between {pair.first} and {pair.second}: {said}."
+    return Finding("difference", False, text + _plan(plan, unit))
 
 
 def _plan(plan: Detectable | None, unit: str) -> str:
-    if plan is None or plan.detectable is None:
+    if plan is None:
         return ""
-    units = f"{plan.n:,} {unit}s"
-    difference = _number(plan.detectable)
+    units, difference = counted(plan.n, unit), _number(plan.detectable)
     text = f" {units} detect a true difference of {difference} in {100 * plan.power:.12g} % of cases"
     if plan.more:
-        text += f"; a difference as small as the observed one needs {plan.more:,} more {unit}s"
+        text += f"; a difference as small as the observed one needs {counted(plan.more, f'more {unit}')}"
     return f"{text}."
 
 
@@ -538,7 +532,7 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
         f"{name} exceeds the budget in {number:,} documents." for name, number in over.items() if number
     ]
     notes += [
-        f"{system.name} has {system.unused:,} items that are not in the reference."
+        f"{system.name} has {counted(system.unused, 'item')} that the reference does not have."
         for system in systems
         if system.unused
     ]
