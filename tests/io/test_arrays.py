@@ -129,9 +129,11 @@ def test_columns_of_a_dataframe_name_their_classes() -> None:
 
 def test_a_label_without_a_column_of_its_name_is_refused_if_others_have_one() -> None:
     score = pd.DataFrame(BAYES.predict_proba(WINE[1::2]), columns=["amber", "Red", "white"])
-    with pytest.raises(InputError, match="p has columns with names, but no column 'red': rename"):
-        measure(NAMES[1::2], score)
-    other = measure(NAMES[1::2], score.add_prefix("score_"))["top"]  # no name is a label: the order counts
+    for frame in (score, score.add_prefix("p_"), score.add_prefix("score_"), score.add_suffix(")")):
+        with pytest.raises(InputError, match="p has columns with names, but no column 'red': rename"):
+            measure(NAMES[1::2], frame)
+    unrelated = score.set_axis(["gold", "Pink", "silver"], axis=1)  # no name is a label: the order counts
+    other = measure(NAMES[1::2], unrelated)["top"]
     assert other.calibration_error == measure(NAMES[1::2], score.to_numpy())["top"].calibration_error
 
 
@@ -142,6 +144,48 @@ def test_columns_are_matched_to_labels_inside_their_names() -> None:
     levels = pd.MultiIndex.from_product([["model"], turned.columns])
     for frame in (turned.add_prefix("P("), turned.add_suffix("_prob"), turned.set_axis(levels, axis=1)):
         assert measure(given, frame)["top"].calibration_error == expected
+
+
+@pytest.mark.parametrize("name", ["p_{}".format, "prob_{}".format, "{}_prob".format, "P({})".format])
+@pytest.mark.parametrize(
+    ("classes", "met"),
+    [
+        (["unknown", "no"], ["no"]),  # unk-no-wn contains the only label
+        (["very good", "good", "bad"], ["good"]),
+        ([10, 100, 1], [1, 10]),
+        ([True, False], [False, True]),
+        ([10, 1, 2], [1, 2]),
+    ],
+)
+def test_a_label_inside_another_is_matched_to_its_own_column(name: Any, classes: Any, met: Any) -> None:
+    score = np.eye(len(classes)) * 0.8 + 0.2 / len(classes)  # the label of each row has the largest score
+    frame = pd.DataFrame(score, columns=[name(each) for each in classes])
+    rows = [classes.index(each) for each in met]
+    top = measure(met * 2, frame.iloc[rows * 2], view="top")["top"]
+    assert top.positives == top.n == 2 * len(met)
+
+
+def test_an_empty_label_has_a_column() -> None:
+    frame = pd.DataFrame({"p_a": P, "p_": 1 - np.asarray(P)})
+    found = measure(np.where(Y, "a", ""), frame)["binary"]
+    assert found.brier == pytest.approx(measure(Y, P)["binary"].brier)
+
+
+def test_generated_names_of_columns_go_by_position() -> None:
+    score = np.random.default_rng(0).dirichlet(np.ones(5), 60)
+    stars = [1, 2, 3, 4] * 15  # no 5: columns 0 to 4 or 1 to 5?
+    for generated in (score, pd.DataFrame(score), pl.DataFrame(score)):
+        with pytest.raises(InputError, match="y has whole numbers but no 0"):
+            measure(stars, generated)
+
+
+def test_truth_values_are_matched_as_names() -> None:
+    expected = pytest.approx(measure(Y, P)["binary"].brier)
+    score = np.c_[P, 1 - np.asarray(P)]
+    for names in ([True, False], ["True", "False"], ["1", "0"], ["p_1.0", "p_0.0"]):
+        assert measure(np.asarray(Y, bool), pd.DataFrame(score, columns=names))["binary"].brier == expected
+    with pytest.raises(InputError, match="no column 'False': rename the columns"):
+        measure(np.asarray(Y, bool), pd.DataFrame(score, columns=["yes", "no"]))
 
 
 def test_other_names_of_columns_that_are_not_sorted_are_refused_unless_classes_are_given() -> None:

@@ -493,3 +493,24 @@ def test_slices_of_few_labels_that_contradict_their_scores_are_noted() -> None:
     (note,) = slice_errors({("sharp",): sharp, ("mild",): mild}).notes
     assert note.startswith("In 1 slice, fewer than 10 labels are on the other side of 0.5")
     assert not slice_errors({("mild",): mild}).notes
+
+
+def test_the_difference_of_few_labels_that_contradict_extreme_scores_is_noted() -> None:
+    y = np.repeat([1, 0], [8, 92])  # too few positives for an interval of the error
+    sure = Tally.from_arrays(y_true=y, y_prob=np.where(np.arange(100) < 5, 1 - 1e-6, 1e-6))
+    mild = Tally.from_arrays(y_true=y, y_prob=np.linspace(0.3, 0, 100))
+    found = slice_errors({("sure",): sure, ("mild",): mild})
+    assert {row.error.low for row in found.slices} == {None}
+    (note,) = found.notes
+    assert note.startswith("In 1 slice, fewer than 10 labels are on the other side of 0.5")
+
+
+def test_the_difference_of_rare_labels_is_covered_if_scores_are_too_high() -> None:
+    random, covered, tables = np.random.default_rng(4), 0, 400
+    true = expit(-2 + 1.5 * random.normal(size=1_000_000)).mean() - 0.02
+    for _ in range(tables):
+        q = expit(-2 + 1.5 * random.normal(size=100))
+        tally = Tally.from_arrays(y_true=random.random(100) < 0.02, y_prob=q)
+        low, high = SignedError.of(tally).interval(0.95)
+        covered += low <= true <= high
+    assert covered / tables > 0.92, "80 % with an upper end of at most the sample's mean score"

@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from calibrant import Calibrated, InputError
+from calibrant import Calibrated, InputError, fit
 from calibrant.metrics import brier_score, debiased_squared_error
 from calibrant.recalibrate import Isotonic, PerClass, Platt, Shared, Temperature, VectorScaling
 
@@ -205,11 +205,19 @@ def test_a_search_reaches_the_estimator_and_the_recalibrator() -> None:
 
 def test_a_search_by_name_survives_scores_that_separate_the_labels() -> None:
     X, y = np.repeat([[0.0], [1.0]], 30, axis=0), np.repeat([0, 1], 30)
-    grid = {"recalibrator": [None, "platt"]}
+    grid = {"recalibrator": [None, "platt-smoothed"]}
     model = Calibrated(DecisionTreeClassifier(), cv=3)
     search = GridSearchCV(model, grid, scoring="neg_log_loss", cv=3, error_score="raise").fit(X, y)
     by_default, by_name = search.cv_results_["mean_test_score"]
     assert by_default == by_name > -0.1
+
+
+def test_platt_has_one_meaning_in_fit_and_in_a_classifier() -> None:
+    X, y = cancer()
+    model = Calibrated(GaussianNB(), "platt", cv="prefit").set_params(estimator=GaussianNB().fit(X, y))
+    score = model.estimator.predict_proba(X)[:, 1]
+    saved = fit(pd.DataFrame({"score": score, "label": y}), method="platt")
+    assert model.fit(X, y).recalibrator_.slope_ == saved.recalibrator.slope_ == Platt().fit(score, y).slope_
 
 
 def test_metadata_routing_carries_groups() -> None:

@@ -101,9 +101,8 @@ class SignedError:
         if self.clusters and self.error > 1e-150:  # the square of a smaller one underflows
             n = min(n, frequency * (1 - frequency) * (quantile(level) / reach) ** 2 or n)
         least, most = _clopper_pearson(frequency, n, level)
-        low = min(self.estimate - reach, self.mean_score - most)
-        high = max(self.estimate + reach, self.mean_score - least)
-        return max(low, self.mean_score - 1), min(high, self.mean_score)
+        low = max(-1.0, min(self.estimate - reach, self.mean_score - most))
+        return low, min(1.0, max(self.estimate + reach, self.mean_score - least))
 
     @property
     def _frequency(self) -> float:
@@ -352,8 +351,8 @@ WEAK_CLUSTERS = (
     "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."
 )
 FEW_CONTRARY = (
-    "In {}, fewer than {} labels are on the other side of 0.5 than their scores: intervals of the error may "
-    "cover less than they state."
+    "In {}, fewer than {} labels are on the other side of 0.5 than their scores: intervals may cover less "
+    "than they state."
 )
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
 
@@ -445,8 +444,8 @@ def slice_errors(
     weak = sum(0 < tally.effective_clusters < FEW_CLUSTERS for tally in large.values())
     notes = [WEAK_CLUSTERS.format(counted(weak, "slice"), FEW_CLUSTERS)] if weak else []
     sharp = sum(
-        one.low is not None and _contrary(tally) < LEAST_POSITIVES
-        for tally, one in zip(large.values(), squared, strict=True)
+        found < LEAST_POSITIVES and (other.low is not None or (one.low is not None and expected < 1))
+        for (found, expected), one, other in zip(map(_contrary, large.values()), signed, squared, strict=True)
     )
     notes += [FEW_CONTRARY.format(counted(sharp, "slice"), LEAST_POSITIVES)] if sharp else []
     hopeless = rank == "error" and limit > 1 - level and not any(each.found for each in squared)
@@ -499,9 +498,10 @@ def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str,
     return tuple(by)
 
 
-def _contrary(tally: Tally) -> int:
-    """Count the labels on the other side of 0.5 than their scores."""
-    return int(np.where(tally.score < 0.5, tally.positives, tally.n - tally.positives).sum())
+def _contrary(tally: Tally) -> tuple[int, float]:
+    """Count the labels on the other side of 0.5 than their scores, and how many the scores expect there."""
+    found = np.where(tally.score < 0.5, tally.positives, tally.n - tally.positives)
+    return int(found.sum()), float(tally.n @ np.minimum(tally.score, 1 - tally.score))
 
 
 def _too_small(tally: Tally, least: int) -> str | None:

@@ -15,8 +15,9 @@ Calibrated top labels imply neither class-wise nor full calibration.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,7 @@ def class_predictions(
     """
     prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"), score_name)
     names = _class_names(classes, prob.shape[1])
-    if classes is not None:
-        check_order(y_prob, names, score_name)
+    check_order(y_prob, names, score_name)
     label = class_indices(y_true, names, named=classes is not None)
     _checks.same_length(label_name, len(label), score_name, len(prob))
     # One column stands for the row here: weights and clusters are checked as for pairs.
@@ -149,16 +149,19 @@ def _class_names(classes: Sequence[str | int] | None, count: int) -> tuple[str, 
 
 
 def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool = False) -> list[str] | None:
-    """Return the names of a dataframe's columns if each label has one; None if columns go by position.
+    """Return the names of a dataframe's columns as labels have them; None if columns go by position.
 
-    Text around all the labels, as in ``p_yes``, is left out. Whole numbers are equal as floats. Tables of
-    PyArrow, whose ``columns`` are arrays, have names in ``column_names``.
+    1. Columns without names go by position: arrays, a single column, equal names, 0 to K - 1, and the
+       ``column_0`` to ``column_{K - 1}`` that Polars generates.
+    2. The column of a label has its name, between a prefix and a suffix that all columns share. The prefix
+       and suffix that find most labels count, first none. Whole floats and truth values equal integers.
+    3. If each label has a column, columns go by name. If none has one, they go by position.
 
     Raises
     ------
     InputError
-        If columns have the names of some labels, but not of all; or, unless the labels are ``ordered`` as
-        the columns are, if the labels are names, and the columns have others that are not sorted.
+        If only some labels have a column. If none has one, but labels are not numbers, and labels or columns
+        are not sorted, unless the labels are ``ordered`` as the columns are.
 
     Examples
     --------
@@ -166,30 +169,32 @@ def column_names(values: Any, labels: ArrayLike, called: str, *, ordered: bool =
     >>> column_names(pd.DataFrame({"yes": [0.9], "no": [0.1]}), ["no"], "p")
     ['yes', 'no']
     """
-    names = list(getattr(values, "column_names", getattr(values, "columns", ())))
-    texts = list(map(str, names))
-    if len(set(texts)) < max(2, len(texts)) or names == list(range(len(names))):
+    names = list(getattr(values, "column_names", getattr(values, "columns", ())))  # PyArrow's, or others'
+    generated = [*range(len(names))], [f"column_{place}" for place in range(len(names))]
+    if names in generated or len({*map(str, names)}) < max(2, len(names)):
         return None
     hint = "drop rows without a label"
     met = _checks.cluster_codes(labels, "y", hint=hint, code="missing-value")[1].tolist()
-    known = list(map(str, met))
-    if not set(known) & set(texts):
-        known, texts = list(map(_text, met)), list(map(_text, names))
-    if not set(known) & set(texts) and all(text.startswith("p_") for text in texts):
-        texts = [text.removeprefix("p_") for text in texts]
-    if not set(known) & set(texts):
-        cuts = (
-            cut(known[0]) for text in texts if known[0] in text for cut in (text.partition, text.rpartition)
-        )
-        bare = ([text.removeprefix(start).removesuffix(end) for text in texts] for start, _, end in cuts)
-        texts = next((each for each in bare if set(known) <= set(each) and len({*each}) == len(each)), texts)
+    readings = (
+        ([*map(text, met)], bare) for text in (str, _text) for bare in _without_ends([*map(text, names)])
+    )
+    known, texts = max(readings, key=lambda reading: len({*reading[0]} & {*reading[1]}))
     lost = [label for label in known if label not in texts]
-    unclear = not ordered and isinstance(met[0], str) and not (_in_order(known) and _in_order(texts))
+    unclear = not ordered and isinstance(met[0], str | bool) and not (_in_order(known) and _in_order(texts))
     if lost and (len(lost) < len(met) or unclear):
         message = f"{called} has columns with names, but no column {lost[0]!r}"
         hint = "rename the columns, or pass an array, with columns in the labels' sorted order"
         raise InputError(message, hint, code="class-unknown")
     return None if lost else texts
+
+
+def _without_ends(texts: list[str]) -> Iterator[list[str]]:
+    """Yield texts without each prefix and suffix that all of them share, first as they are."""
+    least = min(texts, key=len)
+    for cut, left in product(range(len(least) + 1), range(len(least), -1, -1)):
+        start, end = least[:cut], least[left:]
+        if cut <= left and all(text.startswith(start) and text.endswith(end) for text in texts):
+            yield [text[cut : len(text) - len(end)] for text in texts]
 
 
 def _in_order(names: list[str]) -> bool:
@@ -198,8 +203,9 @@ def _in_order(names: list[str]) -> bool:
 
 
 def _text(name: Any) -> str:
-    """Return a label or the name of a column as text; whole floats as integers."""
-    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+    """Return a label or the name of a column as text; whole floats and truth values as integers."""
+    whole = isinstance(name, bool) or (isinstance(name, float) and name.is_integer())
+    return str(int(name)) if whole else str(name)
 
 
 def check_order(values: Any, classes: Sequence[str | int], called: str) -> None:
@@ -249,12 +255,16 @@ def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> 
     if not named or array.dtype.kind not in "UO":
         hint = "pass class indices 0..K - 1, or names and classes="
         raise InputError(f"y_true has dtype {array.dtype}", hint, code="dtype")
-    index = {name: i for i, name in enumerate(names)}
-    found, where = np.unique(array.astype(str), return_inverse=True)
-    code = np.array([index.get(name, -1) for name in found.tolist()], dtype=np.int64)[where]
+    return _positions(*np.unique(array.astype(str), return_inverse=True), names, "y_true")
+
+
+def _positions(found: NDArray[Any], where: Integers, names: tuple[str, ...], called: str) -> Integers:
+    place = {name: column for column, name in enumerate(names)}
+    columns = [place.get(str(label), place.get(_text(label), -1)) for label in found.tolist()]
+    code = np.array(columns, np.int64)[where]
     if (code < 0).any():
         row = int(np.flatnonzero(code < 0)[0])
-        raise _unknown_class(str(array[row]), row, f"classes are {', '.join(names[:20])}")
+        raise _unknown_class(found[where[row]].item(), row, f"classes are {', '.join(names[:20])}", called)
     return code
 
 
@@ -298,15 +308,7 @@ def label_codes(
         numbers = any(name.lstrip("-").isdigit() for name in names)
         if found.dtype.kind in "iu" and not numbers:
             return class_indices(y, names, named=True), np.array(names)
-        place = {name: column for column, name in enumerate(names)}
-        columns = np.array(
-            [place.get(str(label), place.get(_text(label), -1)) for label in found.tolist()], np.int64
-        )[codes]
-        if (columns < 0).any():
-            row = int(np.flatnonzero(columns < 0)[0])
-            known = f"classes are {', '.join(names[:20])}"
-            raise _unknown_class(found[codes[row]].item(), row, known, name="y")
-        return columns, np.array(names)
+        return _positions(found, codes, names, "y"), np.array(names)
     if found.dtype.kind in "iub" and found[0] >= 0 and found[-1] < count:
         return found.astype(np.int64)[codes], np.arange(count)
     if len(found) != count:
@@ -405,9 +407,7 @@ def pooled_view(predictions: ClassPredictions) -> Pairs:
     ([0.7, 0.3, 0.2, 0.8], [0, 0, 1, 1])
     """
     n, count = predictions.prob.shape
-    label = np.zeros((n, count), np.bool_)
-    known = np.flatnonzero(predictions.label >= 0)
-    label[known, predictions.label[known]] = True
+    label = predictions.label[:, np.newaxis] == np.arange(count)
     cluster = np.arange(n, dtype=np.int64) if predictions.cluster is None else predictions.cluster
     return Pairs(
         np.ascontiguousarray(predictions.prob).reshape(-1),

@@ -67,8 +67,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X is passed to it unchanged, such as texts, dataframes or sparse matrices.
     recalibrator
         Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None or
-        ``"platt"`` for ``Platt(smoothing=True)``, which needs the fewest items. For more than two classes,
-        maps of single scores are fitted one versus rest, and rows are divided by their sums.
+        ``"platt-smoothed"`` for ``Platt(smoothing=True)``, which needs the fewest items. For more than two
+        classes, maps of single scores are fitted one versus rest, and rows are divided by their sums.
     cv
         Number of folds (5 if None), a splitter of scikit-learn, or an iterable of train and test rows. Folds
         keep the proportions of the classes. ``"prefit"`` uses a fitted estimator; `fit` then needs data that
@@ -367,12 +367,12 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
     """Return the unfitted recalibrator of the argument."""
-    if given is None or given == "platt":
+    if given is None or given == "platt-smoothed":
         return Platt(smoothing=True)  # finite in a fold whose scores separate the labels
     if isinstance(given, str):
         if given not in METHODS:
-            message = f"recalibrator is {given!r}"
-            raise InputError(message, f"give one of {', '.join(METHODS)}, or an estimator", code="parameter")
+            hint = f"give one of {', '.join(METHODS)}, platt-smoothed, or an estimator"
+            raise InputError(f"recalibrator is {given!r}", hint, code="parameter")
         found: Recalibrator = getattr(import_module("calibrant.recalibrate"), METHODS[given].estimator)()
         return found
     if not isinstance(given, ArrayRecalibrator | ClasswiseRecalibrator):
