@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._checks import Integers, shown
+from calibrant._checks import Integers, WeightRange, shown
 from calibrant.evaluation.monitor_checks import order
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
-from calibrant.io.roles import Role
+from calibrant.io.readers import Batch, TableReader
+from calibrant.io.roles import Block, Role
 from calibrant.io.tables import Kind, Table, one_column
 from calibrant.metrics.periods import TIME, parse_date, period_of
 
@@ -27,8 +28,30 @@ WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, int]:
-    """Return a table whose items are the values of its column of time, and the number of its first row.
+@dataclass
+class LabeledRows(TableReader):
+    """Reads the rows that have a label, and keeps the places of the others."""
+
+    seen: int = 0
+    unlabeled: list[Integers] = field(default_factory=list)
+
+    def batch(self, block: Block, items: bool, weights: WeightRange) -> Batch:
+        """Check the rows with a label."""
+        there = block.column(self.roles["label"].name).present(blank=False)
+        self.unlabeled.append(self.seen + np.flatnonzero(~there))
+        self.seen += len(there)
+        labeled = block if there.all() else block._replace(kept=np.flatnonzero(there))
+        return super().batch(labeled, items, weights)
+
+    def row(self, number: int) -> int:
+        """Return the row of the table, by its number from 0 among the rows with a label."""
+        places = np.concatenate(self.unlabeled)
+        earlier = np.searchsorted(places - np.arange(len(places)), number, side="right")
+        return self.table.first_row + number + int(earlier)
+
+
+def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, LabeledRows]:
+    """Return the labeled rows of a table, whose items are the values of its column of time, and their reader.
 
     Except by ``value``, time stamps are cut to their days.
 
@@ -66,9 +89,10 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
         table = _Days(table, column)
     roles = {**reader.roles, "item": Role("item", column=column)}
     days = replace(reader, table=table, roles=roles, item_codes=Codes(), whole_items=False)
-    found = predictions.through(lambda _: days, predictions.name)
+    labeled = LabeledRows(**vars(days))
+    found = predictions.through(lambda _: labeled, predictions.name)
     found.has_items = True
-    return found, reader.table.first_row
+    return found, labeled
 
 
 class _Days:
