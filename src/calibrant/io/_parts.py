@@ -171,14 +171,10 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
 
 
 def _check_same(one: ParquetTable, other: ParquetTable) -> None:
-    for names, others, at, elsewhere in (
-        (one.columns, other.columns, one.name, other.name),
-        (other.columns, one.columns, other.name, one.name),
-    ):
-        for column in names:
-            if column not in others:
-                message = f"column {column!r} is in {at} and not in {elsewhere}"
-                raise InputError(message, SAME, code="column-missing", file=other.name)
+    for column in sorted({*one.columns} ^ {*other.columns}):
+        at, elsewhere = (one.name, other.name) if column in one.columns else (other.name, one.name)
+        message = f"column {column!r} is in {at} and not in {elsewhere}"
+        raise InputError(message, SAME, code="column-missing", file=other.name)
     if one.metadata.get(THRESHOLD_KEY) != other.metadata.get(THRESHOLD_KEY):
         message = f"the stored threshold is not that of {one.name}"
         raise InputError(message, SAME, code="threshold", file=other.name)

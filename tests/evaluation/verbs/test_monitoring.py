@@ -165,6 +165,16 @@ def test_the_row_of_an_error_counts_rows_without_a_label() -> None:
         with pytest.raises(InputError, match="'soon' is not a date") as caught:
             monitor(pa.table(columns | {"day": days}), time="day")
         assert caught.value.row == row - 1  # a table in memory has row 0
+    wide = {"p_a": [0.3] * 9 + [0.4], "p_b": [0.7] * 10, "label": [None, "a", None, *["b"] * 7]}
+    with pytest.raises(InputError, match="add up to") as caught:
+        monitor(pa.table(wide | {"day": columns["day"]}), time="day", view="top")
+    assert caught.value.row == 9
+
+
+def test_an_unknown_class_is_an_error_also_with_rows_without_a_label() -> None:
+    columns = table(1, 4) | {"label": [None, 1, 0, 1], "class": ["a"] * 4}
+    with pytest.raises(InputError, match="view class:b has no pairs"):
+        monitor(pa.table(columns), time="day", view="class:b")
 
 
 def test_a_reference_is_the_rows_up_to_a_day(tmp_path: Path) -> None:

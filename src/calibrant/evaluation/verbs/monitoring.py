@@ -156,15 +156,11 @@ def monitor(
         table = _read(predictions, settings, stored)
         watched = _restored(state, settings) or _new(table, settings)
         late = _take(watched, table)
-    if state is not None:
-        _save(state, settings, watched)
-    found = watched.result()
+    found = structs.replace(watched.result(), late_warning=late, unlabeled_warning=table.warning)
     if not (table.names or found.days):
         raise InputError("no row has a label", "run the monitor when labels have arrived", code="empty")
-    if late:
-        found = structs.replace(found, late_warning=LATE + ", ".join(late))
-    if table.unlabeled:
-        found = structs.replace(found, unlabeled_warning=UNLABELED.format(table.unlabeled))
+    if state is not None:
+        _save(state, settings, watched)
     if output is not None:
         from calibrant.evaluation.plots import evidence_over_time
 
@@ -174,12 +170,12 @@ def monitor(
 
 @dataclass(frozen=True)
 class _Table:
-    """Pairs of a view by window, the windows of the reference, and the number of rows without a label."""
+    """Pairs of a view by window, the windows of the reference, and a warning of rows without a label."""
 
     stored: RowStore
     names: list[str | int]
     old: list[bool]
-    unlabeled: int
+    warning: str | None
 
     def windows(self) -> Iterator[tuple[str | int, list[int]]]:
         """Yield each window outside the reference, in order, with its numbers in the store."""
@@ -208,9 +204,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
     """Store the pairs of the view by their windows, in one pass."""
     _check(predictions, settings)
     found, labeled = timed(predictions, settings.time, settings.by)
-    windows = Windows(
-        settings.by, settings.until, lambda row: (predictions.name, labeled.row(row), settings.time)
-    )
+    windows = Windows(settings.by, settings.until, labeled.place)
     seen = 0
     for batch in found.batches(items=True):
         assert batch.item is not None
@@ -230,11 +224,11 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
             stored.add(np.repeat(number[rows], each), columns)
         seen += len(batch)
     names, old = windows.names()
-    unlabeled = sum(map(len, labeled.unlabeled))
-    if not stored.counts and not unlabeled:
+    if seen and not stored.counts:
         hint = f"the classes are {', '.join(found.classes[:12])}"
         raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
-    return _Table(stored, names, old, unlabeled)
+    unlabeled = sum(map(len, labeled.unlabeled))
+    return _Table(stored, names, old, UNLABELED.format(unlabeled) if unlabeled else None)
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
@@ -279,8 +273,8 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     )
 
 
-def _take(watched: CalibrationMonitor, table: _Table) -> list[str]:
-    """Pass new windows to the monitor; return the windows with rows that arrived too late."""
+def _take(watched: CalibrationMonitor, table: _Table) -> str | None:
+    """Pass new windows to the monitor; return a warning of windows with rows that arrived too late."""
     late = []
     days = watched.result().days
     counted = {str(day.day): day for day in days}
@@ -296,7 +290,7 @@ def _take(watched: CalibrationMonitor, table: _Table) -> list[str]:
             continue
         rows = table.rows(numbers)
         watched.update(name, rows["outcome"], rows["score"], clusters=rows.get("cluster"))
-    return late
+    return LATE + ", ".join(late) if late else None
 
 
 def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
