@@ -48,7 +48,7 @@ def labels_needed(
         error of the worse model (0.05 if not given).
     difference
         Difference of two models' RMS errors on the same items to be seen: the interval of the difference
-        of squared errors should exclude 0. Assumes that the models' deviations are not correlated.
+        of squared errors should exclude 0. Assumes that scores and deviations of the models are uncorrelated.
     power
         Wanted probability of that.
     level
@@ -200,7 +200,8 @@ def _assumptions(
     if difference is not None:
         found += [
             f"the worse model's RMS error is {worse:g}",
-            "the models' deviations are not correlated (similar ones need fewer labels, opposite ones more)",
+            "the models' scores and deviations are not correlated (models that rank items alike need fewer "
+            "labels, unless they err in opposite directions)",
         ]
     if cluster_size > 1:
         found += ["scores of one cluster are as different as those of different clusters", WHY_FEWER]
