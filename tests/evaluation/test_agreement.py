@@ -240,6 +240,15 @@ def test_a_label_of_single_labels_only_is_undefined_for_that_reason() -> None:
     assert z.specific_agreement.reason == "the label is not given to an item with two labels"
 
 
+def test_kappa_is_undefined_if_items_labeled_twice_have_one_label() -> None:
+    found = agreement(Ratings.from_lists({"ann": ["a", "a", "b"], "bob": ["a", "a", None]}))
+    for each in (found.fleiss_kappa, found.krippendorff_alpha, *(one.kappa for one in found.by_class)):
+        assert each.estimate is None, each.reason
+    assert (found.raw_agreement.estimate, found.gwet_ac1.estimate) == (1, 1)
+    some = agreement(Ratings.from_lists({"ann": ["a", "b", "a", "z"], "bob": ["a", "b", "b", None]}))
+    assert [one.kappa.estimate is None for one in some.by_class] == [False, False, True]
+
+
 def test_annotators_who_share_no_item_leave_all_undefined() -> None:
     found = agreement(Ratings.from_lists({"a": ["x", "y", None, None], "b": [None, None, "x", "y"]}))
     for each in (found.raw_agreement, found.cohen_kappa, found.krippendorff_alpha, found.fleiss_kappa):

@@ -116,8 +116,38 @@ def test_files_that_disagree_are_both_named(folder: Path, columns: Any, words: s
     parquet.write_table(empty, folder / "later" / "9.parquet")
     for engine in ("kernel", "duckdb"):
         with pytest.raises(InputError, match=words) as caught:
-            open_predictions(folder, Columns(engine=engine))
+            open_predictions(folder, Columns(engine=engine)).read()
         assert caught.value.code == code
+
+
+@pytest.mark.parametrize("engine", ["kernel", "duckdb"])
+@pytest.mark.parametrize("empty", ["1", "2"])
+def test_a_column_without_a_value_in_a_file_may_have_no_type(
+    tmp_path: Path, pairs: pa.Table, engine: Any, empty: str
+) -> None:
+    pairs = pairs.select(["score", "label"])
+    (tmp_path / "parts").mkdir()
+    for name in ("1", "2"):
+        notes = pa.nulls(len(pairs)) if name == empty else pa.array(["a note"] * len(pairs))
+        parquet.write_table(pairs.append_column("note", notes), tmp_path / "parts" / f"{name}.parquet")
+    found = measure(tmp_path / "parts", columns={"engine": engine})
+    assert found["binary"].n == 2 * len(pairs)
+    assert [each.n for each in slices(tmp_path / "parts", by="note").slices] == [len(pairs)] * 2
+
+
+def test_a_column_that_is_not_read_may_change_its_type(folder: Path, pairs: pa.Table) -> None:
+    for name, kind in (("1", pa.int64()), ("2", pa.float64())):
+        file = folder / f"{name}.parquet"
+        table = parquet.read_table(file)
+        parquet.write_table(table.append_column("version", pa.nulls(len(table), kind)), file)
+    parquet.write_table(
+        pairs.select(["score", "label"]).append_column("version", pa.nulls(len(pairs))),
+        folder / "later" / "3.parquet",
+    )
+    assert measure(folder)["binary"].n == 1000 + len(pairs)
+    with pytest.raises(InputError, match="the column is double in") as caught:
+        slices(folder, by="version")
+    assert caught.value.code == "column-type"
 
 
 def test_a_file_of_a_folder_with_a_damaged_end_is_named(folder: Path) -> None:

@@ -114,7 +114,8 @@ def test_the_assumptions_are_written_down() -> None:
     assert plan.error == 0.05
     assert any("0.05" in sentence for sentence in plan.assumptions)
     assert plan.to_dict()["goal"] == "difference"
-    assert any("opposite ones more" in sentence for sentence in plan.assumptions)
+    assert any("scores and deviations are not correlated" in sentence for sentence in plan.assumptions)
+    assert any("rank items alike need fewer labels" in sentence for sentence in plan.assumptions)
 
 
 def test_an_error_that_no_frequency_can_have_is_planned() -> None:

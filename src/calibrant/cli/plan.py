@@ -18,7 +18,8 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
 @click.option(
     "--difference",
     type=float,
-    help="Difference of two models' RMS errors to detect; --error is then the error of the worse model.",
+    help="Difference of two models' RMS errors to detect; --error is then the error of the worse model. "
+    "Assumes that the models' scores and deviations are not correlated.",
 )
 @click.option(
     "--power",

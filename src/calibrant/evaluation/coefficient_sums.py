@@ -12,9 +12,9 @@ from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.score_interval import Cells, Statistic, with_possible
 
 DISTANCES = ("nominal", "ordinal", "interval", "ratio")
-ONE_LABEL = "only one label is used, so that chance agreement is 1"
+ONE_LABEL = "items that were labeled twice or more have only one label, so that their chance agreement is 1"
 NO_PAIR = "no item has two labels"
-ALL_OR_NONE = "the label is given to all items or to none, or no item has two labels"
+ALL_OR_NONE = "all labels of the items that were labeled twice or more are this label, or none is"
 NOT_TWO = "it is defined for two annotators; see by_pair for each pair"
 FEWEST_ITEMS = 30  # with two labels or more, if some have three
 FEW_ITEMS = f"fewer than {FEWEST_ITEMS} items have two labels: the interval may cover less than it states"
@@ -56,6 +56,11 @@ class Patterns:
         """Return a warning of coefficients of three or more annotators if few items have two labels."""
         few = self.number[self.pairable].sum() < FEWEST_ITEMS
         return FEW_ITEMS if few and self.number[self.given > 2].any() else None
+
+    @property
+    def alike(self) -> bool:
+        """True if items with two labels or more do not differ, so that they cannot agree beyond chance."""
+        return bool(np.count_nonzero((self.number * self.pairable) @ self.counts) < 2)
 
     def cells(self, rows: Floats, cluster: Integers | None) -> Cells:
         """Return the cells of the items, from the contribution of an item of each pattern."""
@@ -144,8 +149,8 @@ def chance_sums(patterns: Patterns) -> Floats:
     return np.column_stack([patterns.pairable, equal_pairs(patterns.counts), labelled, share])
 
 
-def chance_statistics(labels: int) -> dict[str, Statistic]:
-    """Return raw agreement, Fleiss' kappa and AC1, from the sums of `chance_sums`."""
+def chance_statistics(labels: int, *, alike: bool = False) -> dict[str, Statistic]:
+    """Return raw agreement, Fleiss' kappa (undefined if `alike`) and AC1, from the sums of `chance_sums`."""
 
     def shares(totals: Floats) -> Floats:
         return ratio(totals[:, 3:], totals[:, 2:3])
@@ -163,7 +168,7 @@ def chance_statistics(labels: int) -> dict[str, Statistic]:
 
     return {
         "raw_agreement": quotient([1], [0], NO_PAIR),
-        "fleiss_kappa": Statistic(fleiss, ONE_LABEL),
+        "fleiss_kappa": quotient([], [], ONE_LABEL) if alike else Statistic(fleiss),
         "gwet_ac1": Statistic(ac1, ONE_LABEL),
     }
 
@@ -265,8 +270,8 @@ def class_sums(patterns: Patterns) -> Floats:
     return np.column_stack(columns).astype(np.float64)
 
 
-def class_statistics() -> dict[str, Statistic]:
-    """Return specific agreement of one label, and kappa against all others, from `class_sums`."""
+def class_statistics(*, alike: bool) -> dict[str, Statistic]:
+    """Return specific agreement of one label, and kappa (undefined if `alike`), from `class_sums`."""
 
     def kappa(totals: Floats) -> Floats:
         share = ratio(totals[:, 1], totals[:, 5])
@@ -274,7 +279,7 @@ def class_statistics() -> dict[str, Statistic]:
 
     return {
         "specific_agreement": quotient([2], [3], "the label is not given to an item with two labels"),
-        "kappa": Statistic(kappa, ALL_OR_NONE),
+        "kappa": quotient([], [], ALL_OR_NONE) if alike else Statistic(kappa),
     }
 
 

@@ -148,7 +148,7 @@ def _of_all(
     numbers = ratings.numbers() if distance in ("interval", "ratio") else None
     chance = patterns.cells(sums.chance_sums(patterns), cluster)
     alpha = patterns.cells(sums.alpha_sums(patterns, distance, numbers), cluster)
-    statistics = sums.chance_statistics(labels)
+    statistics = sums.chance_statistics(labels, alike=patterns.alike)
     statistics["krippendorff_alpha"] = sums.alpha_statistic(labels, distance, numbers)
     if not patterns.pairable.any():
         statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
@@ -174,7 +174,7 @@ def _classes(
     for label, name in enumerate(ratings.labels):
         own = patterns.of_label(label).with_possible()
         cells = own.cells(sums.class_sums(own), cluster)
-        each = estimates(cells, sums.class_statistics(), level)
+        each = estimates(cells, sums.class_statistics(alike=own.alike), level)
         found.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **each))
     return tuple(found)
 

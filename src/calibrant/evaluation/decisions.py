@@ -200,10 +200,8 @@ def decide(
     if rule == "expected-f":
         return expected_f_decision(y_prob, documents, beta=beta)
     if documents is None or most is None:
-        message, hint = (
-            "the rule top lacks documents or most",
-            "give the document of each item, and the number of items to keep per document",
-        )
+        message = "the rule top lacks documents or most"
+        hint = "give the document of each item, and the number of items to keep per document"
         raise InputError(message, hint, code="parameter")
     return keep_top(y_prob, documents, most)
 

@@ -292,10 +292,8 @@ def _both(
         raise InputError(message, "pass a function, or None for the mean", code="parameter")
     if statistic is None:
         if one.shape[1] != 1:
-            message, hint = (
-                f"first has {one.shape[1]} columns and no statistic",
-                "pass a statistic of these columns",
-            )
+            message = f"first has {one.shape[1]} columns and no statistic"
+            hint = "pass a statistic of these columns"
             raise InputError(message, hint, code="parameter")
         # Clusters differ in size, so the number of items is a sum like the others.
         ones = np.ones((n, 1))

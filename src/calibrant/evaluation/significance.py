@@ -259,10 +259,8 @@ def _ratio(value: float | None, clusters: ArrayLike | None) -> float | None:
     if value is None:
         return None
     if clusters is not None:
-        message, hint = (
-            "test_train_ratio and clusters cannot be combined",
-            "pass test_train_ratio for scores of folds, or clusters for scores of items",
-        )
+        message = "test_train_ratio and clusters cannot be combined"
+        hint = "pass test_train_ratio for scores of folds, or clusters for scores of items"
         raise InputError(message, hint, code="parameter")
     ratio = _checks.non_negative(value, "test_train_ratio")
     if ratio == 0:

@@ -97,7 +97,7 @@ def relation_of(files: Sequence[Path], partitions: Mapping[str, str] | None = No
     hive = f"hive_partitioning = true, hive_types = {{{types}}}" if types else "hive_partitioning = false"
     listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
     with _told():
-        return _connection().sql(f"SELECT * FROM read_parquet([{listed}], {hive})")
+        return _connection().sql(f"SELECT * FROM read_parquet([{listed}], {hive}, union_by_name = true)")
 
 
 @contextmanager

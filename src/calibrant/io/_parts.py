@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -21,13 +21,14 @@ from calibrant.io.tables import THRESHOLD_KEY, Kind, ParquetTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+SAME = "give the files the same columns (DuckDB can: union_by_name), or measure them separately"
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})", re.ASCII)  # 007 is a name
 DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 
 
 class PartsTable:
-    """Parquet files with the same columns, one after the other.
+    """Parquet files with the same columns, one after the other; only columns that are read need equal types.
 
     In a Hive-partitioned folder (``year=2024/part-0.parquet``) the names of folders are columns. They hold
     whole or decimal numbers where all values are numbers, and text otherwise.
@@ -65,6 +66,21 @@ class PartsTable:
         """The columns that the files have and the names of their folders as well."""
         return [name for name in self.partitions if name in self._parts[0].columns]
 
+    def types(self, columns: Iterable[str]) -> dict[str, Any]:
+        """Return the types of columns; raise if they differ, except in files in which a column is null."""
+        import pyarrow as pa
+
+        found: dict[str, tuple[ParquetTable, Any]] = {}
+        for part, column in product(self._parts, columns):
+            kind = _kind(part, column)
+            one, known = found.setdefault(column, (part, kind))
+            if known == pa.null():
+                found[column] = part, kind
+            elif kind not in (known, pa.null()):
+                message = f"the column is {kind} in {part.name} and {known} in {one.name}"
+                raise InputError(message, SAME, code="column-type", file=part.name, column=column)
+        return {column: known for column, (_, known) in found.items()}
+
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, file by file."""
         import pyarrow as pa
@@ -72,9 +88,14 @@ class PartsTable:
         asked = {name: self.partitions[name] for name in columns if name in self.partitions}
         stored = self._parts[0].columns
         inside = {name: kind for name, kind in columns.items() if name in stored}
+        types = self.types(inside)
         for place, part in enumerate(self._parts):
             first = part.first_row
+            untyped = [name for name in inside if _kind(part, name) != types[name]]
             for rows in part.batches(inside, size):
+                for name in untyped:
+                    values = rows.column(name).cast(types[name])
+                    rows = rows.set_column(rows.schema.get_field_index(name), name, values)
                 if not asked:
                     yield rows
                     continue
@@ -150,24 +171,13 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
 
 
 def _check_same(one: ParquetTable, other: ParquetTable) -> None:
-    def fault(message: str, code: str, column: str | None) -> InputError:
-        hint = "give the files the same columns (DuckDB can: union_by_name), or measure them separately"
-        return InputError(message, hint, code=code, file=other.name, column=column)
-
-    for names, others, at, elsewhere in (
-        (one.columns, other.columns, one.name, other.name),
-        (other.columns, one.columns, other.name, one.name),
-    ):
-        for column in names:
-            if column not in others:
-                raise fault(f"column {column!r} is in {at} and not in {elsewhere}", "column-missing", None)
-    for column in one.columns:
-        kinds = [_kind(table, column) for table in (one, other)]
-        if kinds[0] != kinds[1]:
-            message = f"the column is {kinds[1]} in {other.name} and {kinds[0]} in {one.name}"
-            raise fault(message, "column-type", column)
+    for column in sorted({*one.columns} ^ {*other.columns}):
+        at, elsewhere = (one.name, other.name) if column in one.columns else (other.name, one.name)
+        message = f"column {column!r} is in {at} and not in {elsewhere}"
+        raise InputError(message, SAME, code="column-missing", file=other.name)
     if one.metadata.get(THRESHOLD_KEY) != other.metadata.get(THRESHOLD_KEY):
-        raise fault(f"the stored threshold is not that of {one.name}", "threshold", None)
+        message = f"the stored threshold is not that of {one.name}"
+        raise InputError(message, SAME, code="threshold", file=other.name)
 
 
 def _kind(table: ParquetTable, column: str) -> Any:

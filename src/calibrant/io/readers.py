@@ -197,13 +197,9 @@ class TableReader:
             if len(batch):
                 yield batch
         if "weight" in self.roles and not weights.most:
-            raise InputError(
-                "every weight is zero",
-                "leave the column out to count every row once",
-                code="weight-value",
-                file=self.table.name,
-                column=self.roles["weight"].name,
-            )
+            message, hint = "every weight is zero", "leave the column out to count every row once"
+            column = self.roles["weight"].name
+            raise InputError(message, hint, code="weight-value", file=self.table.name, column=column)
 
     def batch(self, block: Block, items: bool, weights: _checks.WeightRange) -> Batch:
         """Check some rows, of which those of weight zero stay; ``weights`` has met those before."""
@@ -238,14 +234,9 @@ class TableReader:
         below = np.flatnonzero(score < self.threshold * (1 - ROUNDING))
         if len(below):
             row = int(below[0])
-            raise InputError(
-                f"{score[row].item()!r} is below the threshold {self.threshold:g} stored in the table",
-                "correct the stored calibrant.threshold, or drop the row",
-                code="threshold",
-                file=block.file,
-                row=block.first + row,
-                column=self.roles["score"].name,
-            )
+            message = f"{score[row].item()!r} is below the threshold {self.threshold:g} stored in the table"
+            hint = "correct the stored calibrant.threshold, or drop the row"
+            raise block.column(self.roles["score"].name).error(row, message, hint, "threshold")
 
 
 def wide_scores(block: Block, roles: Mapping[str, Role], *, partial: bool) -> NDArray[Any]:
@@ -254,7 +245,7 @@ def wide_scores(block: Block, roles: Mapping[str, Role], *, partial: bool) -> ND
     if parts[0].what == "finite":
         return softmax(np.column_stack([block.column(role.name).finite() for role in parts]))
     score: NDArray[Any] = np.column_stack([block.column(role.name).scores() for role in parts])
-    check_sums(score, block.file, block.first, partial)
+    check_sums(score, block.file, block.first, partial, block.kept)
     return score
 
 
@@ -369,29 +360,24 @@ def check_range(matrix: NDArray[Any], file: str, first: int, logits: bool) -> ND
 def check_logits(matrix: NDArray[np.floating[Any]], file: str) -> None:
     """Raise if what should be logits are probabilities, by the look of every row."""
     if len(matrix) and (matrix >= 0).all() and (np.abs(matrix.sum(axis=1) - 1) < SUM_TOLERANCE / 10).all():
-        raise InputError(
-            "predictions are read as logits, but these look like probabilities",
-            "name them probs, or logits",
-            code="column-ambiguous",
-            file=file,
-        )
+        message = "predictions are read as logits, but these look like probabilities"
+        raise InputError(message, "name them probs, or logits", code="column-ambiguous", file=file)
 
 
-def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial: bool) -> None:
-    """Raise unless the probabilities of each row add up to 1 (at most 1 if some were dropped)."""
+def check_sums(
+    matrix: NDArray[np.floating[Any]], file: str, first: int, partial: bool, kept: Integers | None = None
+) -> None:
+    """Raise unless the probabilities of each kept row add up to 1 (at most 1 if some were dropped)."""
     sums = matrix.sum(axis=1, dtype=np.float64)
     bad = sums > 1 + SUM_TOLERANCE
     if not partial:
         bad |= sums < 1 - SUM_TOLERANCE
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"the class probabilities add up to {sums[row]:.6g}, not 1 within {SUM_TOLERANCE:g}",
-            "write every class, or a long table with a class column if the classes are not exclusive",
-            code="class-sum",
-            file=file,
-            row=first + row,
-        )
+        message = f"the class probabilities add up to {sums[row]:.6g}, not 1 within {SUM_TOLERANCE:g}"
+        hint = "write every class, or a long table with a class column if the classes are not exclusive"
+        place = first + (row if kept is None else int(kept[row]))
+        raise InputError(message, hint, code="class-sum", file=file, row=place)
 
 
 Form = Literal["long", "wide"]
@@ -436,12 +422,9 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     scores = [name for prefix in PREFIXES for name in there if name.startswith(prefix)]
     score = named.get("score")
     if form is None and score is None and "score" in there and scores:
-        raise InputError(
-            f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)",
-            "choose one: `columns={'form': 'long'}` or `columns={'form': 'wide'}`",
-            code="column-ambiguous",
-            file=table.name,
-        )
+        message = f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)"
+        hint = "choose one: `columns={'form': 'long'}` or `columns={'form': 'wide'}`"
+        raise InputError(message, hint, code="column-ambiguous", file=table.name)
     wide = form == "wide" or (form is None and score is None and "score" not in there and bool(scores))
     log = ""
     if table.name.lower().endswith((".jsonl", ".jsonl.gz")):
@@ -466,10 +449,8 @@ def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
     """The columns of scores of a wide table."""
     kinds = {name.split("_", 1)[0] for name in names}
     if len(kinds) > 1:
-        hint = "keep one kind of column"
-        raise InputError(
-            "the table has p_ and logit_ columns", hint, code="column-ambiguous", file=table.name
-        )
+        message, hint = "the table has p_ and logit_ columns", "keep one kind of column"
+        raise InputError(message, hint, code="column-ambiguous", file=table.name)
     if len(names) < 2:
         own = "".join(f", or name the score by `columns={{'score': '{name}'}}`" for name in names)
         hint = (

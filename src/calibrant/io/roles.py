@@ -160,15 +160,17 @@ def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
 
 
 class Block(NamedTuple):
-    """Some rows of a table: their values, the file they are in, and the number of the first row there."""
+    """Some rows of a table: values, their file, the number of the first row there, and places to keep."""
 
     rows: pa.RecordBatch
     file: str
     first: int
+    kept: Integers | None = None
 
     def column(self, name: str) -> Column:
         """Return one column of the rows, with its place."""
-        return Column(self.rows.column(name), self.file, name, self.first)
+        column = Column(self.rows.column(name), self.file, name, self.first)
+        return column if self.kept is None else column.take(self.kept)
 
 
 def blocks(table: Table, kinds: Mapping[str, Kind], size: int = ROWS) -> Iterator[Block]:

@@ -65,10 +65,8 @@ def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys,
     named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight", "cluster")}
     found = engine_tallies(frame, by, name=predictions.name, **named)
     if len(found) > MOST_SLICES:
-        message, hint = (
-            f"there are {len(found):,} slices",
-            f"choose columns that make at most {MOST_SLICES:,}",
-        )
+        message = f"there are {len(found):,} slices"
+        hint = f"choose columns that make at most {MOST_SLICES:,}"
         raise InputError(message, hint, code="parameter", file=predictions.name)
     return found
 

@@ -48,7 +48,7 @@ def labels_needed(
         error of the worse model (0.05 if not given).
     difference
         Difference of two models' RMS errors on the same items to be seen: the interval of the difference
-        of squared errors should exclude 0.
+        of squared errors should exclude 0. Assumes that scores and deviations of the models are uncorrelated.
     power
         Wanted probability of that.
     level
@@ -93,11 +93,8 @@ def labels_needed(
         )
     worse = _goal(USUAL_ERROR if error is None else error, "error")
     if difference is not None and not _goal(difference, "difference") <= worse:
-        raise InputError(
-            f"difference is {difference}, more than the worse model's error {worse}",
-            "give a larger error",
-            code="parameter",
-        )
+        message = f"difference is {difference}, more than the worse model's error {worse}"
+        raise InputError(message, "give a larger error", code="parameter")
     q, weight = _scores(scores, beta)
     share = np.bincount(np.searchsorted(EDGES, q), weight) / weight.sum()  # per section, which ends a bin
     nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
@@ -203,7 +200,8 @@ def _assumptions(
     if difference is not None:
         found += [
             f"the worse model's RMS error is {worse:g}",
-            "the models' deviations are not correlated (similar ones need fewer labels, opposite ones more)",
+            "the models' scores and deviations are not correlated (models that rank items alike need fewer "
+            "labels, unless they err in opposite directions)",
         ]
     if cluster_size > 1:
         found += ["scores of one cluster are as different as those of different clusters", WHY_FEWER]

@@ -204,10 +204,8 @@ def conll(scores: Floats) -> Any:
 
 def _precision_recall(sums: Floats) -> Floats:
     recall, precision = _ratio(sums[..., 0], sums[..., 1]), _ratio(sums[..., 2], sums[..., 3])
-    product, total = (
-        np.nan_to_num(recall) * np.nan_to_num(precision),
-        np.nan_to_num(recall) + np.nan_to_num(precision),
-    )
+    product = np.nan_to_num(recall) * np.nan_to_num(precision)
+    total = np.nan_to_num(recall) + np.nan_to_num(precision)
     f1 = np.divide(2 * product, total, out=np.zeros_like(total), where=total > 0)
     f1 = np.where(np.isnan(recall) & np.isnan(precision), np.nan, f1)
     return np.stack([precision, recall, f1], axis=-1)

@@ -97,10 +97,8 @@ def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, i
     for row, (name, text) in enumerate(read_class_table(counts).items(), 1):
         if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
             shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
-            message, hint = (
-                f"the count of {name!r} is {shown!r}",
-                f"write a whole number of at most {MOST_DIGITS} digits",
-            )
+            message = f"the count of {name!r} is {shown!r}"
+            hint = f"write a whole number of at most {MOST_DIGITS} digits"
             raise InputError(message, hint, code="column-type", file=os.fspath(counts), row=row)
         found[name] = int(text)
     return found

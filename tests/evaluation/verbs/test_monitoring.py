@@ -140,6 +140,43 @@ def test_late_rows_are_said_also_if_they_come_alone_and_a_repeated_day_is_not(tm
         )
 
 
+def test_rows_without_a_label_are_counted_and_left_out(tmp_path: Path) -> None:
+    columns = table()
+    there = np.random.default_rng(1).random(600) < 0.8
+    given = {name: np.asarray(values)[there] for name, values in columns.items()}
+    expected = monitor(pa.table(given), time="day", unit="item")
+    label = pa.array(columns["label"], mask=~there)
+    rows = pa.table({**columns, "label": label, "day": pa.array(columns["day"], mask=~there)})
+    found = monitor(rows, time="day", unit="item")
+    assert found.days == expected.days
+    assert found.unlabeled_warning is not None
+    assert found.unlabeled_warning.startswith(f"{600 - there.sum()} rows without a label are left out")
+    state, none = tmp_path / "state.json", rows.set_column(1, "label", pa.nulls(600))
+    monitor(rows, time="day", unit="item", state=state)
+    assert monitor(none, time="day", unit="item", state=state).days == expected.days
+    with pytest.raises(InputError, match="no row has a label"):
+        monitor(none, time="day")
+
+
+def test_the_row_of_an_error_counts_rows_without_a_label() -> None:
+    columns = table(1, 10) | {"label": [None, 1, None, None, 0, 1, 0, None, 1, 0]}
+    for row in (2, 5, 6, 10):
+        days = [name if place != row - 1 else "soon" for place, name in enumerate(columns["day"])]
+        with pytest.raises(InputError, match="'soon' is not a date") as caught:
+            monitor(pa.table(columns | {"day": days}), time="day")
+        assert caught.value.row == row - 1  # a table in memory has row 0
+    wide = {"p_a": [0.3] * 9 + [0.4], "p_b": [0.7] * 10, "label": [None, "a", None, *["b"] * 7]}
+    with pytest.raises(InputError, match="add up to") as caught:
+        monitor(pa.table(wide | {"day": columns["day"]}), time="day", view="top")
+    assert caught.value.row == 9
+
+
+def test_an_unknown_class_is_an_error_also_with_rows_without_a_label() -> None:
+    columns = table(1, 4) | {"label": [None, 1, 0, 1], "class": ["a"] * 4}
+    with pytest.raises(InputError, match="view class:b has no pairs"):
+        monitor(pa.table(columns), time="day", view="class:b")
+
+
 def test_a_reference_is_the_rows_up_to_a_day(tmp_path: Path) -> None:
     columns = table(40, power=2.0)
     source = pa.table(columns)

@@ -19,7 +19,8 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     "--time",
     required=True,
     metavar="COLUMN",
-    help="Column of dates (YYYY-MM-DD) or time stamps at which the labels arrived.",
+    help="Column of dates (YYYY-MM-DD) or time stamps at which the labels arrived. "
+    "Rows without a label are left out.",
 )
 @click.option(
     "--by",

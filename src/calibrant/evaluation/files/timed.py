@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._checks import Integers, shown
+from calibrant._checks import Integers, WeightRange, shown
 from calibrant.evaluation.monitor_checks import order
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
-from calibrant.io.roles import Role
-from calibrant.io.tables import Kind, Table, one_column
+from calibrant.io.readers import Batch, TableReader
+from calibrant.io.roles import Block, Role
+from calibrant.io.tables import one_column
 from calibrant.metrics.periods import TIME, parse_date, period_of
 
 if TYPE_CHECKING:
@@ -27,8 +28,35 @@ WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, int]:
-    """Return a table whose items are the values of its column of time, and the number of its first row.
+@dataclass
+class LabeledRows(TableReader):
+    """Reads rows that have a label, and keeps the places of the others; cuts the column `dated` to days."""
+
+    dated: str | None = None
+    seen: int = 0
+    unlabeled: list[Integers] = field(default_factory=list)
+
+    def batch(self, block: Block, items: bool, weights: WeightRange) -> Batch:
+        """Check the rows with a label."""
+        if self.dated is not None:  # so that few time stamps differ
+            place = block.rows.schema.get_field_index(self.dated)
+            rows = block.rows.set_column(place, self.dated, _days(block.rows.column(place)))
+            block = block._replace(rows=rows)
+        there = block.column(self.roles["label"].name).present(blank=False)
+        self.unlabeled.append(self.seen + np.flatnonzero(~there))
+        self.seen += len(there)
+        labeled = block if there.all() else block._replace(kept=np.flatnonzero(there))
+        return super().batch(labeled, items, weights)
+
+    def place(self, number: int) -> tuple[str, int, str]:
+        """Return file, row and column of a time, by the row's number from 0 among those with a label."""
+        places = np.concatenate(self.unlabeled)
+        earlier = np.searchsorted(places - np.arange(len(places)), number, side="right")
+        return self.table.name, self.table.first_row + number + int(earlier), self.roles["item"].name
+
+
+def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, LabeledRows]:
+    """Return the labeled rows of a table, whose items are the values of its column of time, and their reader.
 
     Except by ``value``, time stamps are cut to their days.
 
@@ -61,32 +89,15 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
     if reader.meaning_of(column) is not None:
         message = "the column is a score or the label"
         raise InputError(message, hint, code="column", file=predictions.name, column=column)
-    table = reader.table
-    if by != "value" and all(role.name != column for part, role in reader.roles.items() if part != "item"):
-        table = _Days(table, column)
+    dated = by != "value" and column not in [
+        role.name for role in reader.roles.values() if role.part != "item"
+    ]
     roles = {**reader.roles, "item": Role("item", column=column)}
-    days = replace(reader, table=table, roles=roles, item_codes=Codes(), whole_items=False)
-    found = predictions.through(lambda _: days, predictions.name)
+    new = {"roles": roles, "item_codes": Codes(), "whole_items": False, "dated": column if dated else None}
+    labeled = LabeledRows(**vars(reader) | new)
+    found = predictions.through(lambda _: labeled, predictions.name)
     found.has_items = True
-    return found, reader.table.first_row
-
-
-class _Days:
-    """Table whose time stamps are truncated to days, so that few of them differ."""
-
-    def __init__(self, table: Table, column: str) -> None:
-        self._table, self._column = table, column
-        self.name, self.columns, self.metadata = table.name, table.columns, table.metadata
-        self.rows, self.first_row = table.rows, table.first_row
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._table, name)  # what only some tables have
-
-    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of the table, with days instead of times."""
-        for rows in self._table.batches(columns, size):
-            place = rows.schema.get_field_index(self._column)
-            yield rows if place < 0 else rows.set_column(place, self._column, _days(rows.column(place)))
+    return found, labeled
 
 
 def _days(values: pa.Array) -> pa.Array:

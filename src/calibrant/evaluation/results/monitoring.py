@@ -163,6 +163,7 @@ class Monitoring(Record, frozen=True, kw_only=True):
         str | None, warning("Errors persist from window to window, which breaks the condition.")
     ] = None
     late_warning: Annotated[str | None, warning("Rows arrived after their window was counted.")] = None
+    unlabeled_warning: Annotated[str | None, warning("Rows without a label, which are left out.")] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the bound on false alarms, the alarms and their evidence."""

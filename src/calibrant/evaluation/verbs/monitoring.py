@@ -28,6 +28,10 @@ from calibrant.verbs.sources import CLASS, pairs_of
 from calibrant.verbs.tallying import one_view
 
 MAKE = "name the state file of an earlier run, or a new file"
+UNLABELED = (
+    "{:,} rows without a label are left out. Labels that arrive after their window was counted are ignored: "
+    "use the day of their arrival as time, or add a window when all its labels are known"
+)
 LATE = "rows that arrived after their window was counted are ignored: "
 
 
@@ -84,7 +88,7 @@ def monitor(
         by batch; one window at a time, and the reference, is held in memory whole.
     time
         Name of that column: dates (YYYY-MM-DD; a time after the date is ignored) or time stamps. If labels
-        arrive late, use the day on which they arrived.
+        arrive late, use the day on which they arrived. Rows whose label is empty are counted and left out.
     by
         ``day``, ``week``, ``month``, or ``value``: whole numbers or text, in their order (v2 before v10).
     against
@@ -152,11 +156,11 @@ def monitor(
         table = _read(predictions, settings, stored)
         watched = _restored(state, settings) or _new(table, settings)
         late = _take(watched, table)
+    found = structs.replace(watched.result(), late_warning=late, unlabeled_warning=table.warning)
+    if not (table.names or found.days):
+        raise InputError("no row has a label", "run the monitor when labels have arrived", code="empty")
     if state is not None:
         _save(state, settings, watched)
-    found = watched.result()
-    if late:
-        found = structs.replace(found, late_warning=LATE + ", ".join(late))
     if output is not None:
         from calibrant.evaluation.plots import evidence_over_time
 
@@ -166,11 +170,12 @@ def monitor(
 
 @dataclass(frozen=True)
 class _Table:
-    """Pairs of a view by window: the name of each window, and the windows of the reference."""
+    """Pairs of a view by window, the windows of the reference, and a warning of rows without a label."""
 
     stored: RowStore
     names: list[str | int]
     old: list[bool]
+    warning: str | None
 
     def windows(self) -> Iterator[tuple[str | int, list[int]]]:
         """Yield each window outside the reference, in order, with its numbers in the store."""
@@ -198,8 +203,8 @@ class _Table:
 def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _Table:
     """Store the pairs of the view by their windows, in one pass."""
     _check(predictions, settings)
-    found, first = timed(predictions, settings.time, settings.by)
-    windows = Windows(settings.by, settings.until, lambda row: (predictions.name, first + row, settings.time))
+    found, labeled = timed(predictions, settings.time, settings.by)
+    windows = Windows(settings.by, settings.until, labeled.place)
     seen = 0
     for batch in found.batches(items=True):
         assert batch.item is not None
@@ -219,10 +224,11 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
             stored.add(np.repeat(number[rows], each), columns)
         seen += len(batch)
     names, old = windows.names()
-    if not stored.counts:
+    if seen and not stored.counts:
         hint = f"the classes are {', '.join(found.classes[:12])}"
         raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
-    return _Table(stored, names, old)
+    unlabeled = sum(map(len, labeled.unlabeled))
+    return _Table(stored, names, old, UNLABELED.format(unlabeled) if unlabeled else None)
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
@@ -237,8 +243,9 @@ def _check(predictions: Predictions, settings: _Settings) -> None:
         message = f"scores below {predictions.threshold:g} were dropped, but a monitor needs all scores"
         raise InputError(message, hint, code="threshold", file=predictions.name)
     if predictions.weighted:
-        hint = "remove the column of weights"
-        raise InputError("a monitor does not use weights", hint, code="parameter", file=predictions.name)
+        hint = "remove or rename the column of weights; if rows were sampled by label, monitor all rows"
+        message = "a monitor does not use weights, so each row counts once"
+        raise InputError(message, hint, code="parameter", file=predictions.name)
     if settings.unit == "cluster" and not predictions.clustered:
         hint = "name the column of clusters (`columns={'cluster': ...}`), or use days as units (`unit='day'`)"
         message = "a monitor by cluster needs clusters"
@@ -266,8 +273,8 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     )
 
 
-def _take(watched: CalibrationMonitor, table: _Table) -> list[str]:
-    """Pass new windows to the monitor; return the windows with rows that arrived too late."""
+def _take(watched: CalibrationMonitor, table: _Table) -> str | None:
+    """Pass new windows to the monitor; return a warning of windows with rows that arrived too late."""
     late = []
     days = watched.result().days
     counted = {str(day.day): day for day in days}
@@ -283,7 +290,7 @@ def _take(watched: CalibrationMonitor, table: _Table) -> list[str]:
             continue
         rows = table.rows(numbers)
         watched.update(name, rows["outcome"], rows["score"], clusters=rows.get("cluster"))
-    return late
+    return LATE + ", ".join(late) if late else None
 
 
 def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:

@@ -169,10 +169,8 @@ def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
         if number == 1 or not line:
             continue
         if not document or not (fold.isascii() and fold.isdecimal() and len(fold) < 10):
-            message, hint = (
-                "the line is not a document and its fold",
-                "write the name, a tab and a number from 0",
-            )
+            message = "the line is not a document and its fold"
+            hint = "write the name, a tab and a number from 0"
             raise FormatError(message, hint, code="file-row", file=name, line=number)
         if document in folds:
             message = f"document {document!r} is repeated"

@@ -493,10 +493,8 @@ def _documents(
             raise error.at(file=name, line=number) from None
         other = first_lines.setdefault(document.name, number)
         if other != number:
-            message, hint = (
-                f"document {document.name!r} also occurs in line {other}",
-                "give every document one line",
-            )
+            message = f"document {document.name!r} also occurs in line {other}"
+            hint = "give every document one line"
             raise InputError(message, hint, file=name, line=number)
         if progress is not None and len(first_lines) % REPORT_EVERY == 0:
             progress("reading", len(first_lines), None)

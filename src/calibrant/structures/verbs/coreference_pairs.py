@@ -107,10 +107,8 @@ def export_pairs(
             left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
             mentions += len(document.mentions)
         if writer is not None and left_out and writer.rows + writer.dropped == 0:
-            message, hint = (
-                "no document has two mentions with a gold entity",
-                "write no labels (`labels=False`)",
-            )
+            message = "no document has two mentions with a gold entity"
+            hint = "write no labels (`labels=False`)"
             raise InputError(message, hint, code="empty", file=os.fspath(posteriors))
     if writer is None:
         message, hint = "no document has mentions", "give documents with two or more mentions"

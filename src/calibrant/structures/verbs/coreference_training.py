@@ -220,10 +220,8 @@ class _Attempt:
         losses = antecedent_losses(prediction.posterior, prediction.clusters)
         used = losses[np.isfinite(losses)]
         if not len(used):
-            message, hint = (
-                "no mention of the development text has a gold entity",
-                "give another text (`dev`)",
-            )
+            message = "no mention of the development text has a gold entity"
+            hint = "give another text (`dev`)"
             raise InputError(message, hint, code="empty", file=file)
         impossible = int(np.isposinf(losses).sum())
         return cls(
