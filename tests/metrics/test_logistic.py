@@ -287,6 +287,15 @@ def test_scores_that_add_up_in_every_cluster_are_calibrated_in_the_large(kind: t
     assert found.difference.warning is None
 
 
+def test_scores_recalibrated_by_their_own_labels_have_deviations_of_exactly_0() -> None:
+    source = sample(5000)
+    cox = cox_calibration_of(source)
+    line = defined(cox.intercept.estimate) + defined(cox.slope.estimate) * logit(source.score)
+    large = calibration_in_the_large(source.label, expit(line))
+    assert (large.difference.estimate, large.intercept.estimate) == (0, 0)
+    assert cox_calibration(source.label, expit(line)).intercept.estimate == 0
+
+
 def test_tiny_scores_without_events_do_not_add_up() -> None:
     found = calibration_in_the_large([0] * 40, [1e-9] * 40, clusters=[0, 1] * 20)
     assert found.difference.estimate == pytest.approx(-1e-9)

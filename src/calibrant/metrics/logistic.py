@@ -180,6 +180,7 @@ def _estimate(
         return Estimate(value, reason=ONE_CLUSTER, level=level)
     error = float(np.sqrt(variance))
     reach = quantile(level, clusters) * error
+    value = value if abs(value) > 1e-12 * error else 0.0  # recalibrated scores leave rounding errors
     return Estimate(value, value - reach, value + reach, error, warning=warning, level=level)
 
 
