@@ -126,12 +126,16 @@ def paired_bootstrap(
     if np.ptp(draws) <= 1e-12:
         return _unknown("bootstrap", difference, settings, SAME)
     low, high = np.quantile(draws, expanded(level, units.effective)).tolist()
-    spread = draws - draws.mean()
-    skewness = skewness_of(spread) * len(draws) ** 0.5
+    influence, _ = _influence(units, gap)
+    skewness = skewness_of(influence)
     error = float(draws.std()) * math.sqrt(units.effective / (units.effective - 1))
     ends = student(difference, error, units.effective - 1, level, skewness)
+    if skewness > 0:
+        high = max(high, ends[1])
+    else:
+        low = min(low, ends[0])
     p_value = _share(draws - difference, difference, alternative, exact=False)
-    found = Quantity(difference, min(low, ends[0]), max(high, ends[1]))
+    found = Quantity(difference, low, high)
     warning = skewed(skewness, units.effective)
     return ResampledTest(method="bootstrap", difference=found, p_value=p_value, warning=warning, **settings)
 
@@ -302,15 +306,20 @@ def _both(
     return _units(sums, codes, count), one.shape[1], statistic
 
 
-def _linearized(units: Units, gap: Value, difference: float, settings: dict[str, Any]) -> ResampledTest:
-    """Apply Student's t for few units, with the CR2 variance of the units' influences on the difference."""
-    alternative, level = settings["alternative"], settings["level"]
+def _influence(units: Units, gap: Value) -> tuple[Floats, Floats]:
+    """Return the influence of each unit on the difference, and its size."""
     totals = units.totals
     step = 1e-6 * np.maximum(np.abs(totals), 1e-3 * np.abs(totals).max())
     slope = (gap(totals + np.diag(step)) - gap(totals - np.diag(step))) / (2 * step)
     influence = np.repeat(units.sums @ np.nan_to_num(slope), units.count)
     size = np.ones(units.number) if units.size is None else units.size
-    influence -= size * influence.sum() / size.sum()
+    return influence - size * influence.sum() / size.sum(), size
+
+
+def _linearized(units: Units, gap: Value, difference: float, settings: dict[str, Any]) -> ResampledTest:
+    """Apply Student's t for few units, with the CR2 variance of the units' influences on the difference."""
+    alternative, level = settings["alternative"], settings["level"]
+    influence, size = _influence(units, gap)
     if np.abs(influence).max() < 1e-9 * max(1.0, abs(difference)):
         return _unknown("t", difference, settings, SAME)
     variance, freedom = cr2(size, influence)
