@@ -85,12 +85,15 @@ def test_the_interval_of_skewed_values_ends_where_halls_transformation_of_t_does
 def test_intervals_of_skewed_values_cover_what_they_state() -> None:
     rng = np.random.default_rng(6)
     held = []
-    for seed in range(400):
-        values = rng.exponential(size=30)
-        resampled = paired_bootstrap(values, np.zeros(30), samples=500, seed=seed)
-        ends = map(limits, (mean_interval(values).mean, resampled.difference))
-        held.append([low <= 1 <= high for low, _, high in ends])
-    assert np.mean(held, axis=0).min() > 0.93
+    for seed in range(1000):
+        few, many = rng.exponential(size=20), np.exp(rng.normal(size=40))
+        resampled = paired_bootstrap(many, np.zeros(40), samples=500, seed=seed)
+        ends = map(limits, (mean_interval(few).mean, resampled.difference))
+        held.append(
+            [low <= truth <= high for (low, _, high), truth in zip(ends, (1, np.exp(0.5)), strict=True)]
+        )
+    # Of 6,000 samples 0.954 and 0.922; Student's t 0.921 and 0.886.
+    assert (np.mean(held, axis=0) > [0.94, 0.92]).all()
 
 
 def test_two_sided_neither_system_is_better_if_the_interval_contains_0() -> None:
