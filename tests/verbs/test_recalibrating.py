@@ -516,3 +516,10 @@ def test_the_note_on_a_fixed_map_asks_for_dev_only_where_dev_can_be_given() -> N
     for notes, asked in ((long_notes, True), (wide_notes, False)):
         (fixed,) = (note for note in notes if "treat the calibration map as fixed" in note)
         assert ("give the dev set" in fixed) == asked
+
+
+def test_a_method_can_be_fitted_to_a_wide_dev_set_whose_maps_are_not_refitted() -> None:
+    found = report(rows(80, 0), method="temperature", dev=rows(300, 0))
+    given = report(rows(80, 0), model=fit(rows(300, 0), method="temperature"))
+    assert found.differences == given.differences
+    assert any("treat the calibration map as fixed" in note for note in found.notes)

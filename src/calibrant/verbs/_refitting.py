@@ -100,6 +100,7 @@ def _scores(table: Predictions, threshold: float | None, progress: Progress | No
     if not isinstance(found, Labelled) or found.weight is not None:
         why = "weights" if isinstance(found, Labelled) else "more than 10^7 scores"
         message = f"maps are not refitted to resamples of a table with {why}"
-        raise InputError(message, "leave out `dev`", code="parameter", file=table.name)
+        hint = "give a fitted recalibrator (`model`) without `dev`"
+        raise InputError(message, hint, code="parameter", file=table.name)
     names = table.classes if table.has_classes else None
     return LabelledScores(found.score, found.label, found.code, found.unit, names)

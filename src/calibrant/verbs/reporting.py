@@ -181,7 +181,7 @@ def report(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
     sources = listed
-    model = _fitted(model, method, dev, columns, progress)
+    model, dev = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give a recalibrator (`model`), or a method to fit (`method`)"
@@ -329,16 +329,17 @@ def _fitted(
     dev: Any,
     columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
-) -> SavedRecalibrator | str | os.PathLike[str] | None:
-    """Return the given recalibrator, or one fitted to dev."""
+) -> tuple[SavedRecalibrator | str | os.PathLike[str] | None, Any]:
+    """Return the given recalibrator, or one fitted to dev, and dev if maps can be refitted to it."""
     if method is None:
-        return model
+        return model, dev
     if model is not None or dev is None:
         message = "a method is given " + ("and a recalibrator" if model is not None else "without dev data")
         raise InputError(message, "give the method and dev data (`dev`) only", code="parameter")
     from calibrant.verbs.recalibrating import fit
 
-    return fit(dev, method=method, columns=columns, progress=progress)
+    model = fit(dev, method=method, columns=columns, progress=progress)
+    return model, None if model.kind == "wide" else dev
 
 
 def _table_notes(models: Sequence[ReportedModel], sources: Sequence[Any]) -> list[str]:
