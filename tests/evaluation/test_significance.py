@@ -175,6 +175,23 @@ def test_equal_values_have_no_interval(values: list[float]) -> None:
     assert found.standard_deviation.estimate == pytest.approx(0)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e99])
+def test_the_scale_of_skewed_values_does_not_matter(scale: float) -> None:
+    values = np.random.default_rng(0).exponential(size=30)
+    found, scaled = (limits(mean_interval(factor * values).mean) for factor in (1.0, scale))
+    assert np.array(scaled) / scale == pytest.approx(np.array(found))
+
+
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.9, 0.99, 0.9999])
+@pytest.mark.parametrize("n", [2, 3, 30, 1000])
+def test_the_longer_end_is_at_most_twice_as_far_out_as_students(n: int, level: float) -> None:
+    values = np.r_[np.zeros(n - 1), 1.0]
+    low, mean, high = limits(mean_interval(values, level=level).mean)
+    t = stats.t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n)
+    assert mean - low == pytest.approx(t)
+    assert 1 <= (high - mean) / t + 1e-9 <= (10 if level == 0.01 else 2)
+
+
 def test_one_fold_has_no_interval() -> None:
     found = mean_interval([0.5])
     assert (found.mean.estimate, found.mean.low, found.standard_deviation.estimate) == (0.5, None, None)

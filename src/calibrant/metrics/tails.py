@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 
-SKEWED, MOST_SKEWED = 0.35, 0.4
-"""Skewness of a mean from which on its interval has a warning, and from which on it gets no longer."""
+SKEWED = 0.35
+"""Skewness of a mean from which on its interval has a warning."""
 FEW_CLUSTERS = 10
 """Effective clusters below which results carry a warning."""
 
@@ -112,8 +112,8 @@ def student(
     """Return the ends of Student's interval of a mean, further out on the side of its skewness.
 
     Where Hall's cubic transformation of t puts an end further out, the end is there [1]_: Student's intervals
-    of skewed values are too short on that side. The transformation is for a skewness of 0.4 at most: beyond
-    about 0.5, it puts ends four times as far out as Student's t.
+    of skewed values are too short on that side. The skewness counts up to 0.4, or 0.8 / t: beyond 1 / t, the
+    transformation puts ends several times as far out as Student's.
 
     References
     ----------
@@ -122,11 +122,12 @@ def student(
 
     Examples
     --------
-    >>> [[round(end, 2) for end in student(0, 1, 19, 0.95, skewness)] for skewness in (0, 0.4)]
-    [[-2.09, 2.09], [-2.09, 3.18]]
+    >>> [[round(end, 2) for end in student(0, 1, 19, 0.95, skewness)] for skewness in (0, 0.2)]
+    [[-2.09, 2.09], [-2.09, 2.53]]
     """
     t = critical_value(level, freedom, "two-sided")
-    ends, skewness = [-t, t], float(np.clip(skewness, -MOST_SKEWED, MOST_SKEWED))
+    most = min(0.4, 0.8 / t)
+    ends, skewness = [-t, t], float(np.clip(skewness, -most, most))
     if abs(skewness) > 1e-6:
         ends += (-3 / skewness * (np.cbrt(1 + skewness * (np.array(ends) - skewness / 6)) - 1)).tolist()
     return mean + error * min(ends), mean + error * max(ends)
@@ -140,8 +141,11 @@ def skewness_of(values: NDArray[Any]) -> float:
     >>> round(skewness_of(np.array([-1.0, -1, -1, 3])), 3)
     0.577
     """
-    square = float(values @ values)
-    return float((values**3).sum()) / square**1.5 if square > 0 else 0.0
+    most = float(np.abs(values).max())
+    if not most:
+        return 0.0
+    values = values / most  # whose cubes neither overflow nor underflow
+    return float((values**3).sum() / (values @ values) ** 1.5)
 
 
 def effective_number(size: NDArray[Any]) -> float:
