@@ -104,6 +104,39 @@ def test_two_sided_neither_system_is_better_if_the_interval_contains_0() -> None
     assert (found.p_value < 0.05, low < 0 < high, found.better) == (True, True, None)
 
 
+def test_one_sided_no_system_is_better_if_an_interval_with_one_such_end_contains_0() -> None:
+    gap = np.r_[np.full(30, 0.05), np.full(4, -0.18), np.full(2, 0.05)] + np.linspace(0, 1e-3, 36)
+    found = compare_systems(["a", "b"], [gap, np.zeros(36)], alternative="greater").pairs[0]
+    low, _, high = limits(paired_t_test(gap, np.zeros(36), level=0.9).difference)
+    swapped = defined(found.permutation).p_value
+    assert found.p_value is not None
+    assert swapped is not None
+    assert (max(found.p_value, swapped) < 0.05, low < 0 < high, found.better) == (True, True, None)
+
+
+def test_too_few_samples_to_show_a_better_system_are_the_stated_reason() -> None:
+    gap = np.linspace(0.5, 1.5, 40)
+    found = compare_systems(["a", "b"], [gap, 0 * gap], level=0.999, samples=100).pairs[0]
+    assert found.better is None
+    assert [text.rpartition(" without ")[2] for _, text in found.remarks()] == [
+        "more samples of the permutation test"
+    ]
+    assert defined(found.permutation).warning == "with 100 samples, the smallest possible p-value is 0.0099"
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1e90])
+def test_tiny_and_huge_values_have_the_interval_of_others(unit: float) -> None:
+    values = np.array([1.0, 2, 3, 9])
+    expected = limits(mean_interval(values).mean)
+    assert np.array(limits(mean_interval(unit * values).mean)) / unit == pytest.approx(expected)
+    resampled = paired_bootstrap(1e150 * values, 0 * values).difference
+    assert np.array(limits(resampled)) / 1e150 == pytest.approx(expected, rel=1e-6)
+
+
+def test_few_items_without_clusters_are_not_called_clusters() -> None:
+    assert "the 4 items count as" in (paired_bootstrap([1.0, 2, 3, 9], [0.0] * 4).warning or "")
+
+
 def test_no_system_is_better_if_they_differ_on_too_few_items_for_the_permutation_test() -> None:
     found = compare_systems(["a", "b"], [[1] * 40, [0] * 4 + [1] * 36], unit="item").pairs[0]
     assert found.p_value is not None
@@ -437,7 +470,7 @@ def test_a_bootstrap_of_few_clusters_is_replaced_by_students_t() -> None:
 def test_a_permutation_that_cannot_reject_says_so() -> None:
     found = paired_permutation([1.0, 2, 3, 4, 5], [0.0] * 5)
     assert found.p_value == 0.0625
-    assert found.warning == "with 5 units that differ, the smallest possible p-value is 0.0625"
+    assert found.warning == "with 5 differing units, the smallest possible p-value is 0.0625"
     assert paired_permutation([1.0, 2, 3, 4, 5, 6], [0.0] * 6).warning is None
 
 

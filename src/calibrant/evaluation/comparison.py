@@ -24,6 +24,7 @@ from calibrant.evaluation.significance import (
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import SAMPLES, check_samples
 from calibrant.metrics.tails import ALTERNATIVES, Alternative
+from calibrant.records.words import counted
 from calibrant.seeds import Seed, number
 
 ALLOWED = "folds share training data; the intervals, t and the p-values allow for this"
@@ -39,8 +40,8 @@ UNEQUAL = "repeats have different numbers of folds, so the ratio is unknown"
 SINGLE = "a repeat has one fold, so the ratio is unknown"
 ONE_SYSTEM = "there is one system"
 MOST_ITEMS = 100_000
-FEWEST_DIFFERENT = 10  # with 5 expected, the t interval covers 90 % for any number of items; with 10, 94 %
-FEW_DIFFERENT = "the systems differ on {} items only: the interval covers as little as 90 % instead of 95 %"
+FEWEST_DIFFERENT = 10  # with 3 expected, a 95 % interval covers 91 % for any number of items; with 5, 95 %
+FEW_DIFFERENT = "the systems differ on {} only: intervals of 95 % then cover as little as 91 %"
 
 __all__ = ["compare_systems"]
 
@@ -277,11 +278,12 @@ def _resampled(
     correct = scores if higher_is_better else 1 - scores
     difference, different = pair.difference, pair.wins + pair.losses
     # Student's p-value is too small if values are skewed, or if the systems differ on few items.
-    holds_zero = alternative == "two-sided" and (difference.low or 0) <= 0 <= (difference.high or 0)
-    swapped = 0.0 if permutation is None else permutation.p_value
-    unsure = holds_zero or (swapped is not None and swapped > 1 - pair.level)
+    level = pair.level if alternative == "two-sided" else max(1e-9, 2 * pair.level - 1)
+    ends = paired_t_test(first, second, clusters=clusters, level=level).difference
+    swapped = 0.0 if permutation is None else permutation.p_value or 0.0
+    unsure = (ends.low or 0) <= 0 <= (ends.high or 0) or swapped > 1 - pair.level
     if pair.ties and pair.t is not None and different < FEWEST_DIFFERENT:
-        difference = replace(difference, warning=FEW_DIFFERENT.format(different))
+        difference = replace(difference, warning=FEW_DIFFERENT.format(counted(different, "item")))
     return replace(
         pair,
         better=None if unsure else pair.better,

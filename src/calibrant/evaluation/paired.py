@@ -40,6 +40,7 @@ from calibrant.metrics.tails import (
     tail,
 )
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 from calibrant.seeds import Seed, generator_of, number
 
 Value = Callable[[Floats], Floats]
@@ -66,10 +67,9 @@ def paired_bootstrap(
 
     The p-value compares the observed difference with resampled differences minus the observed one; the ends
     are percentiles of resamples, further out for few units and on the side of their skewness (see
-    `mean_interval`). With fewer than 30 items or effective clusters,
-    resampled differences vary too little, and the test rejects up to three times too often. The interval and
-    the p-value are then those of Student's t, with the CR2 variance of the linearized statistic, and
-    ``method`` is ``t``.
+    `mean_interval`). With fewer than 30 items or effective clusters, resampled differences vary too little,
+    and the test rejects up to three times too often. The interval and the p-value are then those of Student's
+    t, with the CR2 variance of the linearized statistic, and ``method`` is ``t``.
 
     Parameters
     ----------
@@ -201,8 +201,9 @@ def paired_permutation(
     if np.isnan(found).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
     p_value = _share(found, difference, alternative, exact=exact)
-    least = (2 if alternative == "two-sided" else 1) / 2**flips
-    warning = f"with {flips} units that differ, the smallest possible p-value is {least:.3g}"
+    least = (2 if alternative == "two-sided" else 1) / 2**flips if exact else 1 / (samples + 1)
+    of = counted(flips, "differing unit") if exact else counted(samples, "sample")
+    warning = f"with {of}, the smallest possible p-value is {least:.3g}"
     return ResampledTest(
         method="permutation",
         difference=Quantity(difference),
@@ -330,7 +331,8 @@ def _linearized(units: Units, gap: Value, difference: float, settings: dict[str,
         method="t",
         difference=Quantity(difference, *student(difference, error, freedom, level, skewness), error),
         p_value=found,
-        warning=few_clusters(size) or skewed(skewness, units.effective),
+        warning=few_clusters(size, "item" if units.size is None else "cluster")
+        or skewed(skewness, units.effective),
         **settings,
     )
 

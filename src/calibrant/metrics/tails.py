@@ -28,10 +28,7 @@ def quantile(level: float, clusters: float = 0) -> float:
     >>> round(quantile(0.95), 2), round(quantile(0.95, clusters=10), 2)
     (1.96, 2.26)
     """
-    from calibrant._special import ndtri, stdtrit
-
-    upper = (1 + level) / 2
-    return float(stdtrit(_freedom(clusters), upper) if clusters else ndtri(upper))
+    return critical_value(level, _freedom(clusters) if clusters else math.inf, "two-sided")
 
 
 def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
@@ -159,14 +156,14 @@ def effective_number(size: NDArray[Any]) -> float:
     return float(size.sum() ** 2 / (size @ size))
 
 
-def few_clusters(size: NDArray[Any]) -> str | None:
-    """Return a warning with the effective number of clusters if it is below 10."""
+def few_clusters(size: NDArray[Any], unit: str = "cluster") -> str | None:
+    """Return a warning with the effective number of clusters (or items) if it is below 10."""
     number = effective_number(size) if size.any() else 1.0
     if number >= FEW_CLUSTERS:
         return None
     return (
-        f"the {len(size)} clusters count as {number:.1f} equal clusters, fewer than {FEW_CLUSTERS}: "
-        "intervals depend on a few clusters and may cover less than they state"
+        f"the {len(size)} {unit}s count as {number:.1f} equal {unit}s, fewer than {FEW_CLUSTERS}: "
+        f"intervals depend on a few {unit}s and may cover less than they state"
     )
 
 

@@ -208,7 +208,7 @@ class ResampledTest(Record, frozen=True, kw_only=True):
     reason: Reason = None
     warning: Annotated[
         str | None,
-        warning("Few clusters, few units that differ, or skewed values limit the test or its interval."),
+        warning("Few clusters, differing units or samples, or skewed values limit the test or its interval."),
     ] = None
 
 
@@ -317,7 +317,7 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         number(
             "Better",
             "System that is better at this level by Holm's p-value, and for items also by the permutation "
-            "test and the interval; empty if neither is shown to be.",
+            "test and the interval (of 90 % for a one-sided 95 %); empty if neither is shown to be.",
             group=DIFFERENCE,
             headline=True,
         ),
@@ -343,12 +343,14 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         """Return the conclusion, and a note if Student's t replaces the bootstrap."""
         if self.bootstrap is not None and self.bootstrap.method == "t":
             yield "bootstrap.difference", "Student's t: too few units to resample"
-        plan = self.detectable
+        plan, swaps = self.detectable, self.permutation
         if self.better is not None:
             yield "", f"{self.better} is better, at {percent(self.level)}"
         elif self.holm_p_value is not None and self.holm_p_value <= 1 - self.level:
-            lacking = "the ratio of test to training data" if self.detectable is None else "more items"
-            yield "", f"The data do not show which system is better without {lacking}"
+            needed = "the ratio of test to training data" if plan is None else "more items"
+            few = swaps is not None and swaps.warning is not None and not swaps.exact
+            needed = "more samples of the permutation test" if few else needed
+            yield "", f"The data do not show which system is better without {needed}"
         elif self.holm_p_value is not None:
             yield "", f"No difference is shown, at {percent(self.level)}"
             if plan is not None:
@@ -359,11 +361,8 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
                     if plan.more is not None:
                         clusters = math.ceil(plan.more * self.clusters / plan.n)
                         lacking = f"about {counted(clusters, 'more cluster')} like these ({lacking})"
-                more = "" if lacking is None else f"; to settle this one takes {lacking}"
-                yield (
-                    "",
-                    f"{items} show one of {decimal(plan.detectable)} in {percent(plan.power)} of cases{more}",
-                )
+                show = f"{items} show one of {decimal(plan.detectable)} in {percent(plan.power)} of cases"
+                yield "", show if lacking is None else f"{show}; to settle this one takes {lacking}"
 
 
 class Comparison(Record, frozen=True, kw_only=True):
