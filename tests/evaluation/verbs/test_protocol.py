@@ -28,7 +28,7 @@ from calibrant.evaluation import (
 )
 from calibrant.exceptions import InputError
 from calibrant.verbs import measure
-from tests.quantities import defined
+from tests.quantities import defined, limits
 
 Write = Callable[..., Path]
 TASK = '[task]\nlabels = ["keep", "drop"]\n'
@@ -285,6 +285,27 @@ def test_a_system_equal_to_another_is_not_better(evaluation: Write) -> None:
     assert pair.reason == "the systems do not differ on any unit"
 
 
+def test_no_system_is_better_if_the_interval_contains_0(tmp_path: Path) -> None:
+    # One system is right on one more item in 32 documents, and the other on three more in 4 documents.
+    wrong = {"one": [0] * 32 + [3] * 4, "two": [1] * 32 + [0] * 4}
+    for name, counts in {"gold": [0] * 36, **wrong}.items():
+        lines = [
+            f"{20 * document + item},{'drop' if item < count else 'keep'},{document}\n"
+            for document, count in enumerate(counts)
+            for item in range(20)
+        ]
+        (tmp_path / f"{name}.csv").write_text("item,label,document\n" + "".join(lines), encoding="utf-8")
+    text = f'{TASK}[reference]\nrule = "adjudicated"\nfile = "gold.csv"\n{SYSTEM}'
+    text += SYSTEM.replace("one", "two") + '[evaluation]\nmetrics = ["accuracy"]\n'
+    (tmp_path / "eval.toml").write_text(text, encoding="utf-8")
+    found = protocol(tmp_path / "eval.toml")
+    pair = found.comparisons[0].pairs[0]
+    low, _, high = limits(pair.difference)
+    assert pair.holm_p_value is not None
+    assert (pair.holm_p_value < 0.05, low < 0 < high, pair.better) == (True, True, None)
+    assert not any(finding.concluded for finding in found.findings)
+
+
 def test_a_system_that_keeps_nothing_has_no_precision(evaluation: Write) -> None:
     nothing = "item,label\n" + "\n".join(f"{item},drop" for item in range(8))
     text = evaluation().read_text(encoding="utf-8") + 'metrics = ["precision:keep", "accuracy"]\n'
@@ -377,7 +398,7 @@ def test_scores_of_folds_are_those_of_the_systems(evaluation: Write) -> None:
     text = evaluation().read_text(encoding="utf-8") + FOLDS
     lines = [f"{name},{fold},0.{fold + 5}" for name in ("one", "other") for fold in range(3)]
     with pytest.raises(
-        InputError, match=r"system 'other' is only in one of two files: .*: use the same names"
+        InputError, match=r"system 'other' is only in the table of folds, or only in .*: use the same names"
     ):
         protocol(evaluation(text, folds="\n".join(["system,fold,score", *lines])))
 

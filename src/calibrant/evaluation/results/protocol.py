@@ -180,7 +180,8 @@ class MetricPair(Record, frozen=True, kw_only=True):
         str | None,
         number(
             "Better",
-            "System that is better at this level, by Holm's p-value; empty if neither is shown to be.",
+            "System that is better at this level, by Holm's p-value and, unless the test is one-sided, the "
+            "interval; empty if neither is shown to be.",
             group=DIFFERENCE,
             headline=True,
         ),

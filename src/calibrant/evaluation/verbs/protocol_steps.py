@@ -86,8 +86,9 @@ def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: Proto
 
 
 def _better(pair: MetricPair, p_value: float | None, level: float) -> str | None:
-    difference = pair.difference.estimate
-    if p_value is None or difference is None or p_value >= 1 - level:
+    difference, low, high = pair.difference.estimate, pair.difference.low, pair.difference.high
+    unsure = pair.permutation.alternative == "two-sided" and low is not None and low <= 0 <= (high or 0)
+    if unsure or p_value is None or difference is None or p_value >= 1 - level:
         return None
     return pair.first if difference > 0 else pair.second
 
@@ -219,9 +220,7 @@ def _of_scores(plan: ProtocolFile) -> Comparison:
     if set(table.systems) != set(names):
         odd = next(name for name in [*table.systems, *names] if (name in table.systems) != (name in names))
         hint = "use the same names of systems in both, and give each a score"
-        message = (
-            f"system {odd!r} is only in one of two files: the table of folds or the file of the evaluation"
-        )
+        message = f"system {odd!r} is only in the table of folds, or only in the file of the evaluation"
         raise InputError(message, hint, code="setting", file=table.name)
     order = [table.systems.index(name) for name in names]
     return _compared(names, table.scores[order], table.repeat, plan)
