@@ -326,11 +326,10 @@ def _linearized(units: Units, gap: Value, difference: float, settings: dict[str,
     variance, freedom = cr2(size, influence)
     error = math.sqrt(variance)
     skewness = skewness_of(influence)
-    found = tail(difference / error, freedom, alternative)
     return ResampledTest(
         method="t",
         difference=Quantity(difference, *student(difference, error, freedom, level, skewness), error),
-        p_value=found,
+        p_value=tail(difference / error, freedom, alternative),
         warning=few_clusters(size, "item" if units.size is None else "cluster")
         or skewed(skewness, units.effective),
         **settings,
