@@ -123,7 +123,7 @@ def student(
     [[-2.09, 2.09], [-2.09, 2.53]]
     """
     t = critical_value(level, freedom, "two-sided")
-    most = min(0.4, 0.8 / t)
+    most = 0.8 / max(2.0, t)
     ends, skewness = [-t, t], float(np.clip(skewness, -most, most))
     if abs(skewness) > 1e-6:
         ends += (-3 / skewness * (np.cbrt(1 + skewness * (np.array(ends) - skewness / 6)) - 1)).tolist()
