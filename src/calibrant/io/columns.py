@@ -202,9 +202,8 @@ class Column:
         if pa.types.is_floating(self.values.type):
             missing = np.flatnonzero(np.isnan(as_numpy(self.values)))
             if len(missing):
-                raise self.error(
-                    int(missing[0]), "the value is missing", "fill it in or drop the row", "missing-value"
-                )
+                row, hint = int(missing[0]), "fill it in or drop the row"
+                raise self.error(row, "the value is missing", hint, "missing-value")
         return codes.of(self.values)
 
     def class_index(self, classes: dict[str, int]) -> Integers:

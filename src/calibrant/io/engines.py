@@ -327,12 +327,8 @@ def _raise_fault(frame: Any, score: str, label: str, weight: str | None, name: s
         raise fault(message, "drop the rows or repair the model's output", "score-range", score)
     if row["y_bad"]:
         message = f"the label is not 0 or 1 in {int(row['y_bad']):,} of {rows:,} rows"
-        raise fault(
-            message,
-            "write 1, true or yes where the event happened, and 0, false or no elsewhere",
-            "label-value",
-            label,
-        )
+        hint = "write 1, true or yes where the event happened, and 0, false or no elsewhere"
+        raise fault(message, hint, "label-value", label)
     least, most = SMALLEST_WEIGHT, LARGEST_WEIGHT
     if weight is not None and row["w_outside"]:
         message = f"{int(row['w_outside']):,} of {rows:,} rows have weights outside {least:g} to {most:g}"

@@ -171,6 +171,16 @@ def test_the_row_of_an_error_counts_rows_without_a_label() -> None:
     assert caught.value.row == 9
 
 
+def test_the_error_of_a_label_na_says_to_leave_it_empty() -> None:
+    days = ["2026-03-01"] * 4
+    long = {"score": [0.3] * 4, "label": ["1", "NA", "", "0"], "day": days}
+    wide = {"p_a": [0.3] * 4, "p_b": [0.7] * 4, "label": ["a", "NA", "", "b"], "day": days}
+    for columns, view in ((long, "binary"), (wide, "top")):
+        with pytest.raises(InputError, match="leave the field of a missing label empty") as caught:
+            monitor(pa.table(columns), time="day", view=view)
+        assert caught.value.row == 1
+
+
 def test_an_unknown_class_is_an_error_also_with_rows_without_a_label() -> None:
     columns = table(1, 4) | {"label": [None, 1, 0, 1], "class": ["a"] * 4}
     with pytest.raises(InputError, match="view class:b has no pairs"):
@@ -243,7 +253,7 @@ def bad(column: str, row: int, value: Any) -> Edit:
             lambda columns: None,
             {"against": "reference", "reference": "2020-01-01"},
             "empty",
-            "no row is in the reference",
+            "no labeled row is in the reference",
         ),
         (lambda columns: None, {"by": "hour"}, "parameter", "use one of day"),
         (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".pdf, .svg or .png"),

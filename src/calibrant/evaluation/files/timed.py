@@ -46,7 +46,12 @@ class LabeledRows(TableReader):
         self.unlabeled.append(self.seen + np.flatnonzero(~there))
         self.seen += len(there)
         labeled = block if there.all() else block._replace(kept=np.flatnonzero(there))
-        return super().batch(labeled, items, weights)
+        try:
+            return super().batch(labeled, items, weights)
+        except InputError as error:
+            if error.code in ("label-value", "class-unknown"):
+                error.hint = f"leave the field of a missing label empty, or {error.hint}"
+            raise
 
     def place(self, number: int) -> tuple[str, int, str]:
         """Return file, row and column of a time, by the row's number from 0 among those with a label."""

@@ -265,7 +265,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
         return CalibrationMonitor(**arguments)
     numbers = [number for number, old in enumerate(table.old) if old and number in table.stored.counts]
     if not numbers:
-        message = f"no row is in the reference period, which ends at {settings.until}"
+        message = f"no labeled row is in the reference period, which ends at {settings.until}"
         raise InputError(message, "give a later day (`reference`)", code="empty")
     rows = table.rows(numbers)
     return CalibrationMonitor.against_reference(
