@@ -249,6 +249,14 @@ def test_kappa_is_undefined_if_items_labeled_twice_have_one_label() -> None:
     assert [one.kappa.estimate is None for one in some.by_class] == [False, False, True]
 
 
+def test_the_reason_of_an_undefined_pair_names_the_items_of_the_pair() -> None:
+    found = agreement(Ratings.from_lists({"ann": ["a"] * 3, "bob": ["a"] * 3, "eve": ["a", "b", "a"]}))
+    alike, *others = found.by_pair
+    assert alike.cohen_kappa.reason is not None
+    assert alike.cohen_kappa.reason.startswith("the items that two of these annotators labeled have only one")
+    assert [pair.cohen_kappa.estimate for pair in others] == [0, 0]
+
+
 def test_annotators_who_share_no_item_leave_all_undefined() -> None:
     found = agreement(Ratings.from_lists({"a": ["x", "y", None, None], "b": [None, None, "x", "y"]}))
     for each in (found.raw_agreement, found.cohen_kappa, found.krippendorff_alpha, found.fleiss_kappa):

@@ -12,7 +12,7 @@ from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.score_interval import Cells, Statistic, with_possible
 
 DISTANCES = ("nominal", "ordinal", "interval", "ratio")
-ONE_LABEL = "items that were labeled twice or more have only one label, so that their chance agreement is 1"
+ONE_LABEL = "the items that two of these annotators labeled have only one label, so chance agreement is 1"
 NO_PAIR = "no item has two labels"
 ALL_OR_NONE = "all labels of the items that were labeled twice or more are this label, or none is"
 NOT_TWO = "it is defined for two annotators; see by_pair for each pair"
