@@ -175,7 +175,7 @@ def test_a_class_of_names_is_counted_like_its_zeros_and_ones(run: Run, named: tu
 def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
     given = ["estimate", texts, "--labelled", coded]
-    hint = "if the columns contain class names, count one class with --view class:NAME\n"
+    hint = "if both columns contain class names, count one class with --view class:NAME\n"
     for score in ("score", "sport"):
         ran = run(*given, "--score", score)
         assert (ran.code, ran.out) == (2, "")

@@ -17,7 +17,7 @@ from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import listed
 from calibrant.metrics.periods import PERIODS, parse_date, period_of
 
-CLASSES = "; if the columns contain class names, count one class with `view='class:NAME'`"
+CLASSES = "; if both columns contain class names, count one class with `view='class:NAME'`"
 
 
 def estimate(
