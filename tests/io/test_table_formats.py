@@ -16,7 +16,8 @@ from calibrant.cli import main
 from calibrant.exceptions import CalibrantError
 from calibrant.io import PredictionWriter, open_predictions
 from calibrant.io.rewriting import open_scores
-from calibrant.io.table_formats import FORMATS, TEXT, WRITTEN
+from calibrant.io.table_formats import FORMATS, TEXT, WRITTEN, locate
+from calibrant.io.tables import JsonTable
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "data.md"
 RNG = np.random.default_rng(5)
@@ -97,3 +98,14 @@ def test_the_name_of_another_format_is_refused(tmp_path: Path) -> None:
 def test_a_feather_file_is_read_as_arrow(tmp_path: Path) -> None:
     feather.write_feather(pa.table({"score": [0.2, 0.9], "label": [0, 1]}), tmp_path / "a.feather")
     assert open_predictions(tmp_path / "a.feather").read().score.tolist() == [0.2, 0.9]
+
+
+@pytest.mark.parametrize("before", [1, 999, 1000, 5000])
+def test_the_type_of_a_json_column_is_that_of_its_first_value_when_rows_before_have_none(
+    tmp_path: Path, before: int
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"label": null, "x": null}\n' * before + '{"label": 1, "x": null}\n')
+    (batch,) = JsonTable(locate(path)).batches({"label": "label", "x": "name"}, 10_000)
+    assert batch.column("label").to_pylist() == [None] * before + [1]
+    assert batch.column("x").null_count == before + 1

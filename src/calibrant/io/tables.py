@@ -10,8 +10,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant._checks import closest, is_unicode, shown
@@ -247,13 +248,10 @@ class CsvTable:
             found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
             if found:
                 row, expected, got = (int(group) for group in found.groups())
-                raise InputError(
-                    f"{got} fields, but the header has {expected}",
-                    "quote fields that contain the delimiter, or write the file again",
-                    code="file-row",
-                    file=self.name,
-                    row=row - 1 - self._skip,
-                ) from error
+                message = f"{got} fields, but the header has {expected}"
+                hint = "quote fields that contain the delimiter, or write the file again"
+                at = row - 1 - self._skip
+                raise InputError(message, hint, code="file-row", file=self.name, row=at) from error
             raise
 
 
@@ -268,14 +266,7 @@ class JsonTable:
         self.metadata: Mapping[bytes, bytes] = {}
         self.rows: int | None = None
         self._types: dict[str, type] = {}
-        for row, record in enumerate(self._records(), 1):
-            for column, value in record.items():
-                if value is not None:
-                    self._types.setdefault(column, type(value))
-                else:
-                    self._types.setdefault(column, type(None))
-            if row == PEEK:
-                break
+        self._find_types((), PEEK)
         if not self._types:
             message = "the file is empty: it has no object with columns"
             raise InputError(message, "write one object per line", code="empty", file=self.name)
@@ -302,9 +293,19 @@ class JsonTable:
                     raise FormatError(message, "correct it", code="file-row", file=self.name, row=row)
                 yield record
 
+    def _find_types(self, columns: Iterable[str], rows: int) -> None:
+        """Find types by first values, in the first ``rows`` rows and until each of ``columns`` has one."""
+        for row, record in enumerate(self._records(), 1):
+            for column, value in record.items():
+                if self._types.get(column, NoneType) is NoneType:
+                    self._types[column] = type(value)
+            if row >= rows and NoneType not in map(self._types.get, columns):
+                break
+
     def _schema(self, columns: Mapping[str, Kind]) -> pa.Schema:
         import pyarrow as pa
 
+        self._find_types(columns, 1)
         fields = []
         for column, kind in columns.items():
             found = self._types[column]
@@ -344,9 +345,8 @@ class JsonTable:
                     _raise_first_non_number([value], self.name, row, column, decimal=None)
                     continue
                 first = self._types[column]
-                if type(value) is not first and not (
-                    kind == "label" and {type(value), first} <= {int, float}
-                ):
+                numbers = kind == "label" and {type(value), first} <= {int, float}
+                if type(value) is not first and not numbers:
                     message = f"{shown(value)} has another type than the rows before ({first.__name__})"
                     hint = "write one type per column"
                     raise InputError(
