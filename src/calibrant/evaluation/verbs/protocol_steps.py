@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -373,7 +373,7 @@ def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator
         kept, right = half.accuracy, 1 - found.error_rate
         said = (
             f"{system.name} is correct on {_percent(kept.estimate or 0.0)} of its most confident half, "
-            f"{_interval(kept.low, kept.high, level)}, and on {_percent(right)} of all items"
+            f"{_interval(kept.low, kept.high, level, _percent)}, and on {_percent(right)} of all items"
         )
         gains = kept.low is not None and kept.low > right
         text = f"{said}." if gains else f"{said}: the data do not show a gain."
@@ -410,10 +410,12 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def _interval(low: float | None, high: float | None, level: float) -> str:
+def _interval(
+    low: float | None, high: float | None, level: float, shown: Callable[[float], str] = _number
+) -> str:
     if low is None or high is None:
         return "no interval"
-    return f"{100 * level:.12g} % interval {_number(low)} to {_number(high)}"
+    return f"{100 * level:.12g} % interval {shown(low)} to {shown(high)}"
 
 
 def _p(value: float | None) -> str:
