@@ -282,6 +282,7 @@ ARCHIVES = [
     ({"classes": ["a"]}, "classes has 1 names"),
     ({"classes": ["a", "a"]}, "classes has 2 names .1 distinct"),
     ({"clusters": ["a"]}, "clusters has 1 values for 2 rows"),
+    ({"clusters": np.zeros(2, [("a", int)])}, "clusters has dtype .*: store one value per row"),
     ({"cluster": ["a", "b"]}, "unknown array 'cluster': rename it or leave it out; the names are probs"),
     ({"weights": [1.0, -1.0]}, "row 2, column weights: "),
 ]

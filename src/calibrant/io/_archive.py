@@ -222,6 +222,8 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
                 ", the position of its class; repeat the row of an item with several labels, and add clusters"
             )
         raise _error(origin, f"{name} has shape {array.shape}, expected (n,)", hint, "shape")
+    if array.dtype.names is not None:
+        raise _error(origin, f"{name} has dtype {array.dtype}", hint, "dtype")
     if len(array) != rows:
         raise _error(origin, f"{name} has {len(array)} values for {rows} rows", hint, "length")
     return array
