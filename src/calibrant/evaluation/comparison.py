@@ -278,8 +278,10 @@ def _resampled(
     correct = scores if higher_is_better else 1 - scores
     difference, different = pair.difference, pair.wins + pair.losses
     # Student's p-value is too small if values are skewed, or if the systems differ on few items.
-    level = pair.level if alternative == "two-sided" else max(1e-9, 2 * pair.level - 1)
-    ends = paired_t_test(first, second, clusters=clusters, level=level).difference
+    ends = difference
+    if alternative != "two-sided":  # a one-sided test at 95 % goes with an interval of 90 %
+        level = max(1e-9, 2 * pair.level - 1)
+        ends = paired_t_test(first, second, clusters=clusters, level=level).difference
     swapped = 0.0 if permutation is None else permutation.p_value or 0.0
     unsure = (ends.low or 0) <= 0 <= (ends.high or 0) or swapped > 1 - pair.level
     if pair.ties and pair.t is not None and different < FEWEST_DIFFERENT:

@@ -136,7 +136,7 @@ def paired_bootstrap(
         low = min(low, ends[0])
     p_value = _share(draws - difference, difference, alternative, exact=False)
     found = Quantity(difference, low, high)
-    warning = skewed(skewness, units.effective)
+    warning = skewed(skewness, units.number)
     return ResampledTest(method="bootstrap", difference=found, p_value=p_value, warning=warning, **settings)
 
 
@@ -331,7 +331,7 @@ def _linearized(units: Units, gap: Value, difference: float, settings: dict[str,
         difference=Quantity(difference, *student(difference, error, freedom, level, skewness), error),
         p_value=tail(difference / error, freedom, alternative),
         warning=few_clusters(size, "item" if units.size is None else "cluster")
-        or skewed(skewness, units.effective),
+        or skewed(skewness, units.number),
         **settings,
     )
 

@@ -150,7 +150,9 @@ def test_rows_without_a_label_are_counted_and_left_out(tmp_path: Path) -> None:
     found = monitor(rows, time="day", unit="item")
     assert found.days == expected.days
     assert found.unlabeled_warning is not None
-    assert found.unlabeled_warning.startswith(f"{600 - there.sum()} rows without a label left out")
+    assert found.unlabeled_warning.startswith(
+        f"rows left out because they have no label: {600 - there.sum()}."
+    )
     state, none = tmp_path / "state.json", rows.set_column(1, "label", pa.nulls(600))
     monitor(rows, time="day", unit="item", state=state)
     assert monitor(none, time="day", unit="item", state=state).days == expected.days

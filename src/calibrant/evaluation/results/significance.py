@@ -347,10 +347,12 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         if self.better is not None:
             yield "", f"{self.better} is better, at {percent(self.level)}"
         elif self.holm_p_value is not None and self.holm_p_value <= 1 - self.level:
-            needed = "more items" if self.clusters is None else "more clusters"
-            needed = "the ratio of test to training data" if plan is None else needed
-            few = swaps is not None and swaps.warning is not None and not swaps.exact
-            needed = "more samples of the permutation test" if few else needed
+            if plan is None:
+                needed = "the ratio of test to training data"
+            elif swaps is not None and swaps.warning is not None and not swaps.exact:
+                needed = "more samples of the permutation test"
+            else:
+                needed = "more items" if self.clusters is None else "more clusters"
             yield "", f"The data do not show which system is better without {needed}"
         elif self.holm_p_value is not None:
             yield "", f"No difference is shown, at {percent(self.level)}"

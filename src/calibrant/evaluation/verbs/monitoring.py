@@ -23,15 +23,14 @@ from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.atomic import check_place, keep_sources
 from calibrant.io.envelope import Envelope, Version
 from calibrant.io.row_store import RowStore
-from calibrant.records.words import counted
 from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.sources import CLASS, pairs_of
 from calibrant.verbs.tallying import one_view
 
 MAKE = "name the state file of an earlier run, or a new file"
 UNLABELED = (
-    "{} without a label left out. Labels that arrive after their window was counted are ignored: "
-    "use the day of their arrival as time, or add a window when all its labels are known"
+    "rows left out because they have no label: {:,}. Labels that arrive after their window was counted are "
+    "ignored: use the day of their arrival as time, or add a window when all its labels are known"
 )
 LATE = "rows that arrived after their window was counted are ignored: "
 
@@ -229,7 +228,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
         hint = f"the classes are {', '.join(found.classes[:12])}"
         raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
     unlabeled = sum(map(len, labeled.unlabeled))
-    return _Table(stored, names, old, UNLABELED.format(counted(unlabeled, "row")) if unlabeled else None)
+    return _Table(stored, names, old, UNLABELED.format(unlabeled) if unlabeled else None)
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
