@@ -193,7 +193,7 @@ def test_errors_are_one_line_and_leave_nothing(
         (("--min-scores", 3), "--min-scores is only for groups by class"),
         (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
         (("--n-bins", 3), "isotonic has no n_bins: leave --n-bins out, or choose histogram"),
-        (("--smoothing",), "isotonic has no smoothing: leave --smoothing out, or choose platt"),
+        (("--penalty", 1), "isotonic has no penalty: leave --penalty out, or choose vector or matrix"),
         (("--method", "vector", "--penalty", 1), "vector maps all classes of a row at once"),
         (
             ("--group", "class", "--min-scores", 10_000),
@@ -216,8 +216,8 @@ def test_options_that_do_not_go_together_are_refused(
 def test_separable_labels_are_fitted_with_smoothing(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "dev.csv"
     path.write_text("score,label\n0.1,0\n0.2,0\n0.7,1\n0.8,1\n", encoding="utf-8")
-    run("fit", path, "-o", tmp_path / "model.json", "--method", "platt").refused(str(path), "smoothing")
-    assert run("fit", path, "-o", tmp_path / "model.json", "--method", "platt", "--smoothing").code == 0
+    run("fit", path, "-o", tmp_path / "model.json", "--method", "platt").refused(str(path), "platt-smoothed")
+    assert run("fit", path, "-o", tmp_path / "model.json", "--method", "platt-smoothed").code == 0
 
 
 def test_bins_and_groups_can_be_chosen(run: Run, tags: Path, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ COMMANDS = {
     "plot-confidence": "plot wide.csv --what confidence -o figure.svg",
     "plot-classes": "plot classes.csv --what classes -o figure.svg",
     "fit-isotonic": "fit binary.csv -o fitted.json",
-    "fit-platt": "fit weights.csv --method platt --smoothing -o fitted.json",
+    "fit-platt": "fit weights.csv --method platt-smoothed -o fitted.json",
     "fit-beta": "fit binary.csv --method beta -o fitted.json",
     "fit-histogram": "fit binary.csv --method histogram --n-bins auto -o fitted.json",
     "fit-scaling-binning": "fit binary.csv --method scaling-binning --n-bins 4 -o fitted.json",

@@ -258,7 +258,7 @@ ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
         (long(600, 0), {"min_scores": 3}, "parameter"),
         (long(600, 0), {"group": dict.fromkeys(CLASSES, "a") | {"UH": "b"}}, "empty"),
         (long(600, 0), {"n_bins": "auto"}, "parameter"),
-        (binary(600, 0), {"method": "platt", "smoothing": True, "penalty": 0.1}, "parameter"),
+        (binary(600, 0), {"method": "platt", "penalty": 0.1}, "parameter"),
         (binary(600, 0), {"method": "vector"}, "parameter"),
         (binary(600, 0), {"group": "class"}, "parameter"),
         (binary(600, 0), {"method": "magic"}, "parameter"),

@@ -12,7 +12,7 @@ import click
 from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing, spelled
 from calibrant.cli.progress import ProgressLine
 from calibrant.exceptions import InputError
-from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
+from calibrant.recalibrate.methods import METHODS, SETTINGS, with_setting
 
 if TYPE_CHECKING:
     from calibrant.io import Columns
@@ -25,13 +25,10 @@ BINNED = with_setting("n_bins")
 
 def own_settings(function: Function) -> Function:
     """Add an option for each setting of a method."""
-    return added(function, [_option(name, setting) for name, setting in SETTINGS.items()])
-
-
-def _option(name: str, setting: Setting) -> Callable[[Function], Function]:
-    if setting.flag:
-        return click.option(f"--{name}", is_flag=True, default=None, help=setting.help)
-    return click.option(f"--{name}", type=click.FloatRange(min=0), help=setting.help)
+    number = click.FloatRange(min=0)
+    return added(
+        function, [click.option(f"--{name}", type=number, help=text) for name, text in SETTINGS.items()]
+    )
 
 
 def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:

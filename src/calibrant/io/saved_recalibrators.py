@@ -253,9 +253,14 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
 
 def _method(model: Recalibrator) -> str:
     """The method of a map, or of the maps of a composition."""
+    from calibrant.recalibrate.methods import METHODS
+
     mapping: Any = getattr(model, "estimator", model)
-    method: str = mapping.method
-    return method
+    kind, given = type(mapping).__name__, mapping.get_params()
+    named = [
+        name for name, one in METHODS.items() if one.estimator == kind and one.fixed.items() <= given.items()
+    ]
+    return named[-1] if named else str(mapping.method)
 
 
 def _grouping(model: Recalibrator) -> str | None:

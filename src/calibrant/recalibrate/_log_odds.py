@@ -67,7 +67,7 @@ class Points:
             raise InputError(f"all scores are equal: {name} has no slope to fit", hint, code="undefined")
         if distinct < parameters:
             message = f"there are {distinct} different scores, and {name} has {parameters} parameters"
-            hint = "use a method with fewer parameters, such as platt with smoothing"
+            hint = "use a method with fewer parameters, such as platt-smoothed"
             raise InputError(message, hint, code="undefined")
 
     def check_overlap(self, name: str, *, at: float | None = None, turned: bool = False) -> None:
@@ -98,7 +98,7 @@ class Points:
             found = "no positive has a higher score than a negative"
         else:
             return
-        hint = "use Platt scaling with smoothing: Platt(smoothing=True), or `method='platt'` with `smoothing`"
+        hint = "use Platt(smoothing=True), the method platt-smoothed"
         raise InputError(f"{found}: the slope of {name} would be infinite", hint, code="undefined")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +25,6 @@ from calibrant.recalibrate.base import (
     divided,
 )
 from calibrant.recalibrate.methods import METHODS
-from calibrant.recalibrate.platt import Platt
 
 FOLDS = 5
 PREFIT = "prefit"
@@ -66,8 +64,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Classifier or pipeline with ``predict_proba`` or ``decision_function``; None for logistic regression.
         X is passed to it unchanged, such as texts, dataframes or sparse matrices.
     recalibrator
-        Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None or
-        ``"platt-smoothed"`` for ``Platt(smoothing=True)``, which needs the fewest items. For more than two
+        Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None for
+        ``"platt-smoothed"``, which needs the fewest items. For more than two
         classes, maps of single scores are fitted one versus rest, and rows are divided by their sums.
     cv
         Number of folds (5 if None), a splitter of scikit-learn, or an iterable of train and test rows. Folds
@@ -367,13 +365,13 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
     """Return the unfitted recalibrator of the argument."""
-    if given is None or given == "platt-smoothed":
-        return Platt(smoothing=True)  # finite in a fold whose scores separate the labels
+    if given is None:
+        given = "platt-smoothed"  # finite in a fold whose scores separate the labels
     if isinstance(given, str):
         if given not in METHODS:
-            hint = f"give one of {', '.join(METHODS)}, platt-smoothed, or an estimator"
+            hint = f"give one of {', '.join(METHODS)}, or an estimator"
             raise InputError(f"recalibrator is {given!r}", hint, code="parameter")
-        found: Recalibrator = getattr(import_module("calibrant.recalibrate"), METHODS[given].estimator)()
+        found: Recalibrator = METHODS[given].make()
         return found
     if not isinstance(given, ArrayRecalibrator | ClasswiseRecalibrator):
         message = f"recalibrator is {shown(given)}, not a recalibrator"

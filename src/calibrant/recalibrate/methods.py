@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
 
 Name = Literal[
     "histogram",
@@ -11,6 +12,7 @@ Name = Literal[
     "isotonic",
     "scaling-binning",
     "platt",
+    "platt-smoothed",
     "temperature",
     "beta",
     "venn-abers",
@@ -19,22 +21,6 @@ Name = Literal[
 ]
 
 DRAWS = 200  # default number of maps that are fitted to resamples of dev
-
-
-@dataclass(frozen=True)
-class Setting:
-    """An argument of an estimator that `calibrant fit` has an option for.
-
-    Attributes
-    ----------
-    help
-        Help of the option.
-    flag
-        True if it is on or off; else it is a number of at least 0.
-    """
-
-    help: str
-    flag: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,39 +37,41 @@ class Method:
     n_bins
         Default number of bins; None if it has no bins.
     settings
-        Arguments of the estimator that have options on the command line, except ``n_bins``.
+        Arguments of the estimator that have options on the command line, except ``n_bins``, and the help of
+        each option. They are numbers of at least 0.
+    fixed
+        Arguments that the method sets. If methods share an estimator, later rows set more.
     """
 
     estimator: str
     maps: Literal["scores", "rows", "both"] = "scores"
     n_bins: int | None = None
-    settings: dict[str, Setting] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    fixed: dict[str, bool] = field(default_factory=dict)
+
+    def make(self, **settings: Any) -> Any:
+        """Return an unfitted estimator."""
+        return getattr(import_module("calibrant.recalibrate"), self.estimator)(**self.fixed, **settings)
 
 
-PENALTY = Setting(
-    "For vector: penalty that keeps scales near 1 and biases near 0; 1e-4 is weak. For matrix: penalty on "
-    "off-diagonal elements and biases.  [default: 0 for vector; for matrix chosen by cross-validation]"
-)
+PENALTY = {
+    "penalty": "For vector: penalty that keeps scales near 1 and biases near 0; 1e-4 is weak. For matrix: "
+    "penalty on off-diagonal elements and biases.  [default: 0 for vector; for matrix chosen by "
+    "cross-validation]"
+}
 
 METHODS: dict[str, Method] = {
     "histogram": Method("HistogramBinning", n_bins=15),
     "bbq": Method("BBQ"),
     "isotonic": Method("Isotonic"),
     "scaling-binning": Method("ScalingBinning", n_bins=10),
-    "platt": Method(
-        "Platt",
-        settings={
-            "smoothing": Setting(
-                "For platt: fit to smoothed labels, for scores that separate the labels completely.",
-                flag=True,
-            )
-        },
-    ),
+    "platt": Method("Platt"),
+    "platt-smoothed": Method("Platt", fixed={"smoothing": True}),
     "temperature": Method("Temperature", maps="both"),
     "beta": Method("Beta"),
     "venn-abers": Method("VennAbers"),
-    "vector": Method("VectorScaling", maps="rows", settings={"penalty": PENALTY}),
-    "matrix": Method("MatrixScaling", maps="rows", settings={"penalty": PENALTY}),
+    "vector": Method("VectorScaling", maps="rows", settings=PENALTY),
+    "matrix": Method("MatrixScaling", maps="rows", settings=PENALTY),
 }
 SETTINGS = {name: setting for method in METHODS.values() for name, setting in method.settings.items()}
 
@@ -93,8 +81,8 @@ def with_setting(name: str) -> list[str]:
 
     Examples
     --------
-    >>> with_setting("n_bins"), with_setting("smoothing")
-    (['histogram', 'scaling-binning'], ['platt'])
+    >>> with_setting("n_bins"), with_setting("penalty")
+    (['histogram', 'scaling-binning'], ['vector', 'matrix'])
     """
     return [
         key

@@ -36,7 +36,7 @@ class Grouping:
 
 
 def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: Any) -> Any:
-    """Return an unfitted estimator; settings that are None and flags that are False keep its defaults.
+    """Return an unfitted estimator; settings that are None keep its defaults.
 
     Raises
     ------
@@ -49,11 +49,8 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
     HistogramBinning(n_bins=10)
     """
     one_of(method, METHODS, "method")
-    from calibrant import recalibrate
-
-    kind = getattr(recalibrate, METHODS[method].estimator)
     asked = {"n_bins": n_bins, **settings}
-    given = {name: value for name, value in asked.items() if value is not None and value is not False}
+    given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
         takers = with_setting(name)
         if method not in takers:
@@ -61,7 +58,7 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
             raise InputError(f"the method {method} has no {name}", hint, code="parameter")
     if n_bins == "auto":
         del given["n_bins"]
-    return kind(**given)
+    return METHODS[method].make(**given)
 
 
 def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:

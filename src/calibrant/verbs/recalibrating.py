@@ -229,8 +229,8 @@ def fit(
         Prediction table (see `calibrant.io.open_predictions`), saved tally, or dataframe.
     method
         One of `calibrant.recalibrate.methods.METHODS`: ``histogram``, ``bbq``, ``isotonic``,
-        ``scaling-binning``, ``platt``, ``temperature``, ``beta``, ``venn-abers``, or ``vector`` or ``matrix``
-        (scaling; wide tables only).
+        ``scaling-binning``, ``platt``, ``platt-smoothed`` (Platt's targets, finite for separable labels),
+        ``temperature``, ``beta``, ``venn-abers``, or ``vector`` or ``matrix`` (wide tables only).
     group
         ``"shared"``: one map for all classes. ``"class"``: one per class. ``"frequency"``: one for each of
         ``groups`` groups of similarly frequent classes. Or the group of each class: a mapping of names, or
@@ -256,8 +256,7 @@ def fit(
     command
         Command line to record.
     **settings
-        Settings of the method's estimator: ``smoothing`` of ``platt`` (fit to Platt's targets, which are
-        finite for separable labels), ``penalty`` of ``vector`` and ``matrix``.
+        Settings of the method's estimator: ``penalty`` of ``vector`` and ``matrix``.
 
     Returns
     -------
