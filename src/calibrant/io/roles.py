@@ -199,14 +199,14 @@ def blocks(table: Table, kinds: Mapping[str, Kind], size: int = ROWS) -> Iterato
     """
     first = table.first_row
     for rows in table.batches(kinds, size):
-        yield Block(rows, *_place(table, first))
+        yield Block(rows, *place_of(table, first))
         first += rows.num_rows
     if first == table.first_row:
         raise InputError("there are no rows", "write at least one", code="empty", file=table.name)
 
 
-def _place(table: Table, row: int) -> tuple[str, int]:
-    """File and number of a row; a table of many files tells the file."""
+def place_of(table: Table, row: int) -> tuple[str, int]:
+    """Return the file of a row, and its number there; a table of many files knows the file."""
     place = getattr(table, "place", None)
     return (table.name, row) if place is None else place(row)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from calibrant.evaluation import CalibrationMonitor, Monitoring, monitor
@@ -171,6 +172,15 @@ def test_the_row_of_an_error_counts_rows_without_a_label() -> None:
     with pytest.raises(InputError, match="add up to") as caught:
         monitor(pa.table(wide | {"day": columns["day"]}), time="day", view="top")
     assert caught.value.row == 9
+
+
+def test_the_error_of_a_date_names_the_file_of_a_folder(tmp_path: Path) -> None:
+    for part, second in (("a", "2026-01-02"), ("b", "soon")):
+        table = pa.table({"score": [0.1, 0.2], "label": [None, 1], "day": ["2026-01-01", second]})
+        pq.write_table(table, tmp_path / f"{part}.parquet")
+    with pytest.raises(InputError, match="'soon' is not a date") as caught:
+        monitor(tmp_path, time="day")
+    assert (caught.value.file, caught.value.row) == (str(tmp_path / "b.parquet"), 2)
 
 
 def test_the_error_of_a_label_na_says_to_leave_it_empty() -> None:

@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
 from calibrant.io.readers import Batch, TableReader
-from calibrant.io.roles import Block, Role
+from calibrant.io.roles import Block, Role, place_of
 from calibrant.io.tables import one_column
 from calibrant.metrics.periods import TIME, parse_date, period_of
 
@@ -57,7 +57,7 @@ class LabeledRows(TableReader):
         """Return file, row and column of a time, by the row's number from 0 among those with a label."""
         places = np.concatenate(self.unlabeled)
         earlier = np.searchsorted(places - np.arange(len(places)), number, side="right")
-        return self.table.name, self.table.first_row + number + int(earlier), self.roles["item"].name
+        return *place_of(self.table, self.table.first_row + number + int(earlier)), self.roles["item"].name
 
 
 def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, LabeledRows]:
