@@ -284,7 +284,7 @@ class FoundColumns:
         column = error.column if part is None else self.roles[part].name
         if error.row is None:
             return error.at(file=self.table.name, column=column)
-        file, row = _place(self.table, int(self.rows[error.row]))
+        file, row = place_of(self.table, int(self.rows[error.row]))
         return error.at(file=file, row=row, column=column)
 
 
@@ -362,7 +362,7 @@ def _check(found: FoundColumns) -> None:
         if role.once and len(names) < len(code):
             last = np.maximum.accumulate(code)  # codes count up as names appear
             row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])
-            file, other = _place(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
+            file, other = place_of(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
             of = "" if file == found.table.name else f" of {file}"
             message = f"{part} {shown(names[code[row]])} is also in row {other}{of}"
             raise found.error(row, message, f"keep one row per {part}", "duplicate", part=part)
