@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from calibrant.data import event_store
-from calibrant.evaluation import Agreement, Ratings, agreement
+from calibrant.evaluation import Agreement, Ratings, agreement, classification_scores, risk_coverage
 from calibrant.events import EventTable, ServedStore, event_table, uncertain_documents
 from calibrant.exceptions import InputError
 from calibrant.metrics import labels_needed
@@ -33,6 +33,7 @@ from calibrant.records import (
     rows,
     schema,
 )
+from calibrant.records.record import warnings_of_rows
 from calibrant.results import Measured, Measurement, Report
 from calibrant.verbs import fit, measure, report
 
@@ -287,6 +288,31 @@ def test_warnings_of_rows_that_differ_in_numbers_are_one_line() -> None:
     assert len(notes) == 1
     assert f"{len(fewest)} of {len(found.views)} views (" in notes[0]
     assert f"only {fewest[0]} to {fewest[-1]} positives among 200 pairs" in notes[0]
+
+
+def test_the_table_of_rows_shows_warnings_of_their_quantities_that_the_whole_record_does_not_have() -> None:
+    confidence = np.linspace(0, 1, 60)
+    points = risk_coverage(confidence > 0.04, confidence, coverages=[0.5, 0.9, 1.0])
+    warned = [point.accuracy.warning for point in points.points]
+    assert [warning is None for warning in warned] == [True, False, True]
+    for text in (points.to_text(), points.to_markdown()):
+        assert text.count(f"0.9: {warned[1]}") == 1
+
+
+def test_rows_repeat_no_warning_that_the_whole_record_has_with_other_numbers() -> None:
+    label = np.tile(["x", "y", "z"], 20)
+    found = classification_scores(label, np.roll(label, 1), clusters=np.repeat(np.arange(6), 10))
+    assert found.accuracy.warning is not None
+    assert all(found[each].f1.warning is not None for each in "xyz")
+    (classes,) = (table for table in found.to_tables() if table.title == "Classes")
+    assert not classes.notes
+
+
+def test_a_warning_of_many_rows_counts_them_in_the_plural_of_their_name() -> None:
+    label = np.tile([*"abcde"], 20)
+    found = classification_scores(label, np.roll(label, 1), clusters=np.repeat(np.arange(5), 20))
+    (note,) = warnings_of_rows(found.by_class, Quantity(None))
+    assert note.startswith("5 of 5 classes (a; b; c, ...): the estimate depends on")
 
 
 def test_one_pair_is_not_called_pairs() -> None:

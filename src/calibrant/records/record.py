@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import Annotated, Any, Protocol, Self, get_origin
 
 import msgspec
@@ -16,7 +16,7 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.records.fields import Field, Interval, Library, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undefined, interval_heading, named
-from calibrant.records.words import decimal, first_line, interval, lower, percent, setting
+from calibrant.records.words import counted, decimal, first_line, interval, lower, percent, setting
 
 SCHEMA_VERSION = 1
 MOST_NAMED = 3  # rows that share a warning
@@ -239,9 +239,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     def _said_once(self) -> set[str]:
         """Return every warning in the record, those of its rows too."""
         values = [(each.name, getattr(self, each.name)) for each in fields_of(type(self))]
-        inside = [
-            record for _, value in values for record in (value if isinstance(value, tuple) else [value])
-        ]
+        inside = [one for _, value in values for one in (value if isinstance(value, tuple) else [value])]
         own = {value for name, value in values if name.endswith("warning") and isinstance(value, str)}
         return own.union(*(each._said_once() for each in inside if isinstance(each, Record)))
 
@@ -361,7 +359,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             field.name,
             *columns_of(records, level, field.kind),
             f"{field.label}. {caption}" if main else field.meaning.removesuffix("."),
-            (*remarks, *(warnings_of_rows(records) if records else ())),
+            (*remarks, *(warnings_of_rows(records, self) if records else ())),
             field.label,
             field.most,
             field.ranked,
@@ -523,13 +521,9 @@ def _title(kind: type[Record]) -> str:
 
 
 def _short(value: Any) -> str:
-    return (
-        str(value)
-        if isinstance(value, Quantity)
-        else decimal(value)
-        if isinstance(value, float)
-        else repr(value)
-    )
+    if isinstance(value, Quantity):
+        return str(value)
+    return decimal(value) if isinstance(value, float) else repr(value)
 
 
 def _column(field: Field, values: Sequence[Any]) -> Column:
@@ -560,36 +554,42 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
             yield from ((label, text) for _, text in _warnings(value))
 
 
-def warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
-    """Return the warnings of rows with the names of the rows; warnings of quantities are only in JSON.
+def warnings_of_rows(records: Sequence[Record], whole: Record) -> Iterator[str]:
+    """Return the warnings of the rows of the ``whole`` record, with the names of the rows.
 
-    If more than `MOST_NAMED` rows have warnings that differ in their numbers alone, these are one warning
-    with the ranges of the numbers.
+    A warning of a quantity is left out if the rows' table does not show the quantity, or if a warning of a
+    quantity of the whole record differs in its numbers alone. If more than `MOST_NAMED` rows have warnings
+    that differ in their numbers alone, these are one warning with the ranges of the numbers.
     """
-    found: dict[str, dict[str, str]] = {}  # the text by the names of the row
-    names = [each for each in numbers_of(type(records[0])) if each.role == "name"]
+    found: dict[str, dict[str, list[str]]] = {}  # the texts by the names of the row
+    own, values = numbers_of(type(records[0])), (getattr(whole, each.name) for each in fields_of(type(whole)))
+    told = {_alike(value.warning or "") for value in values if isinstance(value, Quantity)}
+    names = [each for each in own if each.role == "name"]
+    shown = {each.label for each in own if each.headline} or {each.label for each in own}
     for place, record in enumerate(records):
-        about = ", ".join(worded(each.of(record)[0]) for each in names)
-        for text in dict.fromkeys(text for label, text in _warnings(record) if not label):
-            alike = _PLURAL.sub(r"# \1", _NUMBER.sub("#", text))
-            found.setdefault(alike, {})[about or f"{place}"] = text
-    rows = f"{lower(names[0].label)}s" if len(names) == 1 else "rows"
-    for texts in found.values():
-        if not names or len(records) == 1:
-            yield from dict.fromkeys(texts.values())
-        elif len(texts) > MOST_NAMED:
+        about = ", ".join(worded(each.of(record)[0]) for each in names) or f"{place}"
+        for label, text in _warnings(record):
+            if not label or (label in shown and _alike(text) not in told):
+                found.setdefault(_alike(text), {}).setdefault(about, []).append(text)
+    for each in found.values():
+        texts = {name: _merged(alike) for name, alike in each.items()}
+        if names and len(records) > 1 and len(texts) > MOST_NAMED:
             named = "; ".join(islice(texts, MOST_NAMED))
-            text = _merged([*dict.fromkeys(texts.values())])
-            yield f"{len(texts)} of {len(records)} {rows} ({named}, ...): {text}"
-        else:
-            for text in dict.fromkeys(texts.values()):
-                yield f"{'; '.join(name for name, own in texts.items() if own == text)}: {text}"
+            rows = counted(len(records), lower(names[0].label) if len(names) == 1 else "row")
+            yield f"{len(texts)} of {rows} ({named}, ...): {_merged([*chain(*each.values())])}"
+            continue
+        for text in dict.fromkeys(texts.values()):
+            about = "; ".join(name for name, alike in texts.items() if alike == text)
+            yield f"{about}: {text}" if names and len(records) > 1 else text
+
+
+def _alike(text: str) -> str:
+    """Return a text without its numbers."""
+    return _PLURAL.sub(r"# \1", _NUMBER.sub("#", text))
 
 
 def _merged(texts: Sequence[str]) -> str:
     """One text of those that differ in their numbers alone, with their ranges."""
-    if len(texts) == 1:
-        return texts[0]
     numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
     ends = [sorted(set(each), key=lambda number: float(number.replace(",", ""))) for each in numbers]
     ranges = iter([each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ends])

@@ -48,10 +48,10 @@ def counted(value: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "item"), counted(1200, "item")
-    ('1 item', '1,200 items')
+    >>> counted(1, "item"), counted(1200, "item"), counted(2, "class")
+    ('1 item', '1,200 items', '2 classes')
     """
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+    return f"{value:,} {noun}{'' if value == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def percent(value: float, digits: int | None = None) -> str:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.classification import Classification
-from calibrant.evaluation.results.interval_estimate import Few, IntervalEstimate
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.results.selective import RiskCoverage
 from calibrant.evaluation.results.significance import Comparison, Detectable, McNemarTest, ResampledTest
 from calibrant.records import Quantity, Record, Table, number, part, rows, setting
@@ -125,7 +125,6 @@ class MetricScore(Record, frozen=True, kw_only=True):
         IntervalEstimate,
         number("Value", "Value of the metric.", group=SCORE, best=1, headline=True, digits=DIGITS),
     ]
-    warning: Few = None
 
 
 class MetricPair(Record, frozen=True, kw_only=True):
@@ -351,7 +350,7 @@ class Protocol(Record, frozen=True, kw_only=True):
     def scores(self) -> Table:
         """Return the metrics of all systems, one row each."""
         found = [
-            MetricScore(system=system.name, metric=metric, value=value, warning=value.warning)
+            MetricScore(system=system.name, metric=metric, value=value)
             for system in self.systems
             for metric, value in system.values.items()
         ]
@@ -359,5 +358,5 @@ class Protocol(Record, frozen=True, kw_only=True):
         if self.reference.documents is not None:
             size += f" of {counted(self.reference.documents, self.grouping)}"
         caption = f"{self.task.name}: {size}, {counted(len(self.systems), 'system')}"
-        notes = tuple(warnings_of_rows(found))
+        notes = tuple(warnings_of_rows(found, self))
         return Table("scores", *columns_of(found, self.level), caption, notes, f"Scores. {caption}")
