@@ -187,7 +187,7 @@ def test_hidden_fields_are_for_python_only() -> None:
     assert record.to_dict() == {"text": "a"}
     assert list(schema(Drawn)["properties"]) == ["schema_version", "text"]
     assert '"plotted"' not in json.dumps(schema_of("measure"))
-    with pytest.raises(ValueError, match="read from JSON"):
+    with pytest.raises(InputError, match="read from JSON"):
         _ = Measured.from_dict(measured().to_dict()).views[0].sums
 
 

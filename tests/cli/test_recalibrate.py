@@ -43,6 +43,32 @@ def test_apply_suggests_a_label_column_if_the_table_has_none_of_the_usual_name(
     assert f"calibrant measure {output} --score p_click --label LABEL    if the" in ran.out
 
 
+@pytest.mark.parametrize(("fitted", "given"), [("wide", "long"), ("long", "wide")])
+def test_a_table_of_the_other_form_is_applied_after_the_conversion_that_the_error_names(
+    run: Run, tmp_path: Path, fitted: str, given: str
+) -> None:
+    random = np.random.default_rng(4)
+    matrix = random.dirichlet([1.0, 1.0, 1.0], 300)
+    label = [random.choice([*"xyz"], p=row) for row in matrix]
+    columns = {f"p_{name}": matrix[:, place] for place, name in enumerate("xyz")}
+    pq.write_table(pa.table({"label": label, **columns}), tmp_path / "wide.parquet")
+    run("convert", tmp_path / "wide.parquet", "--to", "long", "-o", tmp_path / "long.parquet")
+    model, again = tmp_path / "model.json", tmp_path / "again.parquet"
+    run("fit", tmp_path / f"{fitted}.parquet", "-o", model, "--method", "histogram")
+    ran = run("apply", model, tmp_path / f"{given}.parquet", "-o", tmp_path / "out.parquet")
+    assert (ran.code, f"`calibrant convert --to {fitted}`" in ran.err) == (2, True)
+    run("convert", tmp_path / f"{given}.parquet", "--to", fitted, "-o", again)
+    assert run("apply", model, again, "-o", tmp_path / "out.parquet").code == 0
+
+
+def test_fit_to_an_archive_suggests_apply_which_reads_archives(run: Run, tmp_path: Path) -> None:
+    archive, model = tmp_path / "dev.npz", tmp_path / "model.json"
+    probs = np.random.default_rng(4).dirichlet([1.0, 1.0, 1.0], 300)
+    np.savez(archive, probs=probs, labels=np.arange(300) % 3)
+    assert f"calibrant apply {model} TEST -o OUT" in run("fit", archive, "-o", model).out
+    assert run("apply", model, archive, "-o", tmp_path / "out.parquet").code == 0
+
+
 def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
     ran = run("fit", long_table, "-o", model, "--method", "platt")

@@ -116,7 +116,7 @@ def test_too_few_clusters_have_no_test() -> None:
     assert "3 clusters are too few" in found.reason
     assert found.reason in found.to_markdown()
     assert found.coverage[0].nominal == 0.05
-    with pytest.raises(ValueError, match="read from JSON"):
+    with pytest.raises(InputError, match="read from JSON"):
         _ = QuantileCalibration.from_dict(found.to_dict()).pit
 
 

@@ -184,13 +184,22 @@ def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: t
     ran = run(*given, "--view", "Sport")
     assert ran.err == "calibrant: 'Sport' is no class: write --view class:NAME\n"
     ran = run(*given, "--view", "class:sport")
-    assert "texts.csv, column score: no value is 'sport': the classes are" in ran.err
+    assert "texts.csv, column score: no value is 'sport', only " in ran.err
     for gap in ("NA", "."):
         coded.write_text(f"item,label\n1,Sport\n2,{gap}\n", encoding="utf-8")
         ran = run(*given, "--view", "class:Sport")
         assert f"row 2, column label: '{gap}' may be a missing label: leave the field" in ran.err
     coded.write_text("item,label\n1,Other\n2,other\n", encoding="utf-8")
     assert "differ in spaces or capitals only" in run(*given, "--view", "class:Sport").err
+
+
+def test_the_error_of_classes_that_pandas_wrote_as_decimals_asks_to_write_them_alike(
+    run: Run, tmp_path: Path
+) -> None:
+    table = tmp_path / "coded.csv"
+    table.write_text("item,score,label\n1,2,2.0\n2,0,0.0\n3,2,\n", encoding="utf-8")
+    ran = run("estimate", table, "--view", "class:2")
+    assert "column label: no value is '2', only 2.0, 0.0: write each class alike in both columns" in ran.err
 
 
 def test_a_class_without_a_labeled_document_is_counted_from_zeros_as_the_error_says(
@@ -202,9 +211,7 @@ def test_a_class_without_a_labeled_document_is_counted_from_zeros_as_the_error_s
     )
     given = ["estimate", texts, "--labelled", coded, "--method", "labels", "--json"]
     ran = run(*given, "--view", "class:Sport")
-    assert ran.err.endswith(
-        "the classes are Other; if no row is of this class, write 0 and 1 in both columns\n"
-    )
+    assert ran.err.endswith("if no row is of this class, write 0 and 1 in both\n")
     share = json.loads(run(*given, "--score", "sport", "--label", "sport").out)["estimates"][0]["share"]
     assert share["estimate"] == share["low"] == 0 < share["high"] < 0.1
 

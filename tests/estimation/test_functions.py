@@ -111,7 +111,7 @@ def test_all_samples_at_once_give_the_same() -> None:
     assert one.names == all_at_once.names == ("ones", "first")
     assert one.to_json() == all_at_once.to_json()
     assert [row["quantity"] for row in one.to_rows()] == ["ones", "first"]
-    with pytest.raises(ValueError, match="read from JSON"):
+    with pytest.raises(InputError, match="read from JSON"):
         _ = Propagated.from_dict(one.to_dict()).values
 
 

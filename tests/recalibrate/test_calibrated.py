@@ -353,6 +353,7 @@ class OneColumn(Silent):
         (Calibrated(), ["rare", *map(str, BINARY[1:])], {}, "the class rare has 1 item"),
         (Calibrated(), BINARY, {"groups": np.arange(149)}, "groups has 149 values"),
         (Calibrated(), BINARY, {"groups": np.arange(150) % 3}, "cv is 5, more than the 3 clusters"),
+        (Calibrated(), BINARY, {"groups": BINARY * 0}, "there is one cluster: add items of another"),
         (Calibrated(), BINARY, {"groups": [None] * 150}, r"groups\[0\] is missing"),
         (Calibrated(cv=2), BINARY, {"groups": np.arange(150) // 50}, "no item of the class . to train on"),
         (

@@ -60,4 +60,17 @@ def test_a_note_names_items_that_are_written_differently() -> None:
 def test_repeated_items_are_named_before_numbers_of_pairs() -> None:
     one, other = table([*range(40)]), table([*range(40), 7, 9])
     [note] = [each for each in report([one, other]).notes if "computed" in each]
-    assert note.endswith("was not computed: items are in more than one row: 7, 9. Keep one row per item.")
+    assert "was not computed: items are in more than one row: 7, 9. Keep one row per item, or" in note
+
+
+def test_several_answers_of_an_item_are_compared_if_each_has_a_name_and_the_item_is_the_cluster() -> None:
+    rng = np.random.default_rng(3)
+    item, score = np.repeat(np.arange(100), 3), rng.random(300)
+    answers = {"label": (rng.random(300) < score).astype(int), "item": item, "cluster": item}
+    both = [pa.table({**answers, "score": each}) for each in (score, score**2)]
+    found = report(both, names=["one", "other"])
+    assert found.differences == ()
+    assert "give each row its own name, and name the item as the cluster" in found.notes[0]
+    named = pa.array([f"{each}/{place % 3}" for place, each in enumerate(item)])
+    [difference] = report([each.set_column(1, "item", named) for each in both]).differences
+    assert (difference.difference.n, difference.difference.clusters) == (300, 100)

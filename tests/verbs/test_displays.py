@@ -10,7 +10,16 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 
-from calibrant import InputError, ReliabilityDisplay, measure, report, slices
+from calibrant import (
+    InputError,
+    ReliabilityDisplay,
+    load_tally,
+    measure,
+    report,
+    save_tally,
+    slices,
+    tally,
+)
 from calibrant.results.measurement import Measured
 from tests.quantities import defined
 
@@ -89,10 +98,12 @@ def test_a_measurement_draws_the_view_that_is_named() -> None:
         found.plot(view="binary")
 
 
-def test_a_record_of_json_has_nothing_to_draw() -> None:
+def test_the_error_of_a_record_of_json_names_the_saved_tally_which_can_be_drawn(tmp_path: Path) -> None:
     found = Measured.from_dict(measure(Y, P).to_dict())
-    with pytest.raises(ValueError, match="read from JSON"):
+    with pytest.raises(InputError, match=r"read from JSON has no sums .*: measure .* `calibrant.save_tally`"):
         found.plot()
+    save_tally(tally(pa.table({"score": P, "label": Y})), tmp_path / "saved.parquet")
+    assert measure(load_tally(tmp_path / "saved.parquet")).plot().measurement.n == len(Y)
 
 
 def test_a_measurement_writes_its_page(tmp_path: Path) -> None:

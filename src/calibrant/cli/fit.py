@@ -132,9 +132,8 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     found = summary(model, output=output, seconds=perf_counter() - begin)
     dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
     saved, named = shlex.quote(output), spelled(options["columns"])
-    steps = [f"  calibrant report TEST{named} --model {saved}{dev} -o report.html    before and after"]
-    if not predictions.endswith(".npz"):  # an archive is not rewritten
-        scores = spelled(options["columns"], ("form", "score", "class"))
-        steps += [f"  calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores"]
+    scores = spelled(options["columns"], ("form", "score", "class"))
     head = ("", f"Wrote {output}", "", "Next, on data that was not used for fitting")
-    printing.show(found, lambda: [*found.to_text().splitlines(), *head, *steps])
+    report = f"  calibrant report TEST{named} --model {saved}{dev} -o report.html    before and after"
+    apply = f"  calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores"
+    printing.show(found, lambda: [*found.to_text().splitlines(), *head, report, apply])

@@ -143,8 +143,8 @@ def _is_class(found: FoundColumns, part: str, view: str) -> Any:
         found.check_gaps(part, "leave the field of a missing label empty", ".")
     names, name = found.names[part], view.removeprefix("class:")
     if name not in names:
-        hint = f"the classes are {listed(names)}; if no row is of this class, write 0 and 1 in both columns"
-        message, column = f"no value is {shown(name)}", found.roles[part].name
+        hint = "write each class alike in both columns; if no row is of this class, write 0 and 1 in both"
+        message, column = f"no value is {shown(name)}, only {listed(names)}", found.roles[part].name
         raise InputError(message, hint, code="class-unknown", file=found.table.name, column=column)
     return found[part] == names.index(name)
 

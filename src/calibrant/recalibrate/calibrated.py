@@ -464,12 +464,11 @@ def _check_folds(count: int, data: _Data, classes: NDArray[Any]) -> None:
     if sizes[rarest] < 2:
         message = f"the class {classes[rarest]!s} has 1 item, too few to train on and to calibrate"
         raise InputError(message, "pass more of its items, or leave it out", code="undefined")
-    if len(data) < count:
-        message = f"cv is {count}, more than the {len(data)} items"
-        raise InputError(message, "give fewer folds (`cv`)", code="parameter")
-    if data.cluster is not None and int(data.cluster.max()) + 1 < count:
-        message = f"cv is {count}, more than the {int(data.cluster.max()) + 1} clusters"
-        raise InputError(message, "give fewer folds (`cv`)", code="parameter")
+    units, found = ("items", len(data)) if data.cluster is None else ("clusters", data.cluster.max() + 1)
+    if found < count:
+        message = f"cv is {count}, more than the {found} {units}" if found > 1 else "there is one cluster"
+        hint = "give fewer folds (`cv`)" if found > 1 else "add items of another, since no fold divides one"
+        raise InputError(message, hint, code="parameter")
 
 
 def _check_fold(name: str, train: Integers, test: Integers, data: _Data, classes: NDArray[Any]) -> None:

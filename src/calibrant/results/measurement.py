@@ -231,11 +231,12 @@ class Measurement(Record, frozen=True, kw_only=True):
 
         Raises
         ------
-        ValueError
+        InputError
             If the record was read from JSON, which does not contain the sums.
         """
         if self.plotted is None:
-            raise ValueError("a measurement read from JSON does not contain the sums of its bins")
+            hint = "measure the predictions, or a tally of them that `calibrant.save_tally` saved"
+            raise InputError("a measurement read from JSON has no sums of its bins", hint, code="input")
         return self.plotted
 
     def plot(self, ax: Any = None, *, name: str | None = None) -> Display:
@@ -247,7 +248,7 @@ class Measurement(Record, frozen=True, kw_only=True):
 
         Raises
         ------
-        ValueError
+        InputError
             If the record was read from JSON, which does not contain the sums of its bins.
         """
         drawn: Display = offered("draw_view")(self, ax, name=name)
@@ -273,15 +274,14 @@ class Measurement(Record, frozen=True, kw_only=True):
         elif self.calibration_error.low:
             yield "calibration_error", "interval excludes 0"
         elif self.calibration_error.low == 0:
-            off = [
+            if off := [
                 name
                 for name, found, ideal in (
                     ("calibration in the large", self.calibration_in_the_large, 0),
                     ("the Cox slope", self.cox_slope, 1),
                 )
                 if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
-            ]
-            if off:
+            ]:
                 shown = f"{' and '.join(off)} {'show' if len(off) > 1 else 'shows'} miscalibration"
                 yield "calibration_error", f"interval contains 0, but {shown}"
             elif self.calibration_error.high == 1:

@@ -78,10 +78,11 @@ class Mending:
     def __init__(self, model: SavedRecalibrator, table: Scored, *, every_row: bool = False) -> None:
         kind = kind_of(table)
         if kind != model.kind:
-            message = (
-                f"the recalibrator is for {TABLE_KINDS[model.kind]}, and the table is {TABLE_KINDS[kind]}"
-            )
+            fitted, given = TABLE_KINDS[model.kind], TABLE_KINDS[kind]
             hint = "fit a recalibrator to a table of the same form"
+            if "binary" not in (kind, model.kind):
+                hint += f", or convert it: `calibrant convert --to {'long' if kind == 'wide' else 'wide'}`"
+            message = f"the recalibrator is for {fitted}, and the table is {given}"
             raise InputError(message, hint, code="view", file=table.name)
         if kind == "wide":
             _check_classes(model, table)

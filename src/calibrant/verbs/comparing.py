@@ -103,9 +103,9 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
         return "a tally does not contain single items"
     if one.rows is None or other.rows is None:
         return "scores below a threshold were dropped, so the pairs have different items and classes"
-    repeated = list(dict.fromkeys(one.rows.repeated + other.rows.repeated))
-    if repeated:
-        return f"items are in more than one row: {listed(repeated, most=5)}. Keep one row per item"
+    if repeated := list(dict.fromkeys(one.rows.repeated + other.rows.repeated)):
+        hint = "Keep one row per item, or give each row its own name, and name the item as the cluster"
+        return f"items are in more than one row: {listed(repeated, most=5)}. {hint}"
     if len(one.source) != len(other.source):
         count = f"they have {len(one.source):,} and {len(other.source):,} pairs"
         return _unlike(one.rows, other.rows) or count

@@ -170,10 +170,9 @@ class ReliabilityDisplay(Display):
 
         Raises
         ------
-        ValueError
-            If the measurement was read from JSON, which does not contain the sums of its bins.
         InputError
-            If ``ax`` is not matplotlib axes.
+            If the measurement was read from JSON, which does not contain the sums of its bins, or if ``ax``
+            is not matplotlib axes.
 
         Examples
         --------

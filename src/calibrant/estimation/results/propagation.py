@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from calibrant._checks import Floats
+from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
 from calibrant.results.errors import IntervalLevel
 
@@ -69,11 +70,11 @@ class Propagated(Record, frozen=True, kw_only=True):
 
         Raises
         ------
-        ValueError
+        InputError
             If the record was read from JSON, which does not contain them.
         """
         if self.drawn is None:
-            raise ValueError("a record read from JSON does not contain the values of its samples")
+            raise InputError("a record read from JSON has no sampled values", "draw again", code="input")
         return self.drawn
 
 
@@ -261,11 +262,11 @@ class QuantileCalibration(Record, frozen=True, kw_only=True):
 
         Raises
         ------
-        ValueError
+        InputError
             If the record was read from JSON, which does not contain them.
         """
         if self.transforms is None:
-            raise ValueError("a record read from JSON does not contain transforms")
+            raise InputError("a record read from JSON has no transforms", "compute it again", code="input")
         return self.transforms
 
 
