@@ -120,10 +120,10 @@ def estimate(
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
-            hint = "for sampling weights, write the column chance = 1 / weight; otherwise rename the column"
-            raise InputError(
-                "counts do not use weights", hint, code="parameter", file=table.name, column="weight"
-            )
+            hint = "rename the column; if it is one over the probability of being labeled, write the column "
+            hint += "chance = 1 / weight instead"
+            message = "counts do not use weights"
+            raise InputError(message, hint, code="parameter", file=table.name, column="weight")
     for part in ("chance", "cluster"):
         if part in scored.table.columns and part not in labels:
             message = f"{labels.table.name}, which has the labels, does not have this column"
