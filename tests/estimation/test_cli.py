@@ -220,6 +220,15 @@ def test_groups_are_a_named_column_and_periods_need_dates(run: Run, named: tuple
     assert {one["period"] for one in found["estimates"]} == {"all", "L", "R"}
 
 
+def test_two_columns_of_groups_are_an_error_that_says_how_to_cross_them(
+    run: Run, tables: tuple[Path, Path]
+) -> None:
+    scores, labels = tables
+    ran = run("estimate", scores, "--labelled", labels, "--by", "period", "--by", "item")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--by is given twice: to cross two columns, write one column with both values" in ran.err
+
+
 def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
