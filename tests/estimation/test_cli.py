@@ -98,6 +98,10 @@ BAD = {
         "item,label,chance\n1,1,0\n2,0,0.5\n",
         "row 1, column chance: the selection probability of a labeled document is 0",
     ),
+    "tiny-chance": (
+        "item,label,chance\n1,1,0.5\n2,0,1e-300\n",
+        "row 2, column chance: the selection probability of a labeled document is 1e-300",
+    ),
     "missing": ("item,label\n,1\n", "row 1, column item: the value is missing"),
 }
 

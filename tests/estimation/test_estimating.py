@@ -376,6 +376,11 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
         assert corrected_counts(skewed, rows, rows % 2, methods=["labels"]).selection_warning is None
 
 
+def test_a_probability_whose_inverse_is_no_number_is_refused() -> None:
+    with pytest.raises(InputError, match=r"chances\[1\] is 4.94066e-324, but the document is labeled"):
+        corrected_counts(np.full(9, 0.5), [0, 1], [0, 1], chances=[0.5, 5e-324])
+
+
 @pytest.mark.parametrize("wrong", ["adds up to 1", "relative", "survey"])
 def test_probabilities_that_do_not_imply_the_number_of_documents_are_named(wrong: str) -> None:
     rng = np.random.default_rng(12)

@@ -33,7 +33,7 @@ CONTRADICTED = "labels of these documents contradict the whole interval, so the 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
-FEWEST = 2
+FEWEST, LEAST_CHANCE = 2, 1e-30
 RARE = 0.001  # probability that a simple random sample is warned of
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
@@ -275,9 +275,9 @@ def _sample(
     if chances is not None:
         chance = np.asarray(_checks.scores(chances, "chances"), np.float64)
         _checks.same_length("chances", len(chance), "labels", len(label))
-        if not chance.all():
-            row = int(np.flatnonzero(chance == 0)[0])
-            message = f"chances[{row}] is 0, but the document is labeled"
+        if chance.min() < LEAST_CHANCE:
+            row = int(chance.argmin())
+            message = f"chances[{row}] is {chance[row]:g}, but the document is labeled"
             hint = "give the probability, above 0, with which it was selected"
             raise InputError(message, hint, code="parameter", row=row)
     return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
