@@ -377,7 +377,7 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
 
 
 def test_a_probability_whose_inverse_is_no_number_is_refused() -> None:
-    with pytest.raises(InputError, match=r"chances\[1\] is 4.94066e-324, but the document is labeled"):
+    with pytest.raises(InputError, match=r"\[1\] is 4.94066e-324, but the document is labeled"):
         corrected_counts(np.full(9, 0.5), [0, 1], [0, 1], chances=[0.5, 5e-324])
 
 
