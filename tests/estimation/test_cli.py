@@ -98,6 +98,10 @@ BAD = {
         "item,label,chance\n1,1,0\n2,0,0.5\n",
         "row 1, column chance: the selection probability of a labeled document is 0",
     ),
+    "tiny-chance": (
+        "item,label,chance\n1,1,0.5\n2,0,1e-300\n",
+        "row 2, column chance: the selection probability of a labeled document is 1e-300",
+    ),
     "missing": ("item,label\n,1\n", "row 1, column item: the value is missing"),
 }
 
@@ -227,13 +231,22 @@ def test_groups_are_a_named_column_and_periods_need_dates(run: Run, named: tuple
     assert {one["period"] for one in found["estimates"]} == {"all", "L", "R"}
 
 
+def test_two_columns_of_groups_are_an_error_that_says_how_to_cross_them(
+    run: Run, tables: tuple[Path, Path]
+) -> None:
+    scores, labels = tables
+    ran = run("estimate", scores, "--labelled", labels, "--by", "period", "--by", "item")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--by is given twice: to cross two columns, write one column with both values" in ran.err
+
+
 def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
     ran = run("estimate", scores, "--labelled", labels)
     assert (ran.code, ran.out) == (2, "")
     assert (
-        "column weight: counts do not use weights: for sampling weights, write the column chance" in ran.err
+        "column weight: counts do not use weights: rename the column; if it is one over the prob" in ran.err
     )
 
 

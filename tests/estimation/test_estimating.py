@@ -376,6 +376,44 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
         assert corrected_counts(skewed, rows, rows % 2, methods=["labels"]).selection_warning is None
 
 
+def test_a_probability_whose_inverse_is_no_number_is_refused() -> None:
+    with pytest.raises(InputError, match=r"\[1\] is 4.94066e-324, but the document is labeled"):
+        corrected_counts(np.full(9, 0.5), [0, 1], [0, 1], chances=[0.5, 5e-324])
+
+
+@pytest.mark.parametrize("wrong", ["adds up to 1", "relative", "survey"])
+def test_probabilities_that_do_not_imply_the_number_of_documents_are_named(wrong: str) -> None:
+    rng = np.random.default_rng(12)
+    score = rng.random(4000)
+    right = np.where(score > 0.5, 0.12, 0.03)
+    rows = np.flatnonzero(rng.random(4000) < right)
+    given = {"adds up to 1": right / right.sum(), "relative": right / right.max()}
+    chance = given.get(wrong, 1 / rng.uniform(2, 10, 4000))[rows]
+    label = score[rows] > 0.7
+    found = corrected_counts(score, rows, label, chances=chance, methods=["dsl"])
+    assert "documents, and there are 4,000: chance must be" in str(found.selection_warning)
+    assert corrected_counts(score, rows, label, chances=right[rows]).selection_warning is None
+
+
+@pytest.mark.parametrize("kind", ["skewed", "clusters"])
+def test_known_probabilities_are_seldom_called_wrong(kind: str) -> None:
+    named = 0
+    for seed in range(200):
+        rng = np.random.default_rng([13, seed])
+        score, cluster = rng.random(2000), rng.integers(0, 100, 2000)
+        chance = np.minimum(1, 0.02 + 0.02 * rng.pareto(1.2, 2000))
+        drawn = rng.random(2000) < chance
+        if kind == "clusters":
+            chance = np.where(cluster % 2, 0.3, 0.1)
+            drawn = (rng.random(100) < np.where(np.arange(100) % 2, 0.3, 0.1))[cluster]
+        rows = np.flatnonzero(drawn)
+        groups = cluster[rows] if kind == "clusters" else None
+        given: Any = {"chances": chance[rows], "clusters": groups}
+        found = corrected_counts(score, rows, rows % 2, **given, methods=["dsl"])
+        named += found.selection_warning is not None
+    assert named <= 1
+
+
 @pytest.mark.parametrize(("clusters", "unequal"), [(5, False), (12, False), (15, True)])
 def test_a_few_clusters_are_covered_by_every_method(clusters: int, unequal: bool) -> None:
     # Without sums of clusters 51 to 88 %.

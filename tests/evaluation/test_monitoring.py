@@ -325,6 +325,53 @@ def test_the_monitor_of_dependent_days_names_the_condition_and_the_direction() -
     assert result.persistence_warning is None
 
 
+@pytest.mark.parametrize("unit", ["item", "day"])
+@pytest.mark.parametrize(("score", "label"), [(0.0, 1), (1.0, 0)])
+def test_labels_that_scores_of_zero_or_one_exclude_raise_the_alarm(
+    unit: Any, score: float, label: int
+) -> None:
+    monitor = CalibrationMonitor(unit=unit)
+    for day in range(10):
+        assert not monitor.update(day, [1 - label] * 200, [score] * 200).alarm
+    for day in range(10, 20):
+        found = monitor.update(day, [label] * 10 + [1 - label] * 190, [score] * 200)
+    assert found.alarm
+
+
+@pytest.mark.parametrize("unit", ["item", "day"])
+def test_epsilon_tolerates_labels_that_rounded_scores_of_zero_exclude(unit: Any) -> None:
+    random = np.random.default_rng(19)
+    monitor = CalibrationMonitor(unit=unit, epsilon=0.005)
+    for day in range(60):
+        found = monitor.update(day, random.random(300) < 0.004, np.zeros(300))
+    assert not found.alarm
+
+
+def test_a_reference_of_scores_zero_and_one_sees_errors_of_both_directions_grow() -> None:
+    random = np.random.default_rng(20)
+    score = (random.random(9000) < 0.5).astype(float)
+    label = np.where(random.random(9000) < np.repeat([0.1, 0.3], [6000, 3000]), 1 - score, score)
+    monitor = CalibrationMonitor.against_reference(label[:3000], score[:3000], unit="item")
+    for start in range(3000, 9000, 200):
+        found = monitor.update(start, label[start : start + 200], score[start : start + 200])
+        assert start >= 6000 or not found.alarm
+    assert found.alarm
+
+
+@pytest.mark.parametrize(("score", "edges"), [([0.0] * 5, 0), ([1.0] * 5, 0), ([0.0, 0.4, 0.4, 1.0, 1.0], 2)])
+def test_regions_of_a_reference_divide_its_scores(score: list[float], edges: int) -> None:
+    monitor = CalibrationMonitor.against_reference([0] * 5, score, unit="item")
+    assert len(monitor.result().edges) >= edges
+
+
+def test_dependent_days_without_information_warn_that_nothing_was_tested() -> None:
+    monitor = CalibrationMonitor(unit="dependent-day", restart=True)
+    assert monitor.update(1, [1] * 50, [0.0] * 50).alarm is False
+    assert "nothing has been tested" in str(monitor.result().power_warning)
+    monitor.update(2, [0, 1] * 50, [0.5] * 100)
+    assert monitor.result().power_warning is None
+
+
 def test_a_reference_of_dependent_days_tells_the_mean_before_a_change() -> None:
     random = np.random.default_rng(16)
 

@@ -26,6 +26,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 )
 @click.option(
     "--by",
+    multiple=True,
     metavar="week|month|quarter|year|NAME",
     help="Length of the periods of the column date, or a column of groups.  [default: the column period, if "
     "there is one]",
@@ -79,7 +80,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 )
 @printing
 def command(
-    predictions: str, labelled: str | None, methods: tuple[str, ...], printing: Printing, **options: Any
+    predictions: str, methods: tuple[str, ...], by: tuple[str, ...], printing: Printing, **options: Any
 ) -> None:
     """Estimate the number of positive documents per period from all scores and some labels.
 
@@ -88,5 +89,7 @@ def command(
     """
     from calibrant.estimation.verbs import estimate
 
-    given = {"methods": methods or METHODS, "command": command_line(), **options}
-    printing.show(estimate(predictions, labelled, **given))
+    if len(by) > 1:
+        raise click.UsageError("--by is given twice: to cross two columns, write one column with both values")
+    given = {"methods": methods or METHODS, "by": by[0] if by else None, "command": command_line(), **options}
+    printing.show(estimate(predictions, **given))

@@ -33,7 +33,7 @@ CONTRADICTED = "labels of these documents contradict the whole interval, so the 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 SAMPLINGS = ("detect", "fixed", "independent")
-FEWEST = 2
+FEWEST, LEAST_CHANCE = 2, 1e-30
 RARE = 0.001  # probability that a simple random sample is warned of
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
@@ -50,6 +50,7 @@ FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive or of negative labels is below "
     f"{ENOUGH_UNEQUAL}, or would be with one more label of the largest weight: the interval may be too narrow"
 )
+CHANCE = "chance must be the probability of being labeled, not a relative one or a survey weight"
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
 UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
 NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
@@ -201,7 +202,7 @@ def corrected_counts(
         sampling_detected=design != "simple" and sampling == "detect",
         level=level,
         command=None,
-        selection_warning=None if unequal else _selection([_simple(whole)] if sparse else strata),
+        selection_warning=_weights(whole) if unequal else _selection([_simple(whole)] if sparse else strata),
         estimates=tuple(estimates),
     )
 
@@ -211,19 +212,30 @@ def _simple(sample: Sample) -> Sample:
     return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
 
 
-def _selection(parts: Sequence[Sample]) -> str | None:
-    """Return a warning if scores show that documents were chosen with other than equal probabilities.
+def _improbable(distance: float, variance: float, largest: float) -> bool:
+    """Return whether fewer than one sample in 1,000 has this distance of a sum from its mean (Bernstein)."""
+    return distance * distance > 2 * math.log(2 / RARE) * (variance + largest * distance / 3)
 
-    By Bernstein's inequality, at most one simple random sample of 1,000 is warned of, whatever the scores.
-    """
+
+def _weights(sample: Sample) -> str | None:
+    """Return a warning if the weights of the labeled documents do not add up to about all documents."""
+    weight, documents = sample.weight, len(sample.score)
+    implied, dependent = float(weight.sum()), len(weight) / effective_clusters([sample])
+    variance = dependent * float(weight @ (weight - 1))
+    if not _improbable(abs(implied - documents), variance, dependent * float(weight.max())):
+        return None
+    return f"the probabilities imply {implied:,.0f} documents, and there are {documents:,}: {CHANCE}"
+
+
+def _selection(parts: Sequence[Sample]) -> str | None:
+    """Return a warning if scores show that documents were chosen with other than equal probabilities."""
     size = np.array([len(one.score) for one in parts]) / sum(len(one.score) for one in parts)
     share = size / [len(one.rows) for one in parts]
     dependent = sum(len(one.rows) for one in parts) / effective_clusters(parts)
     variance = dependent * float(size * share @ [one.score.var() for one in parts])
     means = np.array([(one.scores.mean(), one.score.mean()) for one in parts])
     found, every = (size @ means).tolist()
-    distance = abs(found - every)
-    if distance**2 <= 2 * math.log(2 / RARE) * (variance + dependent * share.max() * distance / 3):
+    if not _improbable(abs(found - every), variance, dependent * float(share.max())):
         return None
     return (
         f"the mean score is {found:.2g} for labeled documents and {every:.2g} for all, so they were not "
@@ -252,9 +264,8 @@ def _sample(
         raise InputError(message, f"positions are from 0 to {len(score) - 1}", code="parameter")
     twice = np.flatnonzero(np.bincount(rows) > 1)
     if len(twice):
-        raise InputError(
-            f"document {twice[0]} is labeled twice", "give each document one label", code="parameter"
-        )
+        message = f"document {twice[0]} is labeled twice"
+        raise InputError(message, "give each document one label", code="parameter")
     code, names = np.zeros(len(score), np.int64), np.array(["all"])
     if periods is not None:
         code, names = _checks.cluster_codes(periods, "periods")
@@ -264,12 +275,11 @@ def _sample(
     if chances is not None:
         chance = np.asarray(_checks.scores(chances, "chances"), np.float64)
         _checks.same_length("chances", len(chance), "labels", len(label))
-        if not chance.all():
-            row = int(np.flatnonzero(chance == 0)[0])
+        if chance.min() < LEAST_CHANCE:
+            row = int(chance.argmin())
+            message = f"chances[{row}] is {chance[row]:g}, but the document is labeled"
             hint = "give the probability, above 0, with which it was selected"
-            raise InputError(
-                f"chances[{row}] is 0, but the document is labeled", hint, code="parameter", row=row
-            )
+            raise InputError(message, hint, code="parameter", row=row)
     return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 
@@ -310,10 +320,8 @@ def _estimate(
             found = Quantity(None, reason=CONTRADICTED)
     if found.estimate is not None and method != "uncorrected":
         warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
-    mean, low, high = (
-        None if value is None else min(most, max(least, value))
-        for value in (found.estimate, found.low, found.high)
-    )
+    ends = found.estimate, found.low, found.high
+    mean, low, high = (None if end is None else min(most, max(least, end)) for end in ends)
     counts = [None if share is None else share * documents for share in (mean, low, high)]
     return CorrectedMean(
         period=period,
@@ -518,15 +526,10 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
         for one, own, every in zip(kinds, sample.kinds, whole.kinds, strict=True)
     ]
     inside = min(1.0, max(0.0, share))
-    terms = [
-        weight**2 * float(one.sums @ one.sums)
-        for weight, one in zip((1 - inside, inside), kinds, strict=True)
-    ]
+    terms = [w**2 * float(k.sums @ k.sums) for w, k in zip((1 - inside, inside), kinds, strict=True)]
     freedom = min(one.effective - 1 for one in kinds)
     if sum(terms):  # Satterthwaite
-        freedom = sum(terms) ** 2 / sum(
-            term**2 / (one.effective - 1) for term, one in zip(terms, kinds, strict=True)
-        )
+        freedom = sum(terms) ** 2 / sum(t**2 / (k.effective - 1) for t, k in zip(terms, kinds, strict=True))
     critical = quantile(study.level, freedom + 1)
 
     def excess(at: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from calibrant._checks import Integers, shown
-from calibrant.estimation.estimating import METHODS, corrected_counts
+from calibrant.estimation.estimating import LEAST_CHANCE, METHODS, corrected_counts
 from calibrant.estimation.results.estimates import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
@@ -120,20 +120,20 @@ def estimate(
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
-            hint = "for sampling weights, write the column chance = 1 / weight; otherwise rename the column"
-            raise InputError(
-                "counts do not use weights", hint, code="parameter", file=table.name, column="weight"
-            )
+            hint = "rename the column; if it is one over the probability of being labeled, write the column "
+            hint += "chance = 1 / weight instead"
+            message = "counts do not use weights"
+            raise InputError(message, hint, code="parameter", file=table.name, column="weight")
     for part in ("chance", "cluster"):
         if part in scored.table.columns and part not in labels:
             message = f"{labels.table.name}, which has the labels, does not have this column"
             hint = "write it there too, for the labeled documents; or rename it here"
             raise InputError(message, hint, code="column-missing", file=scored.table.name, column=part)
     chance = labels.get("chance")
-    if chance is not None and not chance.all():
+    if chance is not None and chance.min() < LEAST_CHANCE:
         hint = "give the probability, above 0, with which it was selected"
-        message = "the selection probability of a labeled document is 0"
-        raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
+        message = f"the selection probability of a labeled document is {chance.min():g}"
+        raise labels.error(int(chance.argmin()), message, hint, "parameter", part="chance")
 
 
 def _is_class(found: FoundColumns, part: str, view: str) -> Any:

@@ -61,10 +61,9 @@ def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
     """Return a day's name; raise `InputError` unless it comes after all earlier days."""
     name = day.isoformat() if isinstance(day, date) else day
     if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
-        raise InputError(
-            f"the day is {day!r:.40}", "name the day by a date, text or a number", code="parameter"
-        )
-    if isinstance(name, str) and not name.isprintable() and not _is_text(name):
+        hint = "name the day by a date, text or a number"
+        raise InputError(f"the day is {day!r:.40}", hint, code="parameter")
+    if isinstance(name, str) and not _checks.is_unicode(name):
         raise InputError(f"the day {name!a:.40} is not valid Unicode", "rename it", code="text")
     if not seen:
         return name
@@ -86,14 +85,6 @@ def order(day: str | int) -> tuple[int, list[int | str], str]:
         return day, [], ""
     parts = re.split(r"([0-9]{1,18})", day)  # text and numbers take turns
     return 0, [int(part) if place % 2 else part for place, part in enumerate(parts)], day
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:  # a half of a character
-        return False
-    return True
 
 
 def persistent_errors(error: Floats, n: Floats) -> str | None:

@@ -66,6 +66,10 @@ CONDITIONS = {
 }
 HAS_CHANGED = "labels depart from the scores by more than in the reference period"
 NO_POWER = "the reference has too little evidence to detect a change in these regions: "
+NO_TEST = (
+    "nothing has been tested yet: windows are joined until the sum of q (1 - q) over their scores q reaches "
+    "10, and scores of 0 and 1 add nothing. For such scores, use another unit"
+)
 
 
 class CalibrationMonitor:
@@ -157,10 +161,8 @@ class CalibrationMonitor:
         self.unit: Unit = unit
         self.epsilon = _checks.non_negative(epsilon, "epsilon")
         if self.epsilon >= 1:
-            hint = "give a number below 1, such as 0.02"
-            raise InputError(
-                f"epsilon is {epsilon!r}, but a mean error is never above 1", hint, code="parameter"
-            )
+            message = f"epsilon is {epsilon!r}, but a mean error is never above 1"
+            raise InputError(message, "give a number below 1, such as 0.02", code="parameter")
         if self.epsilon and unit == "dependent-day":
             message = "epsilon has to be 0 where days depend on each other"
             raise InputError(message, "compare with a reference period instead", code="parameter")
@@ -185,8 +187,9 @@ class CalibrationMonitor:
     ) -> CalibrationMonitor:
         """Make a monitor that tests whether errors are larger than in a reference period.
 
-        Its regions contain equal numbers of the reference's scores. Half of alpha is the risk that a bound
-        from the reference is wrong; the bounds are valid for any number of groups, and wide for few.
+        Its regions contain equal numbers of the reference's scores; scores of 0, or of 1, are one region if
+        they are too many for that. Half of alpha is the risk that a bound from the reference is wrong; the
+        bounds are valid for any number of groups, and wide for few.
 
         Parameters
         ----------
@@ -221,7 +224,10 @@ class CalibrationMonitor:
         new = cls(alpha=alpha, unit=unit, epsilon=epsilon, restart=restart)
         pairs = _checks.pairs(y_true, y_prob)
         parts = _checks.positive_integer(regions, "regions")
-        grid = np.quantile(pairs.score.astype(np.float64), np.arange(1, parts) / parts)
+        score = pairs.score.astype(np.float64)
+        ends = score.min(where=score > 0, initial=2.0) / 2, score.max(where=score < 1, initial=0.0)
+        grid = np.quantile(score, np.arange(1, parts) / parts)
+        grid = np.select([grid == 0, grid == 1], ends, grid)  # many scores of 0, or of 1, are one region
         edges = np.unique(grid[(grid > 0) & (grid < 1)])
         kind = unit.removeprefix("dependent-")
         names = {"day": days, "cluster": clusters, "item": np.arange(len(pairs))}[kind]
@@ -295,7 +301,10 @@ class CalibrationMonitor:
         if self._risk and blind.any():
             regions = ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
             warnings["power_warning"] = NO_POWER + regions
-        if self.unit != "dependent-day" and (warning := self._persistence()) is not None:
+        if self.unit == "dependent-day":
+            if self._days and not (self._alarms or any(each.watched for each in self._persistent.series)):
+                warnings["power_warning"] = NO_TEST
+        elif (warning := self._persistence()) is not None:
             warnings["persistence_warning"] = warning
         return Monitoring(
             against=self.against,
@@ -355,13 +364,7 @@ class CalibrationMonitor:
 
     @classmethod
     def _from_state(cls, state: MonitorState) -> CalibrationMonitor:
-        new = cls(
-            alpha=state.alpha,
-            unit=state.unit,
-            epsilon=state.epsilon,
-            edges=state.edges,
-            restart=state.restart,
-        )
+        new = cls(**{key: getattr(state, key) for key in ("alpha", "unit", "epsilon", "edges", "restart")})
         new.against = state.against
         new._set(checked_edges(state.edges), np.array(state.bound))
         if new.unit == "dependent-day":
@@ -400,9 +403,8 @@ class CalibrationMonitor:
         if self.unit == "item":
             return np.arange(len(pairs))
         if pairs.cluster is None:
-            raise InputError(
-                "a monitor by cluster needs clusters", "name the clusters, or use unit='day'", code="cluster"
-            )
+            hint = "name the clusters, or use unit='day'"
+            raise InputError("a monitor by cluster needs clusters", hint, code="cluster")
         return pairs.cluster
 
     def _persistence(self) -> str | None:

@@ -39,13 +39,15 @@ class Series:
         Log of the e-value.
     change : float
         The estimated change where the evidence is largest, in log-odds.
+    watched : int
+        Number of monitored observations, each of one or more days.
     """
 
     def __init__(self, *, centred: bool) -> None:
         self._centred = centred
         self._last: int | None = None
         self._waiting = (0.0, 0.0)
-        self._watched = 0
+        self.watched = 0
         self._state = np.zeros((len(MODELS), 6))
         self._state[:, 1] = MODELS[:, 1] ** 2
         self._start = np.zeros((4, len(MODELS), 16))
@@ -61,8 +63,8 @@ class Series:
         self._waiting = 0.0, 0.0
         gap = 0 if self._last is None else day - self._last
         self._last = day
-        self._watched += watched
-        starts = -(-self._watched // STRIDE)
+        self.watched += watched
+        starts = -(-self.watched // STRIDE)
         if starts > self._start.shape[2]:
             self._start = np.concatenate([self._start, np.zeros_like(self._start)], axis=2)
         self.log_e, self.change = kernels.observe(
@@ -105,7 +107,7 @@ class PersistentDays:
         self._begin()
 
     def _begin(self) -> None:
-        self._series = [Series(centred=self._centred) for _ in self.prior]
+        self.series = [Series(centred=self._centred) for _ in self.prior]
 
     def restart(self) -> None:
         """Remove all days except those of the reference."""
@@ -118,21 +120,20 @@ class PersistentDays:
         """Add a day's sums by region of ``y - q`` and of ``q (1 - q)``."""
         self.reference += not watched and len(self.days) >= self.reference
         errors, informations = self.weight @ total, self.weight**2 @ information
-        for series, error, known in zip(self._series, errors, informations, strict=True):
+        for series, error, known in zip(self.series, errors, informations, strict=True):
             series.add(len(self.days), float(error), float(known), watched=watched)
         self.days.append((total, information))
 
     @property
     def log_e(self) -> float:
         """Return the log of the mean of the e-values of all directions."""
-        found: float = np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self._series])
-        return found
+        return float(np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self.series]))
 
     @property
     def leading(self) -> tuple[int, bool]:
         """Return the direction with the most evidence, and True if its frequencies are above the scores."""
-        best = int(np.argmax([each.log_e for each in self._series]))
-        return best, self._series[best].change > 0
+        best = int(np.argmax([each.log_e for each in self.series]))
+        return best, self.series[best].change > 0
 
     def to_state(self) -> dict[str, Any]:
         """Return the days as plain values."""

@@ -141,6 +141,15 @@ def test_late_rows_are_said_also_if_they_come_alone_and_a_repeated_day_is_not(tm
         )
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_a_repeated_day_of_short_floats_is_not_said_to_be_late(kind: Any, tmp_path: Path) -> None:
+    columns = table(each=1500)
+    rows = pa.table(columns | {"score": columns["score"].astype(kind)})
+    for _ in range(2):
+        found = monitor(rows, time="day", unit="item", state=tmp_path / "state.json")
+    assert found.late_warning is None
+
+
 def test_rows_without_a_label_are_counted_and_left_out(tmp_path: Path) -> None:
     columns = table()
     there = np.random.default_rng(1).random(600) < 0.8

@@ -91,7 +91,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
     ]
     level: IntervalLevel
     selection_warning: Annotated[
-        str | None, warning("The scores contradict that documents were equally likely to be labeled.")
+        str | None, warning("The data contradict the probabilities of being labeled.")
     ]
     command: Annotated[
         str | None, setting("Command", "Command line that reproduces the result; null if there is none.")

@@ -3,8 +3,8 @@
 A look has sums of ``y - q`` and of ``q``, and counts, by group (the independent unit) and region of scores. A
 direction k has a weight in [-1, 1] for each region; its bet is on ``z``, a group's mean of
 ``w (y - q) - |w| bound``, whose mean is at most 0 under the null. The lowest value of ``z`` follows from the
-scores, which are known before the labels, so that the factors
-``1 + strength z / furthest`` are never negative, and have mean at most 1.
+scores, which are known before the labels, so that the factors ``1 + strength z / furthest`` are never
+negative, and have mean at most 1. Where it is 0, as at scores of exactly 0, `CERTAIN` takes its place.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 RENEWED_FROM = 64.0  # at look t a share 1 / (64 + t) of the wealth is spread anew
 TINY, HUGE = 1e-100, 1e100
+CERTAIN = 0.01  # in place of a distance of 0: a few labels that the scores exclude raise the alarm, not one
 
 
 @jit
@@ -33,7 +34,7 @@ def log_factors(
     groups, regions = total.shape
     product = np.empty(len(strength))
     for k in range(len(weight)):
-        largest = 0.0
+        largest = -1.0
         for g in range(groups):
             size, possible = 0.0, 0.0
             for b in range(regions):
@@ -47,8 +48,9 @@ def log_factors(
             if size > 0.0:
                 largest = max(largest, possible / size)
         out[k] = 0.0
-        if largest <= 0.0:
+        if largest < 0.0:
             continue
+        largest = largest if largest > 0.0 else CERTAIN
         product[:] = 1.0
         for g in range(groups):
             size, won = 0.0, 0.0

@@ -158,7 +158,7 @@ class Monitoring(Record, frozen=True, kw_only=True):
         ),
     ]
     alarm_warning: Annotated[str | None, warning("Meaning of the alarm.")] = None
-    power_warning: Annotated[str | None, warning("Regions in which no change can be detected.")] = None
+    power_warning: Annotated[str | None, warning("Changes that cannot be detected.")] = None
     persistence_warning: Annotated[
         str | None, warning("Errors persist from window to window, which breaks the condition.")
     ] = None

@@ -295,7 +295,7 @@ def _take(watched: CalibrationMonitor, table: _Table) -> str | None:
 
 def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
     """Return True if the rows have the sums of those of the window that were counted."""
-    found = [rows["score"].mean() - day.score, rows["outcome"].mean() - day.frequency]
+    found = [rows["score"].mean(dtype=np.float64) - day.score, rows["outcome"].mean() - day.frequency]
     return bool(np.abs(found).max() < 1e-9)
 
 

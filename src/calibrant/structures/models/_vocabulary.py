@@ -8,7 +8,7 @@ from itertools import chain, pairwise, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import is_list
+from calibrant._checks import is_list, is_unicode
 from calibrant.exceptions import InputError
 
 Integers = NDArray[np.int64]
@@ -70,10 +70,7 @@ def _first_other(
 
 
 def _is_sound(text: object) -> bool:
-    try:
-        return bool(str(text).encode())
-    except UnicodeEncodeError:
-        return False
+    return bool(text) and is_unicode(str(text))
 
 
 def encode(sentences: Iterable[Sequence[str]], code: Mapping[str, int], total: int) -> Integers:
