@@ -103,7 +103,8 @@ def test_the_error_of_a_record_of_json_names_the_saved_tally_which_can_be_drawn(
     with pytest.raises(InputError, match=r"read from JSON has no sums .*: measure .* `calibrant.save_tally`"):
         found.plot()
     save_tally(tally(pa.table({"score": P, "label": Y})), tmp_path / "saved.parquet")
-    assert measure(load_tally(tmp_path / "saved.parquet")).plot().measurement.n == len(Y)
+    drawn: Any = measure(load_tally(tmp_path / "saved.parquet")).plot()
+    assert drawn.measurement.n == len(Y)
 
 
 def test_a_measurement_writes_its_page(tmp_path: Path) -> None:
