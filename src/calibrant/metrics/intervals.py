@@ -7,7 +7,7 @@ Algorithm 2 of Nguyen & O'Connor and a bootstrap are there for comparison, under
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -259,7 +259,7 @@ def interval_of(
         about |= {"samples": samples, "seed": recorded(seed)}
     elif method == "inverted":
         low, high = inverted(found, quantile(level, table.effective_clusters))
-        high = max(high, _contrary_limit(table, level) ** 2)
+        high = max(high, contrary_limit(table)(level) ** 2)
     else:
         half = quantile(level, table.effective_clusters) * error
         low, high = found.estimate - half, found.estimate + half
@@ -451,17 +451,18 @@ def inverted(found: Moments, z: float) -> tuple[float, float]:
     return low, upper / leading if upper < leading else 1.0
 
 
-def _contrary_limit(table: Residuals, level: float) -> float:
-    """Return the error that few labels on the other side of 0.5 than their scores do not exclude.
+def contrary_limit(table: Residuals) -> Callable[[float], float]:
+    """Return the error, by level, that few labels on the other side of 0.5 than their scores do not exclude.
 
     The RMS error is at least the mean error toward 0.5: the proportion of these labels less what the scores
     expect. T's variance knows only the labels that were drawn; the binomial limit allows for others.
     """
     if (found := _contrary(table)) >= FEW_CONTRARY:
-        return 0.0
+        return lambda level: 0.0
     total = float(table.weight.sum())
-    most = clopper_pearson(found / table.total_n, total**2 / float(table.pair[0].sum()), level)[1]
-    return max(0.0, most - float(np.minimum(table.score, table.weight - table.score).sum()) / total)
+    expected = float(np.minimum(table.score, table.weight - table.score).sum()) / total
+    share, trials = found / table.total_n, total**2 / float(table.pair[0].sum())
+    return lambda level: max(0.0, clopper_pearson(share, trials, level)[1] - expected)
 
 
 def _contrary(table: Residuals) -> float:

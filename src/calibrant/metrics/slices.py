@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics.intervals import inverted, standard_error
+from calibrant.metrics.intervals import contrary_limit, inverted, standard_error
 from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
@@ -121,11 +121,14 @@ class SquaredError:
         Effective number; 0 when pairs are independent.
     rarer
         Number of positives, or of negatives where they are fewer.
+    least_end
+        Smallest upper end of an interval, by level, where few labels contradict scores near 0 and 1.
     """
 
     moments: Moments
     clusters: float
     rarer: float
+    least_end: Callable[[float], float]
 
     @classmethod
     def of(cls, tally: Tally) -> SquaredError | str:
@@ -136,7 +139,8 @@ class SquaredError:
             return undefined(table) or NO_NOISE
         if found.null_variance == 0:
             return NO_NOISE
-        return cls(found, table.effective_clusters, float(min(table.labels[0].sum(), table.labels[2].sum())))
+        rarer = float(min(table.labels[0].sum(), table.labels[2].sum()))
+        return cls(found, table.effective_clusters, rarer, contrary_limit(table))
 
     @property
     def standard_error(self) -> float:
@@ -163,7 +167,7 @@ class SquaredError:
         the error grows.
         """
         found = self.moments
-        high = inverted(found, quantile(level, self.clusters))[1]
+        high = max(inverted(found, quantile(level, self.clusters))[1], self.least_end(level) ** 2)
         low, least = 0.0, found.estimate
         if self._excess(0.0, level) > 0:
             for _ in range(60):
@@ -509,11 +513,8 @@ def _signed(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[S
     found = [SignedError.of(tally) for tally in tallies]
     if all(each.balanced for each in found):
         return [_undefined(BALANCED)] * len(found), SliceSpread(None, None, BALANCED)
-    shrinkage = None
-    if len(found) >= FEWEST:
-        shrinkage = shrunken(
-            np.array([each.estimate for each in found]), np.array([each.variance for each in found])
-        )
+    parts = np.array([(each.estimate, each.variance) for each in found]).T
+    shrinkage = shrunken(*parts.copy()) if len(found) >= FEWEST else None
     numbers = [(each.estimate, each.variance**0.5) for each in found]
     return _estimates(found, numbers, shrinkage, level, adjust), _spread(shrinkage)
 
@@ -578,12 +579,11 @@ def _estimates(
     adjusted = _adjusted(p_values, adjust)
     intervals = _intervals([each.interval for each in found], adjusted, level, adjust)
     records = []
-    for place, (each, interval) in enumerate(zip(found, intervals, strict=True)):
+    for place, (each, interval, p) in enumerate(zip(found, intervals, adjusted, strict=True)):
         if isinstance(each, SquaredError) and each.rarer < LEAST_POSITIVES:
             interval = TOO_RARE.format(each.rarer)
         reason, (low, high) = (interval, (None, None)) if isinstance(interval, str) else (None, interval)
         value = None if shrinkage is None else float(shrinkage.estimate[place])
-        p = adjusted[place]
         records.append(
             SliceEstimate(
                 estimate=numbers[place][0],
