@@ -38,6 +38,13 @@ def test_scores_that_are_shown_to_be_off_fail_with_estimate_interval_and_verdict
     assert_calibrated(*drawn(2000, off=0.1), max_error=0.15)
 
 
+@pytest.mark.parametrize("n", [2, 4, 12, 40])
+def test_few_labels_that_agree_with_extreme_scores_fail_if_strict(n: int) -> None:
+    score = np.resize([0.003, 0.996, 0.001, 0.999], n)
+    with pytest.raises(AssertionError, match="do not show an error of at most"):
+        assert_calibrated(score > 0.5, score, strict=True)
+
+
 def test_few_data_pass_by_default_and_fail_if_strict() -> None:
     assert_calibrated(*drawn(60))
     with pytest.raises(

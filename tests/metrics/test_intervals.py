@@ -468,6 +468,25 @@ def test_few_labels_that_contradict_scores_near_0_and_1_give_a_warning() -> None
             ) == few
 
 
+@pytest.mark.parametrize(("score", "n"), [(0.99, 5), (0.99, 20), (0.999, 40), (0.001, 40)])
+def test_labels_that_all_agree_with_extreme_scores_exclude_no_error_that_they_have_often(
+    score: float, n: int
+) -> None:
+    found = calibration_error(np.full(n, score > 0.5), np.full(n, score))
+    agreeing = 0.025 ** (1 / n)  # the probability of the label with which all n are equal in 2.5 % of samples
+    assert defined(found.high) == pytest.approx(max(score, 1 - score) - agreeing)
+
+
+def test_intervals_of_few_overconfident_scores_cover() -> None:
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        q = np.where(rng.random(15) < 0.5, 0.02, 0.98)
+        found = calibration_error(rng.random(15) < np.where(q > 0.5, 0.9, 0.1), q)
+        covered.append(defined(found.low) <= 0.08 <= defined(found.high))
+    assert np.mean(covered) > 0.95
+
+
 @pytest.mark.parametrize(
     ("positives", "n", "few"), [(100, 100_000, True), (100, 10_000, False), (200, 100_000, False)]
 )

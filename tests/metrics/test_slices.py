@@ -14,6 +14,7 @@ from calibrant.metrics import debiased_squared_error, slice_errors
 from calibrant.metrics.slices import SignedError, SquaredError, shrunken, shrunken_positive, upper_point
 from calibrant.metrics.tails import p_value_of
 from calibrant.metrics.tally import Tally
+from tests.quantities import defined
 
 QUADRATURE = np.clip(beta.ppf((np.arange(4000) + 0.5) / 4000, 0.5, 0.5), 1e-12, 1 - 1e-12)
 
@@ -414,6 +415,21 @@ def test_slices_with_too_few_clusters_to_be_found_are_noted(clusters: int, noted
     assert limit * 0.98 < smallest < limit * 2, "errors that are nearly equal come close to the limit"
     assert not set(said) & set(slice_errors(tallies, rank="signed").notes)
     assert len(slice_errors(tallies, rank="signed").found()) == 8
+
+
+def test_intervals_of_slices_with_few_overconfident_scores_cover() -> None:
+    random = np.random.default_rng(3)
+    covered = []
+    for _ in range(40):
+        score = np.where(random.random(480) < 0.5, 0.995, 0.005)
+        label = random.random(480) < np.where(score > 0.5, 0.97, 0.03)
+        part = np.arange(480) % 8
+        tallies = {
+            (str(g),): Tally.from_arrays(y_true=label[part == g], y_prob=score[part == g]) for g in range(8)
+        }
+        for row in slice_errors(tallies, adjust="none").slices:
+            covered.append(defined(row.error.low) <= 0.025 <= defined(row.error.high))
+    assert np.mean(covered) > 0.95
 
 
 @pytest.mark.slow

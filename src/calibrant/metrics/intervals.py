@@ -7,7 +7,7 @@ Algorithm 2 of Nguyen & O'Connor and a bootstrap are there for comparison, under
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -24,7 +24,7 @@ from calibrant.metrics.grouping import ratio
 from calibrant.metrics.logistic import NO_NOISE
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.residuals import Residuals, residuals
-from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, clopper_pearson, p_value_of, quantile
 from calibrant.metrics.tally import Tally
 from calibrant.records.words import counted
 from calibrant.results import Bins
@@ -250,32 +250,23 @@ def interval_of(
     if found is None:
         return ErrorInterval(estimate=None, reason=undefined(table) or "", **about)
     about |= {"estimate": math.sqrt(max(0.0, found.estimate)), "debiased_squared_error": found.estimate}
+    error = standard_error(found)
     if method == "bootstrap":
         samples = sample_count(BOOTSTRAP_SAMPLES if samples is None else samples)
         draws = bootstrap(table, samples, generator(seed))
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-        return ErrorInterval(
-            low=math.sqrt(max(0.0, low)),
-            high=math.sqrt(max(0.0, high)),
-            standard_error=float(np.std(draws)),
-            samples=samples,
-            seed=recorded(seed),
-            **about,
-        )
-    z = quantile(level, table.effective_clusters)
-    if method == "inverted":
-        low, high = inverted(found, z)
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        error = float(np.std(draws))
+        about |= {"samples": samples, "seed": recorded(seed)}
+    elif method == "inverted":
+        low, high = inverted(found, quantile(level, table.effective_clusters))
+        high = max(high, contrary_limit(table)(level) ** 2)
     else:
-        half = z * standard_error(found)
-        low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)
-    defined = found.null_variance > 0
-    return ErrorInterval(
-        low=math.sqrt(min(1.0, low)) if defined else None,
-        high=math.sqrt(min(1.0, high)) if defined else None,
-        standard_error=standard_error(found),
-        reason=None if defined else NO_NOISE,
-        **about,
-    )
+        half = quantile(level, table.effective_clusters) * error
+        low, high = found.estimate - half, found.estimate + half
+    defined = found.null_variance > 0 or method == "bootstrap"
+    ends = [math.sqrt(min(1.0, max(0.0, end))) if defined else None for end in (low, high)]
+    reason = None if defined else NO_NOISE
+    return ErrorInterval(low=ends[0], high=ends[1], standard_error=error, reason=reason, **about)
 
 
 def calibration_error(
@@ -301,7 +292,8 @@ def calibration_error(
     the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
     ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
     error, which then has no upper limit. If T is so far below 0 that every theta is rejected, the upper end
-    is that of T = 0.
+    is that of T = 0. If fewer than 20 labels are on the other side of 0.5 than their scores, the upper end is
+    at least the mean error that a binomial interval of their proportion allows.
 
     T averages products of two residuals of different clusters within fine bins. A bin has about n^(1/3)
     pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has at least 4
@@ -459,6 +451,24 @@ def inverted(found: Moments, z: float) -> tuple[float, float]:
     return low, upper / leading if upper < leading else 1.0
 
 
+def contrary_limit(table: Residuals) -> Callable[[float], float]:
+    """Return the error, by level, that few labels on the other side of 0.5 than their scores do not exclude.
+
+    The RMS error is at least the mean error toward 0.5: the proportion of these labels less what the scores
+    expect. T's variance knows only the labels that were drawn; the binomial limit allows for others.
+    """
+    if (found := _contrary(table)) >= FEW_CONTRARY:
+        return lambda level: 0.0
+    total = float(table.weight.sum())
+    expected = float(np.minimum(table.score, table.weight - table.score).sum()) / total
+    share, trials = found / table.total_n, total**2 / float(table.pair[0].sum())
+    return lambda level: max(0.0, clopper_pearson(share, trials, level)[1] - expected)
+
+
+def _contrary(table: Residuals) -> float:
+    return float(np.where(table.score < table.weight / 2, table.labels[0], table.labels[2]).sum())
+
+
 def standard_error(found: Moments) -> float:
     """Return the estimated standard deviation of T."""
     return math.sqrt(found.variance(max(0.0, found.estimate)))
@@ -513,7 +523,7 @@ def warnings_of(table: Residuals) -> dict[str, Any]:
     found: dict[str, Any] = {}
     positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
-    contrary = float(np.where(table.score < table.weight / 2, table.labels[0], table.labels[2]).sum())
+    contrary = _contrary(table)
     few = f"labels on the other side of 0.5 than their scores: only {round(contrary)}"
     if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):
         few = f"positives or negatives: only {counted(round(rarer), name)}"

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics.intervals import inverted, standard_error
+from calibrant.metrics.intervals import contrary_limit, inverted, standard_error
 from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
-from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile, two_sided_p_value
+from calibrant.metrics.tails import FEW_CLUSTERS, clopper_pearson, p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
 from calibrant.records.words import counted
@@ -100,22 +100,13 @@ class SignedError:
         reach, n, frequency = quantile(level, self.clusters) * self.error, self.binomial_n, self._frequency
         if self.clusters and self.error > 1e-150:  # the square of a smaller one underflows
             n = min(n, frequency * (1 - frequency) * (quantile(level) / reach) ** 2 or n)
-        least, most = _clopper_pearson(frequency, n, level)
+        least, most = clopper_pearson(frequency, n, level)
         low = max(-1.0, min(self.estimate - reach, self.mean_score - most))
         return low, min(1.0, max(self.estimate + reach, self.mean_score - least))
 
     @property
     def _frequency(self) -> float:
         return min(1.0, max(0.0, self.mean_score - self.estimate))
-
-
-def _clopper_pearson(frequency: float, n: float, level: float) -> tuple[float, float]:
-    from calibrant._special import betaincinv
-
-    x, tail = n * frequency, (1 - level) / 2
-    low = float(betaincinv(x, n - x + 1, tail)) if x > 0 else 0.0
-    high = 1 - float(betaincinv(n - x, x + 1, tail)) if x < n else 1.0
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -130,11 +121,14 @@ class SquaredError:
         Effective number; 0 when pairs are independent.
     rarer
         Number of positives, or of negatives where they are fewer.
+    least_end
+        Smallest upper end of an interval, by level, where few labels contradict scores near 0 and 1.
     """
 
     moments: Moments
     clusters: float
     rarer: float
+    least_end: Callable[[float], float]
 
     @classmethod
     def of(cls, tally: Tally) -> SquaredError | str:
@@ -145,7 +139,8 @@ class SquaredError:
             return undefined(table) or NO_NOISE
         if found.null_variance == 0:
             return NO_NOISE
-        return cls(found, table.effective_clusters, float(min(table.labels[0].sum(), table.labels[2].sum())))
+        rarer = float(min(table.labels[0].sum(), table.labels[2].sum()))
+        return cls(found, table.effective_clusters, rarer, contrary_limit(table))
 
     @property
     def standard_error(self) -> float:
@@ -172,7 +167,7 @@ class SquaredError:
         the error grows.
         """
         found = self.moments
-        high = inverted(found, quantile(level, self.clusters))[1]
+        high = max(inverted(found, quantile(level, self.clusters))[1], self.least_end(level) ** 2)
         low, least = 0.0, found.estimate
         if self._excess(0.0, level) > 0:
             for _ in range(60):
@@ -518,20 +513,10 @@ def _signed(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[S
     found = [SignedError.of(tally) for tally in tallies]
     if all(each.balanced for each in found):
         return [_undefined(BALANCED)] * len(found), SliceSpread(None, None, BALANCED)
-    shrinkage = None
-    if len(found) >= FEWEST:
-        shrinkage = shrunken(
-            np.array([each.estimate for each in found]), np.array([each.variance for each in found])
-        )
-    p_values: list[float | None] = [each.p_value for each in found]
-    adjusted = _adjusted(p_values, adjust)
-    intervals = _intervals([each.interval for each in found], adjusted, level, adjust)
-    return [
-        _estimate(each.estimate, each.variance**0.5, each.p_value, p, interval, value, level)
-        for each, p, interval, value in zip(
-            found, adjusted, intervals, _values(shrinkage, len(found)), strict=True
-        )
-    ], _spread(shrinkage)
+    parts = np.array([(each.estimate, each.variance) for each in found]).T
+    shrinkage = shrunken(*parts.copy()) if len(found) >= FEWEST else None
+    numbers = [(each.estimate, each.variance**0.5) for each in found]
+    return _estimates(found, numbers, shrinkage, level, adjust), _spread(shrinkage)
 
 
 def _squared(
@@ -547,19 +532,8 @@ def _squared(
             for m in (each.moments for each in found)
         ]
         shrinkage = shrunken_positive(*np.array(parts).T)
-    adjusted = _adjusted([each.p_value for each in found], adjust)
-    intervals = [
-        TOO_RARE.format(each.rarer) if each.rarer < LEAST_POSITIVES else interval
-        for each, interval in zip(
-            found, _intervals([each.interval for each in found], adjusted, level, adjust), strict=True
-        )
-    ]
-    estimates = iter(
-        _estimate(each.moments.estimate, each.standard_error, each.p_value, p, interval, value, level)
-        for each, p, interval, value in zip(
-            found, adjusted, intervals, _values(shrinkage, len(found)), strict=True
-        )
-    )
+    numbers = [(each.moments.estimate, each.standard_error) for each in found]
+    estimates = iter(_estimates(found, numbers, shrinkage, level, adjust))
     least = _adjusted([each.least_p_value for each in found], adjust)
     estimated = [_undefined(each) if isinstance(each, str) else next(estimates) for each in every]
     return estimated, _spread(shrinkage), min((each for each in least if each is not None), default=0.0)
@@ -587,38 +561,43 @@ def _intervals(
     return [make(1 - share) if chosen else NOT_FOUND for make, chosen in zip(makers, found, strict=True)]
 
 
-def _values(shrinkage: Shrinkage | None, count: int) -> list[float | None]:
-    return [None] * count if shrinkage is None else shrinkage.estimate.tolist()
-
-
 def _spread(shrinkage: Shrinkage | None) -> SliceSpread:
     if shrinkage is None:
         return SliceSpread(None, None, TOO_FEW_SLICES)
     return SliceSpread(shrinkage.mean, shrinkage.spread)
 
 
-def _estimate(
-    estimate: float,
-    error: float,
-    p_value: float,
-    adjusted: float | None,
-    interval: tuple[float, float] | str,
-    value: float | None,
+def _estimates(
+    found: Sequence[SignedError | SquaredError],
+    numbers: Sequence[tuple[float, float]],
+    shrinkage: Shrinkage | None,
     level: float,
-) -> SliceEstimate:
-    reason = interval if isinstance(interval, str) else None
-    low, high = (None, None) if isinstance(interval, str) else interval
-    return SliceEstimate(
-        estimate=estimate,
-        standard_error=error,
-        low=low,
-        high=high,
-        reason=reason,
-        shrunken=Quantity(value, reason=TOO_FEW_SLICES if value is None else None),
-        p_value=p_value,
-        adjusted_p_value=adjusted,
-        found=adjusted is not None and adjusted <= 1 - level,
-    )
+    adjust: str,
+) -> list[SliceEstimate]:
+    """Return the records of errors, of which ``numbers`` has estimates and standard errors."""
+    p_values = [each.p_value for each in found]
+    adjusted = _adjusted(p_values, adjust)
+    intervals = _intervals([each.interval for each in found], adjusted, level, adjust)
+    records = []
+    for place, (each, interval, p) in enumerate(zip(found, intervals, adjusted, strict=True)):
+        if isinstance(each, SquaredError) and each.rarer < LEAST_POSITIVES:
+            interval = TOO_RARE.format(each.rarer)
+        reason, (low, high) = (interval, (None, None)) if isinstance(interval, str) else (None, interval)
+        value = None if shrinkage is None else float(shrinkage.estimate[place])
+        records.append(
+            SliceEstimate(
+                estimate=numbers[place][0],
+                standard_error=numbers[place][1],
+                low=low,
+                high=high,
+                reason=reason,
+                shrunken=Quantity(value, reason=TOO_FEW_SLICES if value is None else None),
+                p_value=p_values[place],
+                adjusted_p_value=p,
+                found=p is not None and p <= 1 - level,
+            )
+        )
+    return records
 
 
 def _undefined(reason: str) -> SliceEstimate:

@@ -46,6 +46,16 @@ def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     return np.clip(np.minimum(middle - half, p), 0, 1), np.clip(np.maximum(middle + half, p), 0, 1)
 
 
+def clopper_pearson(frequency: float, n: float, level: float) -> tuple[float, float]:
+    """Return the ends of the exact binomial interval; ``n`` may be an effective number."""
+    from calibrant._special import betaincinv
+
+    x, tail = n * frequency, (1 - level) / 2
+    low = float(betaincinv(x, n - x + 1, tail)) if x > 0 else 0.0
+    high = 1 - float(betaincinv(n - x, x + 1, tail)) if x < n else 1.0
+    return low, high
+
+
 def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
     """Return the upper tail of a gamma distribution with mean 0, variance 1 and the skewness."""
     from calibrant._special import gammaincc, ndtr, ndtri, stdtr
