@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calibrant.evaluation import IntervalEstimate, Ratings, agreement, confusion, pair_agreement
+from calibrant.evaluation.coefficients import Distance
 from calibrant.exceptions import InputError
 from tests.quantities import defined
 
@@ -280,10 +281,24 @@ def test_bad_labels_are_refused_by_name() -> None:
         agreement(Ratings.from_lists({"a": [1, 2]}))
     with pytest.raises(InputError, match="not all numbers"):
         agreement(Ratings.from_lists(LECTURE), distance="interval")
+    with pytest.raises(InputError, match="label -5 is negative: the distance ratio needs numbers from 0"):
+        agreement(Ratings.from_lists({"a": [-5, 5, 1], "b": [5, -5, 1]}), distance="ratio")
     with pytest.raises(InputError, match=r"labels\[1\] is missing"):
         Ratings.from_table([1, 2], ["a", "a"], np.array(["x", None], object))
     with pytest.raises(InputError, match="has 1 values"):
         Ratings.from_lists({"a": [1, 2], "b": [1]})
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("distance", ["interval", "ratio"])
+def test_alpha_does_not_depend_on_the_unit_of_the_numbers(distance: Distance, unit: float) -> None:
+    first, second = np.array([0.0, 1.5, 4.0, 9.0, 2.0]), np.array([0.0, 2.5, 4.0, 7.0, 2.0])
+    one, other = (
+        agreement(Ratings.from_lists({"a": a, "b": b}), distance=distance).krippendorff_alpha
+        for a, b in ((first.tolist(), second.tolist()), ((unit * first).tolist(), (unit * second).tolist()))
+    )
+    assert one.estimate == pytest.approx(other.estimate, rel=1e-9)
+    assert one.low == pytest.approx(other.low, rel=1e-6)
 
 
 def test_a_confusion_matrix_counts_what_both_labelled() -> None:

@@ -449,6 +449,31 @@ def test_intervals_cover_the_score_of_all_documents(count: int) -> None:
     assert 0.91 <= hits / 300 <= 0.985
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "rate"), [(30, 0.04), (45, 0.1), (60, 0.03), (100, 0.02)])
+def test_intervals_of_scores_near_1_contain_the_true_score_or_have_a_warning(count: int, rate: float) -> None:
+    right, wrong = ("ab cd ef gh", "ab cd ef gh"), ("ab cd ef gh", "ab cd ef g h")
+    many = round(1000 * rate)
+    truth = defined(scored(*[wrong] * many, *[right] * (1000 - many), samples=1).conll_f1.estimate)
+    random, missed = np.random.default_rng(8), 0
+    for trial in range(150):
+        bad = int(random.binomial(count, rate))
+        found = scored(*[wrong] * bad, *[right] * (count - bad), samples=200, seed=trial).conll_f1
+        if found.low is not None and found.warning is None:
+            missed += not found.low <= truth <= defined(found.high)
+    assert missed <= 0.06 * 150
+
+
+def test_scores_of_1_in_all_documents_have_no_interval_and_few_errors_a_warning() -> None:
+    right, wrong = ("ab cd", "ab cd"), ("ab cd", "ab c d")
+    found = scored(*[right] * 40, samples=200).conll_f1
+    assert (found.estimate, found.low, found.high) == (1.0, None, None)
+    assert "variance between documents is unknown" in (found.reason or "")
+    few, more = (scored(*[wrong] * bad, *[right] * (40 - bad), samples=200).conll_f1 for bad in (2, 6))
+    assert "few documents" in (few.warning or "")
+    assert more.warning is None
+
+
 def test_one_document_has_no_interval_and_says_why() -> None:
     found = scored((A, "a bcx dy z"))
     assert (found.conll_f1.low, found.conll_f1.standard_error) == (None, None)

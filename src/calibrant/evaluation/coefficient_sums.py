@@ -76,20 +76,12 @@ class Patterns:
             return self
         labels = self.counts.shape[1]
         most = int(np.argmax(self.number @ self.counts))
-        pairs = np.array(
-            [
-                (one, other)
-                for one in range(labels)
-                for other in range(labels)
-                if labels <= MOST_POSSIBLE or one in (other, most) or other == most
-            ]
-        )
-        unit = np.eye(labels)
-        first, second = unit[pairs[:, 0]], unit[pairs[:, 1]]
+        one, other = np.divmod(np.arange(labels**2), labels)
+        kept = (labels <= MOST_POSSIBLE) | (one == other) | (one == most) | (other == most)
+        first, second = np.eye(labels)[one[kept]], np.eye(labels)[other[kept]]
         possible = np.vstack([(given - less) * first + less * second for less in range(1, int(given))])
-        known = {row.tobytes() for row in self.counts}
-        new = np.array([row for row in possible if row.tobytes() not in known]).reshape(-1, labels)
-        new = np.unique(new, axis=0)
+        possible, known = np.unique(possible, axis=0), {row.tobytes() for row in self.counts}
+        new = possible[[row.tobytes() not in known for row in possible]]
         number = np.append(self.number, np.zeros(len(new), np.int64))
         return Patterns(np.vstack([self.counts, new]), self.pattern, number)
 
@@ -120,18 +112,13 @@ def patterns_of(ratings: Ratings) -> Patterns:
 def equal_pairs(counts: Floats) -> Floats:
     """Return the proportion (rows,) of equal pairs among an item's labels; 0 without pairs."""
     given = counts.sum(axis=1)
-    pairs = given * (given - 1)
-    equal = (counts * (counts - 1)).sum(axis=1)
-    share: Floats = np.divide(equal, pairs, out=np.zeros(len(counts)), where=pairs > 0)
-    return share
+    return np.nan_to_num(ratio((counts * (counts - 1)).sum(axis=1), given * (given - 1)))
 
 
 def beyond_chance(observed: Floats, chance: Floats) -> Floats:
     """Return (observed - chance) / (1 - chance); NaN if chance agreement is 1."""
     room = 1 - chance
-    unknown = np.full(np.shape(room), np.nan)
-    beyond: Floats = np.divide(observed - chance, room, out=unknown, where=~(np.abs(room) < 1e-12))
-    return beyond
+    return ratio(observed - chance, np.where(np.abs(room) < 1e-12, 0, room))
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
@@ -190,6 +177,7 @@ def fixed_distances(labels: int, distance: str, numbers: Floats | None) -> Float
     if numbers is None:
         different: Floats = 1.0 - np.eye(labels)
         return different
+    numbers = np.ldexp(numbers, -np.frexp(np.abs(numbers).max())[1])  # same alpha, finite squares
     gap = numbers[:, None] - numbers[None, :]
     if distance == "ratio":
         gap = np.nan_to_num(ratio(gap, numbers[:, None] + numbers[None, :]))

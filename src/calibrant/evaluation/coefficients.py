@@ -145,7 +145,7 @@ def _of_all(
 ) -> tuple[dict[str, IntervalEstimate], str | None]:
     """Return the coefficients of any number of annotators, and a warning if clusters are few."""
     labels = len(ratings.labels)
-    numbers = ratings.numbers() if distance in ("interval", "ratio") else None
+    numbers = ratings.numbers(distance) if distance in ("interval", "ratio") else None
     chance = patterns.cells(sums.chance_sums(patterns), cluster)
     alpha = patterns.cells(sums.alpha_sums(patterns, distance, numbers), cluster)
     statistics = sums.chance_statistics(labels, alike=patterns.alike)
@@ -216,7 +216,7 @@ def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tupl
         return None, TWO
     if len(ratings.annotators) > MOST_ANNOTATORS:
         return None, MANY
-    numbers = ratings.numbers() if distance in ("interval", "ratio") else None
+    numbers = ratings.numbers(distance) if distance in ("interval", "ratio") else None
     patterns = sums.patterns_of(ratings.without(annotator))
     totals = patterns.number @ sums.alpha_sums(patterns, distance, numbers)
     statistic = sums.alpha_statistic(len(ratings.labels), distance, numbers)

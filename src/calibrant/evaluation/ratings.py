@@ -148,8 +148,8 @@ class Ratings:
             self.labels,
         )
 
-    def numbers(self) -> NDArray[np.float64]:
-        """Return the labels as numbers, or raise `InputError`."""
+    def numbers(self, distance: str = "interval") -> NDArray[np.float64]:
+        """Return the labels as numbers for a distance (interval or ratio), or raise `InputError`."""
         try:
             found = np.array([float(label) for label in self.labels])
         except ValueError:
@@ -157,6 +157,10 @@ class Ratings:
         if not np.isfinite(found).all():
             message = f"the labels ({', '.join(self.labels[:5])}) are not all numbers"
             hint = "distances need numbers; use nominal or ordinal"
+            raise InputError(message, hint, code="parameter")
+        if distance == "ratio" and found.min() < 0:
+            message = f"label {self.labels[int(found.argmin())]} is negative"
+            hint = "the distance ratio needs numbers from 0; use interval"
             raise InputError(message, hint, code="parameter")
         return found
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from calibrant._checks import Floats, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import expanded
-from calibrant.metrics.tails import effective_number, few_clusters
+from calibrant.metrics.tails import effective_number, few_clusters, quantile, wilson
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator
 from calibrant.structures.entity_counts import COUNTED, Overlap, counts, overlap
@@ -42,6 +43,10 @@ NO_LINKS = "gold has no two mentions in one document"
 UNDEFINED_CONLL = "MUC, B-cubed or CEAF-e is undefined"
 ONE_DOCUMENT = "there is only one document, so the variance between documents is unknown"
 SOMETIMES = "undefined in some resamples of the documents"
+NO_SPREAD = "all documents have the same score, so the variance between documents is unknown"
+ROUNDING = 1e-12
+FEWEST_CARRIERS = 4  # documents that lower a score, and that raise it, without a warning
+CARRIED = "errors, or correct parts, are in few documents: the interval may cover less than it states"
 
 
 def coreference_scores(
@@ -98,8 +103,10 @@ def coreference_scores(
     side only count in its denominators, as in the reference scorer since version 8.
 
     Intervals are percentiles of resampled documents, widened for few documents by quantiles of Student's t
-    (Hesterberg's expanded percentiles). Documents of unequal numbers of mentions count as fewer; if they
-    count as fewer than 10, intervals have a warning.
+    (Hesterberg's expanded percentiles), and contain Wilson's interval with the same standard error, since few
+    errors do not show others. Documents of unequal numbers of mentions count as fewer; if they count as fewer
+    than 10, or if those with errors, or with correct parts, count as fewer than 4, intervals have a warning.
+    There is no interval if all documents have the same score.
 
     References
     ----------
@@ -161,6 +168,7 @@ class _Estimates:
         self._effective = effective_number(size) if size.any() else 1.0
         self._warning = few_clusters(size)
         self._value = scores_of(table.sum(axis=0))
+        self._without = scores_of(table.sum(axis=0) - table)  # each document
         # Documents are sorted, so that their order in the input does not change the resamples.
         ordered = table[np.lexsort(table.reshape(len(table), -1).T)]
         copies = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
@@ -171,21 +179,32 @@ class _Estimates:
         row, found = METRICS.index(metric), {}
         for place, part in enumerate(FIGURES):
             why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
-            found[part] = self._estimate(self._value[row, place], self._drawn[:, row, place], why)
+            found[part] = self._estimate(itemgetter((..., row, place)), why)
         return PrecisionRecall(metric=HEADINGS[metric], **found)
 
     def conll(self) -> Quantity:
         """Return the CoNLL F1."""
-        return self._estimate(conll(self._value), conll(self._drawn), UNDEFINED_CONLL)
+        return self._estimate(conll, UNDEFINED_CONLL)
 
-    def _estimate(self, value: np.floating[Any], drawn: Floats, why: str) -> Quantity:
-        """Return a number with the interval of its resamples."""
-        if np.isnan(value):
+    def _estimate(self, score: Callable[[Floats], Floats], why: str) -> Quantity:
+        """Return a score with an interval, from its resamples and the scores without each document."""
+        value, drawn, change = float(score(self._value)), score(self._drawn), score(self._without)
+        error = float(drawn.std())
+        if math.isnan(value):
             return Quantity(None, reason=why)
-        if self._documents == 1 or np.isnan(drawn).any():
-            return Quantity(float(value), reason=ONE_DOCUMENT if self._documents == 1 else SOMETIMES)
-        low, high = np.quantile(drawn, expanded(self._level, self._effective))
-        return Quantity(float(value), float(low), float(high), float(drawn.std()), warning=self._warning)
+        if self._documents == 1 or not error > ROUNDING:
+            reason = ONE_DOCUMENT if self._documents == 1 else SOMETIMES if math.isnan(error) else NO_SPREAD
+            return Quantity(value, reason=reason)
+        student = quantile(self._level, self._effective) / quantile(self._level, 0)
+        number = np.array([value * (1 - value) / (error * student) ** 2])
+        ends = np.quantile(drawn, expanded(self._level, self._effective))
+        low, high = (float(end[0]) for end in wilson(np.array([value]), number, self._level))
+        change = np.nan_to_num(change - value)
+        sides = [np.where(side > ROUNDING, side, 0) for side in (change, -change)]
+        few = min(effective_number(side) if side.any() else 0 for side in sides) < FEWEST_CARRIERS
+        warning = self._warning or (CARRIED if few else None)
+        low, high = min(low, float(ends[0])), max(high, float(ends[1]))
+        return Quantity(value, low, high, error, warning=warning)
 
 
 def scores_of(sums: Floats) -> Floats:
@@ -206,8 +225,7 @@ def _precision_recall(sums: Floats) -> Floats:
     recall, precision = _ratio(sums[..., 0], sums[..., 1]), _ratio(sums[..., 2], sums[..., 3])
     product = np.nan_to_num(recall) * np.nan_to_num(precision)
     total = np.nan_to_num(recall) + np.nan_to_num(precision)
-    f1 = np.divide(2 * product, total, out=np.zeros_like(total), where=total > 0)
-    f1 = np.where(np.isnan(recall) & np.isnan(precision), np.nan, f1)
+    f1 = np.where(np.isnan(recall) & np.isnan(precision), np.nan, np.nan_to_num(_ratio(2 * product, total)))
     return np.stack([precision, recall, f1], axis=-1)
 
 
@@ -260,21 +278,16 @@ def _compared(
     mentions = gold_mentions if predicted_mentions is None else predicted_mentions
     count = len(gold_mentions)
     known = [str(number) for number in range(count)] if names is None else [str(name) for name in names]
-    for what, values in (
-        ("gold_clusters", gold_clusters),
-        ("predicted_mentions", mentions),
-        ("predicted_clusters", predicted_clusters),
-        ("names", known),
-    ):
+    arguments = ("gold_clusters", "predicted_mentions", "predicted_clusters", "names")
+    for what, values in zip(arguments, (gold_clusters, mentions, predicted_clusters, known), strict=True):
         if len(values) != count:
             message = f"{what} has {len(values)} documents and gold_mentions has {count}"
             raise InputError(message, "give one entry per document", code="length")
     if not count:
         raise InputError("there are no documents", "give at least one", code="empty")
     found = []
-    for name, *document in zip(
-        known, gold_mentions, gold_clusters, mentions, predicted_clusters, strict=True
-    ):
+    documents = zip(known, gold_mentions, gold_clusters, mentions, predicted_clusters, strict=True)
+    for name, *document in documents:
         gold = _clustering(document[0], document[1], f"document {name!r}, gold", singletons)
         predicted = _clustering(document[2], document[3], f"document {name!r}, predicted", singletons)
         found.append((name, overlap(gold, predicted)))
@@ -292,16 +305,11 @@ def _clustering(
     seen: set[Hashable] = set()
     for number, (mention, cluster) in enumerate(zip(mentions, clusters, strict=True)):
         if mention in seen:
-            message = f"{place}: mention {number} {_shown(mention)} is repeated"
+            shown = list(mention) if isinstance(mention, tuple) else repr(mention)
+            message = f"{place}: mention {number} {shown} is repeated"
             raise InputError(message, "give each mention once")
         seen.add(mention)
         if cluster is not None:
             found[mention] = cluster
-    if singletons:
-        return found
     sizes = Counter(found.values())
-    return {mention: cluster for mention, cluster in found.items() if sizes[cluster] > 1}
-
-
-def _shown(mention: Hashable) -> str:
-    return str(list(mention)) if isinstance(mention, tuple) else repr(mention)
+    return {mention: cluster for mention, cluster in found.items() if singletons or sizes[cluster] > 1}

@@ -462,8 +462,7 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
     if mean in (0.0, 1.0):
         return Quantity(mean, reason=NO_SPREAD)
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
-    nothing = np.zeros(len(rows.right))
-    found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
+    found = calibration_in_the_large(rows.right, 0.0 * rows.right, clusters=clusters, level=level)
     error = found.difference.standard_error
     if error is None or found.clusters is None:
         return Quantity(mean, standard_error=error, reason=found.difference.reason)
