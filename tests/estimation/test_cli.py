@@ -246,7 +246,7 @@ def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     ran = run("estimate", scores, "--labelled", labels)
     assert (ran.code, ran.out) == (2, "")
     assert (
-        "column weight: counts do not use weights: rename the column; if it is one over the prob" in ran.err
+        "column weight: counts do not use weights: rename it, or write chance = 1 / weight" in ran.err
     )
 
 

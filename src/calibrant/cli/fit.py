@@ -26,9 +26,8 @@ BINNED = with_setting("n_bins")
 def own_settings(function: Function) -> Function:
     """Add an option for each setting of a method."""
     number = click.FloatRange(min=0)
-    return added(
-        function, [click.option(f"--{name}", type=number, help=text) for name, text in SETTINGS.items()]
-    )
+    options = [click.option(f"--{name}", type=number, help=text) for name, text in SETTINGS.items()]
+    return added(function, options)
 
 
 def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:

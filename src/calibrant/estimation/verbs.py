@@ -120,8 +120,7 @@ def estimate(
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
-            hint = "rename the column; if it is one over the probability of being labeled, write the column "
-            hint += "chance = 1 / weight instead"
+            hint = "rename it, or write chance = 1 / weight if 1 / weight is the probability of being labeled"
             message = "counts do not use weights"
             raise InputError(message, hint, code="parameter", file=table.name, column="weight")
     for part in ("chance", "cluster"):

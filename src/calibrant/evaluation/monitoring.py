@@ -302,7 +302,7 @@ class CalibrationMonitor:
             regions = ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
             warnings["power_warning"] = NO_POWER + regions
         if self.unit == "dependent-day":
-            if self._days and not (self._alarms or any(each.watched for each in self._persistent.series)):
+            if self._days and not (self._alarms or self._persistent.tested):
                 warnings["power_warning"] = NO_TEST
         elif (warning := self._persistence()) is not None:
             warnings["persistence_warning"] = warning

@@ -107,7 +107,7 @@ class PersistentDays:
         self._begin()
 
     def _begin(self) -> None:
-        self.series = [Series(centred=self._centred) for _ in self.prior]
+        self._series = [Series(centred=self._centred) for _ in self.prior]
 
     def restart(self) -> None:
         """Remove all days except those of the reference."""
@@ -120,20 +120,25 @@ class PersistentDays:
         """Add a day's sums by region of ``y - q`` and of ``q (1 - q)``."""
         self.reference += not watched and len(self.days) >= self.reference
         errors, informations = self.weight @ total, self.weight**2 @ information
-        for series, error, known in zip(self.series, errors, informations, strict=True):
+        for series, error, known in zip(self._series, errors, informations, strict=True):
             series.add(len(self.days), float(error), float(known), watched=watched)
         self.days.append((total, information))
 
     @property
+    def tested(self) -> bool:
+        """Return True if an observation has been monitored."""
+        return any(each.watched for each in self._series)
+
+    @property
     def log_e(self) -> float:
         """Return the log of the mean of the e-values of all directions."""
-        return float(np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self.series]))
+        return float(np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self._series]))
 
     @property
     def leading(self) -> tuple[int, bool]:
         """Return the direction with the most evidence, and True if its frequencies are above the scores."""
-        best = int(np.argmax([each.log_e for each in self.series]))
-        return best, self.series[best].change > 0
+        best = int(np.argmax([each.log_e for each in self._series]))
+        return best, self._series[best].change > 0
 
     def to_state(self) -> dict[str, Any]:
         """Return the days as plain values."""

@@ -253,14 +253,10 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
 
 def _method(model: Recalibrator) -> str:
     """The method of a map, or of the maps of a composition."""
-    from calibrant.recalibrate.methods import METHODS
+    from calibrant.recalibrate.methods import method_of
 
     mapping: Any = getattr(model, "estimator", model)
-    kind, given = type(mapping).__name__, mapping.get_params()
-    named = [
-        name for name, one in METHODS.items() if one.estimator == kind and one.fixed.items() <= given.items()
-    ]
-    return named[-1] if named else str(mapping.method)
+    return method_of(mapping)
 
 
 def _grouping(model: Recalibrator) -> str | None:

@@ -89,3 +89,16 @@ def with_setting(name: str) -> list[str]:
         for key, method in METHODS.items()
         if name in method.settings or (name == "n_bins" and method.n_bins is not None)
     ]
+
+
+def method_of(estimator: Any) -> str:
+    """Return the name of an estimator's method.
+
+    Examples
+    --------
+    >>> method_of(METHODS["platt-smoothed"].make())
+    'platt-smoothed'
+    """
+    kind, given = type(estimator).__name__, estimator.get_params().items()
+    fits = [name for name, one in METHODS.items() if one.estimator == kind and one.fixed.items() <= given]
+    return fits[-1] if fits else str(estimator.method)

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 RENEWED_FROM = 64.0  # at look t a share 1 / (64 + t) of the wealth is spread anew
 TINY, HUGE = 1e-100, 1e100
-CERTAIN = 0.01  # in place of a distance of 0: a few labels that the scores exclude raise the alarm, not one
+CERTAIN = 0.01  # replaces a distance of 0: one label that scores exclude raises no alarm, but a few do
 
 
 @jit
