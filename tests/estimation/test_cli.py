@@ -245,9 +245,7 @@ def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
     ran = run("estimate", scores, "--labelled", labels)
     assert (ran.code, ran.out) == (2, "")
-    assert (
-        "column weight: counts do not use weights: rename it, or write chance = 1 / weight" in ran.err
-    )
+    assert "column weight: counts do not use weights: rename it, or write chance = 1 / weight" in ran.err
 
 
 @pytest.mark.parametrize("column", ["chance", "cluster"])
