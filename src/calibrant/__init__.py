@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazily(__name__)
 
-__version__ = "0.1.0rc1"
+__version__ = "0.1.0rc2"
 
 __all__ = [
     "CalibrantError",
