@@ -42,7 +42,9 @@ EXEMPT = (
     "/_mention_words.py",
 )
 """Parts of paths that are not read."""
-ENDINGS = (".md", ".py", ".html", ".j2", ".jinja")
+ENDINGS = (".md", ".py", ".html", ".j2", ".jinja", ".svg")
+LETTERING = re.compile(r"<text[^>]*>([^<]*)</text>")
+"""The texts of a figure."""
 
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(
@@ -79,8 +81,12 @@ def prose(text: str) -> str:
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield each piece of prose in a file with its first line's number: the page, or strings and comments."""
+    """Yield each piece of prose with its line: a page, a figure's texts, or strings and comments of code."""
     source = path.read_text("utf-8")
+    if path.suffix == ".svg":
+        for match in LETTERING.finditer(source):
+            yield 1 + source.count("\n", 0, match.start()), match.group(1)
+        return
     if path.suffix != ".py":
         yield 1, source
         return
