@@ -9,6 +9,7 @@ from calibrant_studies import _peers
 from calibrant_studies._base import Finding, Row
 
 LOWEST, HIGHEST = 93.0, 97.0
+SEEMS_SHORT = 93.5
 MOST = 50.0  # percent of draws
 UNSEEN = ("sawteeth",)  # situations that no data show
 
@@ -38,6 +39,19 @@ def falls_short(row: Row) -> bool:
     [True, False]
     """
     return row["coverage"] is not None and row["coverage"] < LOWEST - _allowed(LOWEST, row)
+
+
+def seems_short(row: Row) -> bool:
+    """Return True if intervals without a warning cover less than 93.5 %, whatever the Monte Carlo error.
+
+    Examples
+    --------
+    >>> row = {"coverage": 93.3, "warned": 0.0, "undefined": 0.0, "situation": "rare"}
+    >>> seems_short(row), seems_short({**row, "warned": 70.0})
+    (True, False)
+    """
+    low = row["coverage"] is not None and row["coverage"] < SEEMS_SHORT
+    return low and not warns(row) and row["situation"] not in UNSEEN
 
 
 def warns(row: Row) -> bool:
@@ -202,6 +216,15 @@ def _of_all(rows: Sequence[Row]) -> list[Finding]:
             note=note,
         ),
     ]
+    if again := [row["coverage"] for row in rows if "first_coverage" in row]:
+        found.append(
+            Finding(
+                "cells-again",
+                "Cells drawn again, since few draws without a warning covered less than 93.5 %",
+                len(again),
+                note=f"they cover {min(again):.1f} to {max(again):.1f} %",
+            )
+        )
     if given:
         found.append(
             Finding(
