@@ -45,7 +45,7 @@ WORKERS = click.option(
     "only for long texts and slow models, such as spaCy's.",
 )
 THREADS = click.option(
-    "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors]"
+    "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors, at most 8]"
 )
 THRESHOLD = click.option(
     "--threshold",

@@ -58,7 +58,7 @@ def adaptive(
         pairs have no order. ``"whole"``: the edge moves to the nearer end of the tie (for debiased
         estimates, where the shared parts would be the same data).
     threads
-        Threads for large arrays; all processors if not given.
+        Threads for large arrays; by default all processors, at most 8.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class TallyAccumulator:
 
     Examples
     --------
-    A loop of training, with whatever has ``__array__`` or DLPack (a tensor of PyTorch on the CPU, say):
+    A loop of training, with whatever has ``__array__`` or DLPack (a PyTorch tensor, say):
 
     >>> import numpy as np
     >>> from calibrant.metrics import debiased_squared_error_of
@@ -99,7 +99,7 @@ class TallyAccumulator:
         Raises
         ------
         InputError
-            A value is wrong, an array is not on the CPU, or clusters are in some batches only.
+            A value is wrong, an array cannot be read, or clusters are in some batches only.
         """
         given = {"y_true": y_true, "y_prob": y_prob, "sample_weight": sample_weight, "clusters": clusters}
         columns = {

@@ -104,7 +104,7 @@ class Tally:
         exact
             True: a row a distinct score. False: the grid. None: exact up to 2^20 pairs.
         threads
-            Threads to sum on; all processors if not given. The result does not depend on it.
+            Threads to sum on; by default all processors, at most 8. The result does not depend on it.
 
         Raises
         ------

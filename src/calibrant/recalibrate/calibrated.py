@@ -65,7 +65,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X is passed to it unchanged, such as texts, dataframes or sparse matrices.
     recalibrator
         Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None for
-        ``"platt-smoothed"``, which needs the fewest items. For more than two classes, maps of single scores
+        ``"platt-smoothed"``, which needs few items. For more than two classes, maps of single scores
         are fitted one versus rest, and rows are divided by their sums.
     cv
         Number of folds (5 if None), a splitter of scikit-learn, or an iterable of train and test rows. Folds

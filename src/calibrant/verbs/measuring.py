@@ -186,7 +186,7 @@ def measure(
     columns
         Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     threads
-        Number of threads; None for all processors. Results do not depend on it.
+        Number of threads; None for all processors, at most 8. Results do not depend on it.
     progress
         Function that is called with the stage, the work done and the whole work (or None).
     command

@@ -382,7 +382,7 @@ class ViewSource:
     source
         Pairs in memory, or a tally of them.
     threads
-        Number of threads; None for all processors.
+        Number of threads; None for all processors, at most 8.
     chunks
         Function that yields the pairs' scores and labels again, for exact bins of a stream; None if they are
         not needed or not requested.

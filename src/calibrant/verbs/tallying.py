@@ -62,7 +62,7 @@ def tally(
     columns
         Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     threads
-        Number of threads; None for all processors.
+        Number of threads; None for all processors, at most 8.
     progress
         Function that is called with the stage, the work done and the whole work (or None).
 

@@ -20,7 +20,8 @@ from calibrant.cli.progress import ProgressLine
 @click.option(
     "--dev",
     metavar="FILE",
-    help="Labeled documents (columns score, label, cluster). With them, the pages also show total intervals.",
+    help="Labeled documents (columns score, label, cluster). With them, the pages also show total "
+    "intervals.  [default: for an included store, the included labels]",
 )
 @click.option(
     "--port",

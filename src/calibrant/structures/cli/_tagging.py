@@ -23,8 +23,8 @@ def column(default: str) -> Callable[[Function], Function]:
     return click.option(
         "--column",
         metavar="COLUMN",
-        help="Column of the tags: upos, xpos or upos+feats in CoNLL-U; the column's number in other files, "
-        f"where the token is column 1.  [default: {default}]",
+        help="Column of the tags: upos, xpos or upos+feats in CoNLL-U; pos or names in CoNLL-2012; the "
+        f"column's number in other files, where the token is column 1.  [default: {default}]",
     )
 
 
@@ -36,7 +36,7 @@ _TAGGING = (
         help="Name or folder of a spaCy pipeline, instead of MODEL. --column chooses its component: upos "
         "(the default) and upos+feats use the morphologizer; xpos and column numbers use the tagger.",
     ),
-    column("the column of training; else upos, or 2"),
+    column("the column of training; else upos, pos, or 2"),
     click.option(
         "--cluster",
         type=click.Choice(["sentence", "document"]),

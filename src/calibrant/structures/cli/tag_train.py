@@ -40,7 +40,7 @@ from calibrant.structures.cli._tagging import column
     help="Features of a CRF. basic: the word. advanced: also its neighbors, shape, length, prefixes and "
     "suffixes.  [default: advanced]",
 )
-@column("upos, or 2")
+@column("upos, pos, or 2")
 @click.option(
     "--l2",
     type=float,

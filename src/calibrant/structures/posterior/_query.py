@@ -365,7 +365,7 @@ class Query:
         exact
             True: one row per distinct score. False: fixed rows. None: exact up to 2^20 pairs.
         threads
-            Threads to use; all processors if not given. Counts do not depend on it, nor do sums to 1e-12.
+            Threads; by default all processors, at most 8. Counts, and sums to 1e-12, do not depend on them.
 
         Raises
         ------

@@ -298,7 +298,7 @@ class AntecedentPosterior:
         seed
             Non-negative integer, generator, or None.
         threads
-            Threads to use; all processors if not given. The result does not depend on it.
+            Threads to use; by default all processors, at most 8. The result does not depend on it.
 
         Returns
         -------

@@ -93,7 +93,7 @@ class ChainPosterior(ChainPotentials):
         Parameters
         ----------
         threads
-            Threads to use; all processors if not given. The result does not depend on it.
+            Threads to use; by default all processors, at most 8. The result does not depend on it.
 
         Returns
         -------

@@ -85,7 +85,7 @@ def likely_spans(
     threshold
         Smallest probability of a returned span, between 0 and 1.
     threads
-        Threads to use; all processors if not given. The result does not depend on it.
+        Threads to use; by default all processors, at most 8. The result does not depend on it.
 
     Returns
     -------

@@ -102,7 +102,7 @@ def fit_temperature(
     clusters
         (S,) cluster of each sentence, for ``"calibration"``; None: each sentence is a cluster.
     threads
-        Threads to use; all processors if not given.
+        Threads to use; by default all processors, at most 8.
 
     Returns
     -------
