@@ -17,7 +17,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.frames import in_library_of
 from calibrant.io.predictions import listed
-from calibrant.io.readers import Reader, check_range, check_sums
+from calibrant.io.readers import check_range, check_sums
 from calibrant.io.saved_recalibrators import (
     TABLE_KINDS,
     SavedRecalibrator,
@@ -218,18 +218,17 @@ def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
 class _MendedReader:
     """Reader of a table with recalibrated scores."""
 
-    def __init__(self, reader: Reader, model: SavedRecalibrator, table: Predictions) -> None:
-        self._reader = reader
-        self._model = model
+    def __init__(self, table: Predictions, model: SavedRecalibrator) -> None:
         self._table = table
-        self.cluster_codes = reader.cluster_codes
-        self.item_codes = reader.item_codes
-        self.class_codes = reader.class_codes
+        self._model = model
+        self.cluster_codes = table.reader.cluster_codes
+        self.item_codes = table.reader.item_codes
+        self.class_codes = table.reader.class_codes
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches with recalibrated scores."""
         change = Mending(self._model, self._table)
-        for batch in self._reader.batches(size, items):
+        for batch in self._table.reader.batches(size, items):
             yield replace(batch, score=change(batch.score.astype(np.float64, copy=False), batch.class_code))
 
 
@@ -242,9 +241,7 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
         If the model is for another kind of table.
     """
     Mending(model, predictions)
-    return predictions.through(
-        lambda reader: _MendedReader(reader, model, predictions), f"{predictions.name}, recalibrated"
-    )
+    return predictions.through(_MendedReader(predictions, model), f"{predictions.name}, recalibrated")
 
 
 def before_and_after(

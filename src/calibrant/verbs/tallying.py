@@ -87,9 +87,9 @@ def tally(
     check_threads(threads)
     predictions = open_predictions(source, columns)
     views = [one_view(view, predictions)]
-    found = view_sources(predictions, views, whole=exact, collected=0, threads=threads, progress=progress)[0][
-        0
-    ]
+    (found,), _ = view_sources(
+        predictions, views, whole=exact, collected=0, threads=threads, progress=progress
+    )
     result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
     return _named(result, predictions, found.codes)
 
