@@ -31,7 +31,7 @@ from calibrant.verbs._methods import (
     members_of,
     named_groups_of,
 )
-from calibrant.verbs.applying import Mending
+from calibrant.verbs.applying import Recalibration
 
 
 def group_changes(
@@ -118,7 +118,7 @@ def changes_by_group(
     progress: Progress | None,
 ) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
     """Return the result of `group_changes`, and the resampled changes if dev was given."""
-    mending = Mending(saved, table)
+    recalibration = Recalibration(saved, table)
     if saved.kind != "classes":
         raise InputError("the table has no classes to group", "give a long table with classes", code="view")
     found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
@@ -138,7 +138,7 @@ def changes_by_group(
         changes = calibration_changes(
             found.label,
             found.score,
-            mending(found.score.astype("float64", copy=False), found.code),
+            recalibration(found.score.astype("float64", copy=False), found.code),
             found.code if found.code is not None else (),
             members,
             names=table.classes,
