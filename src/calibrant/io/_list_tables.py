@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, is_unicode
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, as_numpy
-from calibrant.io.origin import arrow_batches, arrow_reader, parquet_file, reading
+from calibrant.io.origin import arrow_reader, parquet_file, reading, stored_batches
 from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
 from calibrant.io.tables import one_column
 
@@ -208,7 +208,7 @@ def record_batches(file: Path, names: list[str], size: int) -> Iterator[pa.Recor
         yield from parquet_file(file).iter_batches(batch_size=size, columns=names)
         return
     with pa.memory_map(str(file)) as source:
-        for batch in arrow_batches(arrow_reader(source)):
+        for batch in stored_batches(arrow_reader(source)):
             batch.validate(full=True)  # the library trusts what lengths and places a file states
             for start in range(0, batch.num_rows, size):
                 yield batch.slice(start, size).select(names)

@@ -98,7 +98,7 @@ def arrow_reader(source: Any, options: Any = None) -> Any:
     return (pa.ipc.open_file if random_access else pa.ipc.open_stream)(source, options=options)
 
 
-def arrow_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+def stored_batches(reader: Any) -> Iterator[pa.RecordBatch]:
     """Return the record batches of a reader of either form."""
     stored = getattr(reader, "num_record_batches", None)
     return iter(reader) if stored is None else (reader.get_batch(place) for place in range(stored))

@@ -21,11 +21,11 @@ from calibrant.io.columns import Column
 from calibrant.io.origin import (
     LONGEST,
     Origin,
-    arrow_batches,
     arrow_reader,
     long_line,
     parquet_file,
     reading,
+    stored_batches,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class ArrowTable:
         """Yield record batches of the columns asked for, in file order."""
         with reading(self.name):
             first = self.first_row
-            for whole in arrow_batches(self._open(list(columns))):
+            for whole in stored_batches(self._open(list(columns))):
                 batch = whole.select(list(columns))
                 self._check(batch, first)
                 first += batch.num_rows
