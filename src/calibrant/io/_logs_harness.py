@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -230,7 +230,7 @@ class HarnessLog:
         found = _gold_of(sample, mode)
         if found is not None:
             return found
-        if _gold_of(Sample(**{**vars(sample), "accuracy": None}), mode) is not None:
+        if _gold_of(replace(sample, accuracy=None), mode) is not None:
             message = (
                 f"the target is {shown(sample.target)} but the metric acc is {shown(sample.accuracy)}, "
                 f"and the likeliest option is number {_top(sample.values)}"

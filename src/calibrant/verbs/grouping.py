@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
@@ -16,7 +18,6 @@ from calibrant.recalibrate.methods import DRAWS
 from calibrant.results.groups import (
     GroupChange,
     GroupedChanges,
-    MarginalChange,
     ResampledChange,
     label_of,
 )
@@ -158,7 +159,7 @@ def changes_by_group(
                 label=label_of(names),
                 classes=tuple(names),
                 share=sum(known.get(name, 0) for name in names) / total,
-                **{key: getattr(change, key) for key in MarginalChange.__struct_fields__},
+                **asdict(change),
             )
             for names, change in zip(named_groups(members).values(), parts, strict=True)
         ),
