@@ -287,7 +287,7 @@ def test_a_command_that_is_told_to_end_leaves_nothing_behind(
         os.kill(os.getpid(), signal.SIGTERM)
         return scores
 
-    monkeypatch.setattr("calibrant.verbs.applying.Mending.__call__", end)
+    monkeypatch.setattr("calibrant.verbs.applying.Recalibration.__call__", end)
     ran = run("apply", tmp_path / "model.json", tags, "-o", tmp_path / "mended.parquet")
     assert (ran.code, ran.err.strip()) == (143, "calibrant: stopped")
     assert sorted(tmp_path.iterdir()) == there

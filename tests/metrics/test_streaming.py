@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.metrics import Tally, TallyAccumulator, TallyWindows
 from calibrant.metrics import streaming as module
-
-SUMS = ("sum_score", "sum_score2", "sum_score_positive", "weight", "weight_positives", "weight2")
+from tests.tallies import assert_same
 
 
 def example(seed: int, n: int) -> dict[str, Any]:
@@ -29,16 +28,6 @@ def example(seed: int, n: int) -> dict[str, Any]:
         "sample_weight": rng.random(n) + 0.1,
         "clusters": rng.choice(["a", "b", "c", "d"], n),
     }
-
-
-def assert_same(one: Tally, other: Tally) -> None:
-    for name in ("low", "high", "n", "positives"):
-        assert getattr(one, name).tolist() == getattr(other, name).tolist()
-    for name in SUMS:
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-300)
-    assert (one.cluster is None) == (other.cluster is None)
-    if one.cluster is not None and one.clusters is not None and other.clusters is not None:
-        assert one.clusters[one.cluster].tolist() == other.clusters[other.cluster].tolist()
 
 
 @pytest.mark.parametrize("columns", [(), ("sample_weight",), ("clusters",), ("sample_weight", "clusters")])

@@ -15,17 +15,7 @@ from calibrant.metrics import pairs
 from calibrant.metrics.grid import grid
 from calibrant.metrics.tally import Tally
 from tests.quantities import defined
-
-COUNTS = ("n", "positives")
-SUMS = (
-    "weight",
-    "weight_positives",
-    "weight2",
-    "weight2_positives",
-    "sum_score",
-    "sum_score2",
-    "sum_score_positive",
-)
+from tests.tallies import assert_same
 
 
 def example(seed: int, n: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -33,17 +23,6 @@ def example(seed: int, n: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     ends = rng.choice([0.0, 1.0, 0.1, 1 / 15, 1e-12], n)
     score = np.where(rng.random(n) < 0.2, ends, rng.beta(0.3, 1.5, n))
     return rng.random(n) < score, score
-
-
-def assert_same(one: Tally, other: Tally) -> None:
-    assert one.low.tolist() == other.low.tolist()
-    assert one.high.tolist() == other.high.tolist()
-    for name in COUNTS:
-        assert getattr(one, name).tolist() == getattr(other, name).tolist()
-    for name in SUMS:
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-300)
-    if one.cluster is not None and other.cluster is not None and one.clusters is not None:
-        assert one.clusters[one.cluster].tolist() == defined(other.clusters)[other.cluster].tolist()
 
 
 @pytest.mark.parametrize("exact", [True, False])

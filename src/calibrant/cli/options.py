@@ -241,23 +241,21 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
 
 def columns(function: Function) -> Function:
     """Add the options that name the columns."""
-    for name, parameter, text in reversed(
-        (
-            ("--score", "score", "Column of predicted probabilities."),
-            ("--label", "label", "Column of outcomes: 0 or 1, or class names in a wide table."),
-            ("--class", "class_column", "Column of class names in a long table."),
-            ("--cluster", "cluster", "Column of clusters of dependent rows, such as sentences or documents."),
-            ("--weight", "weight", "Column of weights."),
-            ("--item", "item", "Column of item names, by which models are paired."),
-        )
-    ):
-        default = name.removeprefix("--")
-        help_text = f"{text}  [default: {default}]"
-        function = click.option(name, parameter, metavar="NAME", help=help_text)(function)
     form = click.option(
         "--form", type=click.Choice(["long", "wide"]), help="Form of the table, if its columns fit both."
     )
-    return form(added(function, LOGS))
+    named = [
+        click.option(f"--{name}", parameter, metavar="NAME", help=f"{text}  [default: {name}]")
+        for name, parameter, text in (
+            ("score", "score", "Column of predicted probabilities."),
+            ("label", "label", "Column of outcomes: 0 or 1, or class names in a wide table."),
+            ("class", "class_column", "Column of class names in a long table."),
+            ("cluster", "cluster", "Column of clusters of dependent rows, such as sentences or documents."),
+            ("weight", "weight", "Column of weights."),
+            ("item", "item", "Column of item names, by which models are paired."),
+        )
+    ]
+    return added(function, (form, *LOGS, *named))
 
 
 # Formats that `calibrant.io` writes, for the help of outputs; a test compares them with its list of formats.

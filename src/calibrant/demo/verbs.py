@@ -19,7 +19,7 @@ from calibrant.progress import Progress
 from calibrant.recalibrate.methods import Name
 from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
-from calibrant.verbs.applying import mended
+from calibrant.verbs.applying import recalibrated
 from calibrant.verbs.grouping import group_changes
 from calibrant.verbs.measuring import Settings, bins_of, measure, measurement_of
 from calibrant.verbs.recalibrating import fit
@@ -94,8 +94,8 @@ def tagger_story(test: Any, dev: Any, counts: Any, *, seed: Seed, tell: Progress
         threshold=table.threshold,
         first=first_choices(table, seed),
         before=_pooled(table, seed),
-        shared=_pooled(mended(table, shared), seed),
-        grouped=_pooled(mended(table, grouped), seed),
+        shared=_pooled(recalibrated(table, shared), seed),
+        grouped=_pooled(recalibrated(table, grouped), seed),
         ranges=ranges,
         range_intervals=bin_intervals(ranges, clustered=tally),
         shared_changes=group_changes(test, shared, **resampled, **asked),

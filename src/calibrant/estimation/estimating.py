@@ -244,6 +244,18 @@ def _selection(parts: Sequence[Sample]) -> str | None:
     )
 
 
+def check_chances(chances: Floats, message: str) -> None:
+    """Raise `InputError` if a selection probability is too small to divide by.
+
+    The message may name the ``{row}`` and the ``{chance}``.
+    """
+    row = int(chances.argmin())
+    if chances[row] < LEAST_CHANCE:
+        message = message.format(row=row, chance=chances[row])
+        hint = "give the probability, above 0, with which it was selected"
+        raise InputError(message, hint, code="parameter", row=row)
+
+
 def _sample(
     scores: ArrayLike,
     labelled: ArrayLike,
@@ -276,11 +288,7 @@ def _sample(
     if chances is not None:
         chance = np.asarray(_checks.scores(chances, "chances"), np.float64)
         _checks.same_length("chances", len(chance), "labels", len(label))
-        if chance.min() < LEAST_CHANCE:
-            row = int(chance.argmin())
-            message = f"chances[{row}] is {chance[row]:g}, but the document is labeled"
-            hint = "give the probability, above 0, with which it was selected"
-            raise InputError(message, hint, code="parameter", row=row)
+        check_chances(chance, "chances[{row}] is {chance:g}, but the document is labeled")
     return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 
@@ -514,28 +522,24 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
         return _undefined("fewer than 2 labeled documents are positive, or negative")
     within = sample is whole
     spared = 1 - whole.chance if within else np.ones(len(whole.label))
-    kinds = [Kind.of(whole, kind, spared) for kind in (0, 1)]
-    gap = kinds[1].mean - kinds[0].mean
+    negatives, positives = Kind.of(whole, 0, spared), Kind.of(whole, 1, spared)
+    gap = positives.mean - negatives.mean
     if gap <= 0:
         return _undefined("labeled positives do not have higher scores than labeled negatives")
-    share = (float(sample.score.mean()) - kinds[0].mean) / gap
-    if min(one.effective for one in kinds) < 1 + 1e-9:
+    share = (float(sample.score.mean()) - negatives.mean) / gap
+    if min(negatives.effective, positives.effective) < 1 + 1e-9:
         return Quantity(share, reason=ONE_SIDED), {}
     # A period's documents are further draws, except those among the labeled documents.
-    drawn = [
-        0.0 if within else one.variance * (1 - 2 * own / every) / size
-        for one, own, every in zip(kinds, sample.kinds, whole.kinds, strict=True)
-    ]
+    drawn_negatives, drawn_positives = (
+        0.0 if within else kind.variance * (1 - 2 * own / every) / size
+        for kind, own, every in zip((negatives, positives), sample.kinds, whole.kinds, strict=True)
+    )
     inside = min(1.0, max(0.0, share))
-    terms = [w**2 * float(k.sums @ k.sums) for w, k in zip((1 - inside, inside), kinds, strict=True)]
-    freedom = min(one.effective - 1 for one in kinds)
-    if sum(terms):  # Satterthwaite
-        freedom = sum(terms) ** 2 / sum(t**2 / (k.effective - 1) for t, k in zip(terms, kinds, strict=True))
-    critical = quantile(study.level, freedom + 1)
+    critical = quantile(study.level, _freedom(negatives, positives, inside) + 1)
 
     def excess(at: float) -> float:
-        sums = (1 - at) * kinds[0].sums + at * kinds[1].sums
-        noise = float(sums @ sums) + (1 - at) * drawn[0] + at * drawn[1]
+        sums = (1 - at) * negatives.sums + at * positives.sums
+        noise = float(sums @ sums) + (1 - at) * drawn_negatives + at * drawn_positives
         noise += 0.0 if study.corpus else at * (1 - at) * gap**2 / size
         return abs(share - at) * gap - critical * math.sqrt(max(0.0, noise))
 
@@ -544,3 +548,14 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
     low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
     high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
     return Quantity(share, low, high), {}
+
+
+def _freedom(negatives: Kind, positives: Kind, share: float) -> float:
+    """Return Satterthwaite's degrees of freedom of the mean score of a mixture with a share of positives."""
+    of_negatives = (1 - share) ** 2 * float(negatives.sums @ negatives.sums)
+    of_positives = share**2 * float(positives.sums @ positives.sums)
+    variance = of_negatives + of_positives
+    if not variance:
+        return min(negatives.effective, positives.effective) - 1
+    inverse = of_negatives**2 / (negatives.effective - 1) + of_positives**2 / (positives.effective - 1)
+    return variance**2 / inverse

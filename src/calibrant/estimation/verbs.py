@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from calibrant._checks import Integers, shown
-from calibrant.estimation.estimating import LEAST_CHANCE, METHODS, corrected_counts
+from calibrant.estimation.estimating import METHODS, check_chances, corrected_counts
 from calibrant.estimation.results.estimates import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
@@ -129,10 +129,11 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
             hint = "write it there too, for the labeled documents; or rename it here"
             raise InputError(message, hint, code="column-missing", file=scored.table.name, column=part)
     chance = labels.get("chance")
-    if chance is not None and chance.min() < LEAST_CHANCE:
-        hint = "give the probability, above 0, with which it was selected"
-        message = f"the selection probability of a labeled document is {chance.min():g}"
-        raise labels.error(int(chance.argmin()), message, hint, "parameter", part="chance")
+    if chance is not None:
+        try:
+            check_chances(chance, "the selection probability of a labeled document is {chance:g}")
+        except InputError as error:
+            raise labels.placed(error, "chance") from None
 
 
 def _is_class(found: FoundColumns, part: str, view: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._checks import Integers
+from calibrant._checks import Floats, Integers
 from calibrant.evaluation import coefficient_sums as sums
 from calibrant.evaluation.pair_coefficients import Weights, confusion, pair_agreement, pair_of
 from calibrant.evaluation.ratings import Ratings
@@ -26,7 +26,7 @@ from calibrant.evaluation.results.agreement import (
     PairAgreement,
 )
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
-from calibrant.evaluation.score_interval import cells_of, estimates, warning_of
+from calibrant.evaluation.score_interval import Statistic, cells_of, estimates, warning_of
 from calibrant.exceptions import InputError
 
 Distance = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -144,18 +144,24 @@ def _of_all(
     level: float,
 ) -> tuple[dict[str, IntervalEstimate], str | None]:
     """Return the coefficients of any number of annotators, and a warning if clusters are few."""
-    labels = len(ratings.labels)
-    numbers = ratings.numbers(distance) if distance in ("interval", "ratio") else None
+    alpha, alpha_statistic = _alpha(ratings, patterns, distance)
     chance = patterns.cells(sums.chance_sums(patterns), cluster)
-    alpha = patterns.cells(sums.alpha_sums(patterns, distance, numbers), cluster)
-    statistics = sums.chance_statistics(labels, alike=patterns.alike)
-    statistics["krippendorff_alpha"] = sums.alpha_statistic(labels, distance, numbers)
+    statistics = sums.chance_statistics(len(ratings.labels), alike=patterns.alike)
+    statistics["krippendorff_alpha"] = alpha_statistic
     if not patterns.pairable.any():
         statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
     for name in statistics.keys() - {"raw_agreement"}:
         statistics[name] = replace(statistics[name], warning=patterns.warning)
     of_alpha = {"krippendorff_alpha": statistics.pop("krippendorff_alpha")}
-    return estimates(chance, statistics, level) | estimates(alpha, of_alpha, level), warning_of(chance)
+    found = estimates(chance, statistics, level)
+    return found | estimates(patterns.cells(alpha, cluster), of_alpha, level), warning_of(chance)
+
+
+def _alpha(ratings: Ratings, patterns: sums.Patterns, distance: Distance) -> tuple[Floats, Statistic]:
+    """Return the sums of `alpha_sums` of each pattern, and Krippendorff's alpha from them."""
+    numbers = ratings.numbers(distance) if distance in ("interval", "ratio") else None
+    statistic = sums.alpha_statistic(len(ratings.labels), distance, numbers)
+    return sums.alpha_sums(patterns, distance, numbers), statistic
 
 
 def _pairs(
@@ -216,11 +222,10 @@ def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tupl
         return None, TWO
     if len(ratings.annotators) > MOST_ANNOTATORS:
         return None, MANY
-    numbers = ratings.numbers(distance) if distance in ("interval", "ratio") else None
-    patterns = sums.patterns_of(ratings.without(annotator))
-    totals = patterns.number @ sums.alpha_sums(patterns, distance, numbers)
-    statistic = sums.alpha_statistic(len(ratings.labels), distance, numbers)
-    value = float(statistic.value(totals[None])[0])
+    others = ratings.without(annotator)
+    patterns = sums.patterns_of(others)
+    alpha, statistic = _alpha(others, patterns, distance)
+    value = float(statistic.value((patterns.number @ alpha)[None])[0])
     return (None, statistic.undefined) if np.isnan(value) else (value, None)
 
 

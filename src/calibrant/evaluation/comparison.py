@@ -124,7 +124,7 @@ def compare_systems(
             clusters=clusters,
             level=level,
         )
-        for pair in _pairs(systems, baseline)
+        for pair in pairs_of(systems, baseline)
     }
     seeded = number(seed)
     pairs = _adjusted(systems, tests, unit, ratio, higher_is_better, level)
@@ -191,7 +191,14 @@ def _known_ratio(
     return len(names), 1 / (int(folds[0]) - 1), ALLOWED
 
 
-def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Return all pairs of systems, or each system with the baseline.
+
+    Examples
+    --------
+    >>> pairs_of(["a", "b", "c"], None), pairs_of(["a", "b", "c"], "b")
+    ([(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 1)])
+    """
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
     given: object = baseline

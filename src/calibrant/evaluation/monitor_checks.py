@@ -108,9 +108,9 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
     )
 
 
-def check_state(state: MonitorState, regions: int, wealth: Floats, shape: tuple[int, ...]) -> None:
+def check_state(state: MonitorState, wealth: Floats, shape: tuple[int, ...]) -> None:
     """Raise ValueError if the values of a saved monitor cannot come from a monitor."""
-    bound = np.array(state.bound)
+    bound, regions = np.array(state.bound), len(state.edges) + 1
     if bound.shape != (2, regions) or not (np.abs(bound) <= (state.against == "reference")).all():
         raise ValueError("$.bound: the shape is not (2, regions)")
     if wealth.shape != shape:
@@ -126,15 +126,9 @@ def check_state(state: MonitorState, regions: int, wealth: Floats, shape: tuple[
         checked_day(day, days[:place][-1:])
 
 
-def check_evidence(
-    days: Sequence[MonitoredDay],
-    alarms: Sequence[str | int],
-    evidence: float,
-    largest: float,
-    threshold: float,
-    restart: bool,
-) -> None:
+def check_evidence(state: MonitorState, evidence: float, largest: float, threshold: float) -> None:
     """Raise ValueError if days, alarms and evidence of a saved monitor contradict each other."""
+    days, restart = state.days, state.restart
     limit, top = math.log10(threshold), -math.inf if restart else 0.0
     raised: list[str | int] = []
     for place, day in enumerate(days):
@@ -150,7 +144,7 @@ def check_evidence(
             top = -math.inf if restart else top
         if day.alarm != (day.day in raised if restart else bool(raised)):
             raise ValueError(f"$.days[{place}].alarm: alarms contradict the evidence")
-    if raised != list(alarms):
+    if raised != list(state.alarms):
         raise ValueError("$.alarms: they contradict the evidence")
     begun = not days or (restart and days[-1].alarm)
     last = 0.0 if not days else days[-1].log10_e * math.log(10)

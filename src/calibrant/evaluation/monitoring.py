@@ -364,7 +364,13 @@ class CalibrationMonitor:
 
     @classmethod
     def _from_state(cls, state: MonitorState) -> CalibrationMonitor:
-        new = cls(**{key: getattr(state, key) for key in ("alpha", "unit", "epsilon", "edges", "restart")})
+        new = cls(
+            alpha=state.alpha,
+            unit=state.unit,
+            epsilon=state.epsilon,
+            edges=state.edges,
+            restart=state.restart,
+        )
         new.against = state.against
         new._set(checked_edges(state.edges), np.array(state.bound))
         if new.unit == "dependent-day":
@@ -372,11 +378,11 @@ class CalibrationMonitor:
                 raise ValueError("$.persistent: days that depend on each other need it")
             new._persistent.take(state.persistent)
         wealth = np.array([[_read(value) for value in row] for row in state.log_wealth], np.float64)
-        check_state(state, len(state.edges) + 1, wealth, new._log_wealth.shape)
+        check_state(state, wealth, new._log_wealth.shape)
         new._log_wealth, new._log_cash = wealth, _read(state.log_cash)
         new._looks, new._largest = state.looks, _read(state.largest)
         new._alarms, new._days = list(state.alarms), list(state.days)
-        check_evidence(new._days, new._alarms, new._evidence(), new._largest, new.threshold, new.restart)
+        check_evidence(state, new._evidence(), new._largest, new.threshold)
         return new
 
     def _set(self, edges: Floats, bound: Floats) -> None:

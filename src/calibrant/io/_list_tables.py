@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, is_unicode
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, as_numpy
-from calibrant.io.origin import parquet_file, reading
+from calibrant.io.origin import arrow_reader, parquet_file, reading, stored_batches
 from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
 from calibrant.io.tables import one_column
 
@@ -208,21 +208,10 @@ def record_batches(file: Path, names: list[str], size: int) -> Iterator[pa.Recor
         yield from parquet_file(file).iter_batches(batch_size=size, columns=names)
         return
     with pa.memory_map(str(file)) as source:
-        reader = _arrow(source)
-        stored = getattr(reader, "num_record_batches", None)
-        batches = reader if stored is None else (reader.get_batch(place) for place in range(stored))
-        for batch in batches:
+        for batch in stored_batches(arrow_reader(source)):
             batch.validate(full=True)  # the library trusts what lengths and places a file states
             for start in range(0, batch.num_rows, size):
                 yield batch.slice(start, size).select(names)
-
-
-def _arrow(source: Any) -> Any:
-    import pyarrow as pa
-
-    random_access = source.read(6) == b"ARROW1"
-    source.seek(0)
-    return pa.ipc.open_file(source) if random_access else pa.ipc.open_stream(source)
 
 
 def _schema(file: Path) -> pa.Schema:
@@ -231,7 +220,7 @@ def _schema(file: Path) -> pa.Schema:
     if file.suffix.lower() == ".parquet":
         return parquet_file(file).schema_arrow
     with pa.memory_map(str(file)) as source:
-        return _arrow(source).schema
+        return arrow_reader(source).schema
 
 
 def _dataset_files(folder: Path) -> tuple[Path, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from calibrant.exceptions import InputError
@@ -96,8 +97,7 @@ class LogTable:
 
     def seen_as(self, view: View) -> LogTable:
         """Return the same logs in another view; what has been parsed is not parsed again."""
-        new = object.__new__(LogTable)
-        new.__dict__.update(self.__dict__)
+        new = copy(self)
         new.view = view
         return new
 

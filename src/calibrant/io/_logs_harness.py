@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from typing import Any, Literal
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_text import lines, mapping, sequence, whole
-from calibrant.io.log_rows import AT_ONCE, Block, Collector, Normalise
+from calibrant.io.log_rows import Block, Collector, Normalise
 
 Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
@@ -136,11 +136,8 @@ class HarnessLog:
             values = self._values(sample)
             names = option_names(len(values))
             collector.add(self.model, group, title, f"{self.task}/{sample.id}", names, values, gold)
-            if len(collector) == AT_ONCE:
-                yield collector.block()
-                collector = Collector()
-        if len(collector):
-            yield collector.block()
+            yield from collector.take()
+        yield from collector.take(1)
 
     def _samples(self) -> Iterator[Sample]:
         chosen: str | None = None
@@ -230,7 +227,7 @@ class HarnessLog:
         found = _gold_of(sample, mode)
         if found is not None:
             return found
-        if _gold_of(Sample(**{**vars(sample), "accuracy": None}), mode) is not None:
+        if _gold_of(replace(sample, accuracy=None), mode) is not None:
             message = (
                 f"the target is {shown(sample.target)} but the metric acc is {shown(sample.accuracy)}, "
                 f"and the likeliest option is number {_top(sample.values)}"

@@ -17,7 +17,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
-from calibrant.io.log_rows import AT_ONCE, Block, Collector
+from calibrant.io.log_rows import Block, Collector
 from calibrant.records.words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
@@ -163,11 +163,8 @@ class InspectLog:
             collector.add(
                 self.model, self.task, subject, item, names, values, gold, cluster=cluster, logs=False
             )
-            if len(collector) == AT_ONCE:
-                yield collector.block()
-                collector = Collector()
-        if len(collector):
-            yield collector.block()
+            yield from collector.take()
+        yield from collector.take(1)
 
     def _evidence(self) -> Evidence:
         seen: Counter[str] = Counter()
@@ -250,8 +247,7 @@ class InspectLog:
             collector.add(
                 self.model, self.task, subject, f"{self.task}/{key}", names, shares, gold, logs=False
             )
-        if len(collector):
-            yield collector.block()
+        yield from collector.take(1)
 
 
 def _logprobs(sample: Sample) -> dict[str, Any] | None:

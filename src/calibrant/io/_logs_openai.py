@@ -16,7 +16,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_text import lines, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
-from calibrant.io.log_rows import AT_ONCE, Block, Collector
+from calibrant.io.log_rows import Block, Collector
 from calibrant.records.words import counted
 
 GOLD = ("answer", "label", "target", "gold")
@@ -164,13 +164,10 @@ class AnswerLog:
                 raise self._error(message, "write the responses of each model to a file", "parameter", number)
             place = [options.index(right)]
             collector.add(model, task, subject, name, options, found.values, place, logs=False)
-            if len(collector) == AT_ONCE:
-                yield collector.block()
-                collector = Collector()
+            yield from collector.take()
         if not self.items:
             self._nothing()
-        if len(collector):
-            yield collector.block()
+        yield from collector.take(1)
 
     def _answered(self, response: Mapping[str, Any], options: list[str], number: int) -> Answered | None:
         choices = response["choices"]

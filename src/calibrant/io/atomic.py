@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,20 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.errno in FULL:
             raise not_writable(path, error) from error
         raise
+
+
+@contextmanager
+def writing_or_printing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file as `writing` does; ``-`` is standard output."""
+    if os.fspath(path) != "-":
+        with writing(path) as file:
+            yield file
+        return
+    out = sys.stdout.buffer
+    try:
+        yield out
+    finally:
+        out.flush()
 
 
 def check_place(path: str | os.PathLike[str]) -> None:

@@ -208,24 +208,18 @@ class _Rows:
     def _long(self, batch: Batch) -> dict[str, Any]:
         import pyarrow as pa
 
-        if self.predictions.form == "long":
-            made = {
-                "score": pa.array(batch.score.astype(np.float64, copy=False)),
-                "label": pa.array(batch.label.astype(np.int8)),
-            }
-            if batch.class_code is not None:
-                made["class"] = _named(self.predictions.reader.class_codes, batch.class_code)
-            return made | self._names(batch, 1)
-        classes = self.predictions.classes
-        width = len(classes)
-        code = np.tile(np.arange(width, dtype=np.int32), len(batch))
-        label = (batch.label[:, None] == np.arange(width)).ravel()
+        predictions = self.predictions
+        long = batch if predictions.form == "long" else batch.long()
         made = {
-            "score": pa.array(batch.score.astype(np.float64).ravel()),
-            "label": pa.array(label.astype(np.int8)),
-            "class": pa.DictionaryArray.from_arrays(as_arrow(code), pa.array(classes)),
+            "score": pa.array(long.score.astype(np.float64, copy=False)),
+            "label": pa.array(long.label.astype(np.int8)),
         }
-        return made | self._names(batch, width)
+        if long.class_code is not None and predictions.form == "long":
+            made["class"] = _named(predictions.reader.class_codes, long.class_code)
+        elif long.class_code is not None:
+            code = as_arrow(long.class_code.astype(np.int32))
+            made["class"] = pa.DictionaryArray.from_arrays(code, pa.array(predictions.classes))
+        return made | self._names(long)
 
     def _wide(self, batch: Batch) -> dict[str, Any]:
         import pyarrow as pa
@@ -236,7 +230,7 @@ class _Rows:
         scores = batch.score.astype(np.float64)
         for place, name in enumerate(classes):
             made[f"p_{name}"] = pa.array(np.ascontiguousarray(scores[:, place]))
-        return made | self._names(batch, 1)
+        return made | self._names(batch)
 
     def check_wide(self, batch: Batch) -> None:
         """Raise if there is one class, one without a name, or an item without gold class."""
@@ -254,8 +248,8 @@ class _Rows:
             hint = "a wide table needs the gold class of each item: add its row, or keep the long form"
             raise InputError(message, hint, code="class-unknown", file=name)
 
-    def _names(self, batch: Batch, times: int) -> dict[str, Any]:
-        """Clusters, items and weights, each so many times."""
+    def _names(self, batch: Batch) -> dict[str, Any]:
+        """Clusters, items and weights."""
         import pyarrow as pa
 
         reader = self.predictions.reader
@@ -265,9 +259,9 @@ class _Rows:
             ("item", batch.item, reader.item_codes),
         ):
             if codes is not None:
-                found[part] = _named(known, np.repeat(codes, times))
+                found[part] = _named(known, codes)
         if batch.weight is not None:
-            found["weight"] = pa.array(np.repeat(batch.weight, times))
+            found["weight"] = pa.array(batch.weight)
         return found
 
 

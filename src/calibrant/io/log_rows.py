@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -110,9 +110,12 @@ def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
 
 
 class Collector:
-    """Takes items one by one and gives them as a `Block`."""
+    """Takes items one by one and gives them as blocks."""
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._texts: list[list[str]] = [[] for _ in range(5)]
         self._start = [0]
         self._names: list[str] = []
@@ -147,8 +150,13 @@ class Collector:
         self._logs.append(logs)
         self._start.append(len(self._values))
 
-    def block(self) -> Block:
-        """Return what was added."""
+    def take(self, least: int = AT_ONCE) -> Iterator[Block]:
+        """Yield the items as one block, and begin again, if there are at least so many."""
+        if len(self) >= least:
+            yield self._block()
+            self._begin()
+
+    def _block(self) -> Block:
         start, values = np.array(self._start), np.array(self._values, np.float64)
         logs = np.array(self._logs)
         if logs.all():

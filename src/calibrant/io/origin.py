@@ -82,6 +82,28 @@ def parquet_file(source: str | Path | pa.NativeFile, **settings: Any) -> Any:
     return pq.ParquetFile(file, buffer_size=0 if in_memory else 1 << 20, pre_buffer=False, **settings)
 
 
+def unreadable(name: str, error: OSError) -> InputError:
+    """Make the error for a file that cannot be opened."""
+    missing = isinstance(error, FileNotFoundError)
+    reason = "no such file" if missing else (error.strerror or str(error)).lower()
+    return InputError(reason, "check the path", code="file-missing", file=name)
+
+
+def arrow_reader(source: Any, options: Any = None) -> Any:
+    """Open Arrow IPC in the file form or the stream form."""
+    import pyarrow as pa
+
+    random_access = source.read(6) == b"ARROW1"
+    source.seek(0)
+    return (pa.ipc.open_file if random_access else pa.ipc.open_stream)(source, options=options)
+
+
+def stored_batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    """Return the record batches of a reader of either form."""
+    stored = getattr(reader, "num_record_batches", None)
+    return iter(reader) if stored is None else (reader.get_batch(place) for place in range(stored))
+
+
 def truncated(name: str) -> FormatError:
     """Make the error for a file that ends too early."""
     return FormatError("the file is cut short", "copy or write it again", code="file-truncated", file=name)

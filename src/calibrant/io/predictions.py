@@ -126,10 +126,10 @@ class Predictions:
         if self.table_reader is not None:
             self.table_reader.class_codes.of(pa.array(names, pa.string()))
 
-    def through(self, change: Callable[[Reader], Reader], name: str) -> Predictions:
+    def through(self, reader: Reader, name: str) -> Predictions:
         """Return the same table under another name, read through another reader."""
         new = copy(self)
-        new._reader = change(self._reader)
+        new._reader = reader
         new.name = name
         new.log = None
         return new
@@ -160,7 +160,7 @@ class Predictions:
         """
         from calibrant.io._items import ItemReader
 
-        new = self.through(lambda reader: ItemReader(self.name, reader), self.name)
+        new = self.through(ItemReader(self.name, self._reader), self.name)
         new.form, new.rows, new._classes = "wide", None, None
         new.has_classes = new.has_items = True
         return new

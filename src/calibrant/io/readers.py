@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -153,6 +153,8 @@ class TableReader:
         Names read so far.
     whole_items
         True if an item has a class at most once; a day, which is the item in a log, has it often.
+    change
+        Function that changes each block of rows before it is checked; None: blocks stay as they are.
     """
 
     table: Table
@@ -164,6 +166,7 @@ class TableReader:
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
     whole_items: bool = True
+    change: Callable[[Block], Block] | None = None
 
     @property
     def lazy(self) -> Any | None:
@@ -187,6 +190,7 @@ class TableReader:
         weights, repeats = _checks.WeightRange(), _Repeats(self)
         for block in blocks(self.table, kinds, size):
             try:
+                block = block if self.change is None else self.change(block)
                 batch = self.batch(block, items, weights).without_weightless()
             except InputError as error:
                 if self.lazy is not None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import IO, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io.atomic import writing
+from calibrant.io.atomic import writing_or_printing
 from calibrant.io.sinks import Sink
-from calibrant.io.table_formats import FORMATS, STDOUT, written_format
+from calibrant.io.table_formats import FORMATS, written_format
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -75,11 +74,7 @@ class RowWriter(ABC):
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            if self._name == STDOUT:
-                file: IO[bytes] = sys.stdout.buffer
-                stack.callback(file.flush)
-            else:
-                file = stack.enter_context(writing(self._name))
+            file = stack.enter_context(writing_or_printing(self._name))
             made = FORMATS[self._kind].sink
             assert made is not None
             self._sink: Sink = made(file, self._columns, self._threshold)

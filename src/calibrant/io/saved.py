@@ -8,7 +8,6 @@ under the key ``calibrant.tally`` of the schema's metadata.
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 COUNTS = ("n", "positives")
 NUMBER = 8  # bytes
 ROUNDING = 1e-9  # of sums, as parts of their size
-APART = ("kind", "cluster", "clusters", "weighted")  # fields of a tally that are no columns
 
 
 class _Header(Struct, frozen=True, kw_only=True):
@@ -78,10 +76,12 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
     import pyarrow as pa
     from pyarrow import parquet
 
+    from calibrant.metrics.tally import COLUMNS
+
     if not os.fspath(path).endswith(".parquet"):
         hint = "name it NAME.tally.parquet: a tally is read back by this ending"
         raise InputError("a tally is a Parquet file", hint, code="file-kind", file=os.fspath(path))
-    columns = {field.name: getattr(tally, field.name) for field in fields(tally) if field.name not in APART}
+    columns = {name: getattr(tally, name) for name in COLUMNS}
     if tally.cluster is not None and tally.clusters is not None:
         columns["cluster"] = tally.clusters[tally.cluster]
     header = _Header(
@@ -126,16 +126,14 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
 
 def _loaded(name: str) -> Tally:
     """Return the tally of one file."""
-    from calibrant.metrics.tally import Tally
+    from calibrant.metrics.tally import COLUMNS, Tally
 
     header, table = _read(name)
     columns: dict[str, Any] = {}
-    for field in fields(Tally):
-        if field.name in APART:
-            continue
-        if field.name not in table.column_names:
-            raise FormatError(f"there is no column {field.name!r}", "save the tally again", file=name)
-        columns[field.name] = _numbers(table, field.name, name)
+    for column in COLUMNS:
+        if column not in table.column_names:
+            raise FormatError(f"there is no column {column!r}", "save the tally again", file=name)
+        columns[column] = _numbers(table, column, name)
     cluster, names = None, None
     if "cluster" in table.column_names:
         names, cluster = _coded(table, name)
@@ -223,10 +221,10 @@ def _read(name: str) -> tuple[_Header, Any]:
 @np.errstate(over="ignore", invalid="ignore")
 def _could_have_been_counted(tally: Tally) -> bool:
     """Return True if the rows of a tally can be sums of pairs."""
+    from calibrant.metrics.tally import COLUMNS
+
     n, positives, weight, positive = tally.n, tally.positives, tally.weight, tally.weight_positives
-    if not all(
-        np.isfinite(getattr(tally, field.name)).all() for field in fields(tally) if field.name not in APART
-    ):
+    if not all(np.isfinite(getattr(tally, name)).all() for name in COLUMNS):
         return False
     counted = (n > 0) & (positives >= 0) & (positives <= n)
     placed = (tally.low >= 0) & (tally.low <= tally.high) & (tally.high <= 1)

@@ -41,7 +41,7 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
             kind: dict[str, Kind] = {column.name: "number"}
             column.cut(block.column(column.name) for block in blocks(reader.table, kind))
     slices = Slices(found)
-    return predictions.through(lambda _: replace(reader, slices=slices), predictions.name), slices
+    return predictions.through(replace(reader, slices=slices), predictions.name), slices
 
 
 def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys, Tally] | None:

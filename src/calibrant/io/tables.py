@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from calibrant._checks import closest, is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Column
-from calibrant.io.origin import LONGEST, Origin, long_line, parquet_file, reading
+from calibrant.io.origin import (
+    LONGEST,
+    Origin,
+    arrow_reader,
+    long_line,
+    parquet_file,
+    reading,
+    stored_batches,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,25 +97,16 @@ class ArrowTable:
     def _open(self, wanted: list[str] | None) -> Any:
         import pyarrow as pa
 
-        file = self._origin.open()
-        random_access = file.read(6) == b"ARROW1"
-        file.seek(0)
         options = None
         if wanted is not None:
             options = pa.ipc.IpcReadOptions(included_fields=[self.columns.index(column) for column in wanted])
-        return (pa.ipc.open_file if random_access else pa.ipc.open_stream)(file, options=options)
+        return arrow_reader(self._origin.open(), options)
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, in file order."""
         with reading(self.name):
-            reader = self._open(list(columns))
-            stored = (
-                (reader.get_batch(index) for index in range(reader.num_record_batches))
-                if hasattr(reader, "num_record_batches")
-                else reader
-            )
             first = self.first_row
-            for whole in stored:
+            for whole in stored_batches(self._open(list(columns))):
                 batch = whole.select(list(columns))
                 self._check(batch, first)
                 first += batch.num_rows

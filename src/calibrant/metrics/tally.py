@@ -252,6 +252,8 @@ class Tally:
         return 0.0 if self.cluster is None else effective_number(np.bincount(self.cluster, self.weight))
 
 
+APART = ("kind", "cluster", "clusters", "weighted")
+COLUMNS = tuple(each.name for each in fields(Tally) if each.name not in APART)  # one number per row
 _WEIGHTS = ("weight", "weight_positives", "weight2", "weight2_positives")
 
 
@@ -466,8 +468,7 @@ def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
     cluster = place[tally.cluster]
     new_score = (np.diff(tally.low, prepend=0) > 0) | (np.diff(tally.high, prepend=0) > 0)
     rows = sorted_by(np.cumsum(new_score, dtype=np.int64), cluster)
-    apart = ("kind", "cluster", "clusters", "weighted")
-    columns = {each.name: getattr(tally, each.name) for each in fields(Tally) if each.name not in apart}
+    columns = {name: getattr(tally, name) for name in COLUMNS}
     moved = {id(column): column[rows] for column in {id(each): each for each in columns.values()}.values()}
     columns = {name: moved[id(column)] for name, column in columns.items()}  # those of two names stay one
     return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)

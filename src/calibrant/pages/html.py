@@ -41,10 +41,7 @@ def render(
     """Return the page of a report, with figures of its sections, classes and groups, as one HTML document."""
     kinds = _kinds(sections)
     figures = [
-        {
-            kind: [_safe(picture) for picture in drawn]
-            for kind, drawn in pictures(section, f"s{n}", chosen).items()
-        }
+        {kind: _safe(drawn) for kind, drawn in pictures(section, f"s{n}", chosen).items()}
         for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
     ]
     drawn = class_picture(classes) if classes is not None else None
@@ -56,11 +53,11 @@ def render(
             page=page,
             figures=figures,
             left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
-            class_figures=[] if drawn is None else [_safe(drawn)],
+            class_figures=[] if drawn is None else _safe([drawn]),
             script=script,
             script_hash=None if script is None else _hash(script),
             groups=None if groups is None else group_part(groups),
-            group_figures=[] if groups is None else _all_safe(group_pictures({"after": groups}, "all")),
+            group_figures=[] if groups is None else _safe(group_pictures({"after": groups}, "all")),
         )
     )
 
@@ -71,15 +68,13 @@ def render_protocol(
     """Return the page of an evaluation as one HTML document."""
     kinds: tuple[Kind, ...] = ("curves",)
     drawn = [] if calibration is None else pictures(calibration, "calibration", kinds)["curves"]
-    safe = {
-        kind: [_safe(picture) for picture in each] for kind, each in {**figures, "calibration": drawn}.items()
-    }
+    safe = {kind: _safe(each) for kind, each in {**figures, "calibration": drawn}.items()}
     return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
 
 
 def render_story(page: object, figures: Sequence[Sequence[Picture]]) -> str:
     """Return the page of a story, with the figures of each step, as one HTML document."""
-    safe = [_all_safe(drawn) for drawn in figures]
+    safe = [_safe(drawn) for drawn in figures]
     return _environment().get_template("story.html").render(page=page, figures=safe)
 
 
@@ -102,13 +97,9 @@ def _hash(script: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _all_safe(drawn: Sequence[Picture]) -> list[dict[str, str]]:
-    return [_safe(picture) for picture in drawn]
-
-
-def _safe(picture: Picture) -> dict[str, str]:
+def _safe(drawn: Sequence[Picture]) -> list[dict[str, str]]:
     # The markup comes from an XML serializer, which escaped every text in it.
-    return {"svg": Markup(picture.svg), "title": picture.title, "caption": picture.caption}
+    return [{"svg": Markup(each.svg), "title": each.title, "caption": each.caption} for each in drawn]
 
 
 def templates_of(package: str) -> Environment:

@@ -113,7 +113,7 @@ def error_verdict(interval: ErrorInterval) -> str:
 def direction_verdict(measurement: Measurement) -> str:
     """Return sentences on the direction of the error, as far as the intervals exclude the other direction."""
     if not measurement.calibration_error.low:
-        _, _, other = dict(measurement.remarks()).get("calibration_error", "").partition(", but ")
+        other = measurement.other_signs()
         return f"But {other}." if other else ""
     sentences = []
     large, slope = measurement.calibration_in_the_large, measurement.cox_slope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from calibrant import _checks
 from calibrant._checks import Check, Floats, Pairs, optional, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.tally import LARGEST_EXACT, Tally
+from calibrant.metrics.tally import COLUMNS, LARGEST_EXACT, Tally
 from calibrant.recalibrate._binned import BINS, StepRecalibrator, Strategy, cut, step_map
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, check_estimator
 from calibrant.recalibrate.isotonic import Isotonic
@@ -60,11 +60,7 @@ def with_scores(tally: Tally, score: Floats) -> Tally:
 
 def rows(tally: Tally, kept: NDArray[np.bool_]) -> Tally:
     """Return some rows of a tally, with their clusters."""
-    columns: dict[str, Any] = {
-        field.name: getattr(tally, field.name)[kept]
-        for field in fields(tally)
-        if field.name not in ("kind", "weighted", "cluster", "clusters")
-    }
+    columns: dict[str, Any] = {name: getattr(tally, name)[kept] for name in COLUMNS}
     if tally.cluster is not None:
         used, code = np.unique(tally.cluster[kept], return_inverse=True)
         columns |= {"cluster": code.astype(np.int64), "clusters": tally.cluster_names[used]}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+from msgspec.structs import asdict
+
 from calibrant.records import Quantity, Record, Table, name, number, part, rows, setting, warning
 from calibrant.records.record import columns_of
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
@@ -204,8 +206,7 @@ class GroupedChanges(Record, frozen=True):
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the errors of all scores and of each group, before and after."""
-        total = {key: getattr(self.total, key) for key in MarginalChange.__struct_fields__}
-        whole = GroupChange(label="all", classes=(), share=1.0, **total)
+        whole = GroupChange(label="all", classes=(), share=1.0, **asdict(self.total))
         paired = self.total.difference
         columns, lines = columns_of((whole, *self.groups), 0.95 if paired is None else paired.level)
         kept = [place for place, column in enumerate(columns) if column.name not in ASIDE]

@@ -265,6 +265,20 @@ class Measurement(Record, frozen=True, kw_only=True):
         written: Record = offered("write_report")(self, output, title=title)
         return written
 
+    def other_signs(self) -> str | None:
+        """Return which numbers show miscalibration although the interval of the error contains 0, if any."""
+        if self.interval.estimand != "rms" or self.calibration_error.low != 0:
+            return None
+        off = [
+            name
+            for name, found, ideal in (
+                ("calibration in the large", self.calibration_in_the_large, 0),
+                ("the Cox slope", self.cox_slope, 1),
+            )
+            if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
+        ]
+        return f"{' and '.join(off)} {'show' if len(off) > 1 else 'shows'} miscalibration" if off else None
+
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return remarks on the weights, the bias of CalibErr and the noise floors."""
         if self.weight_sum != self.n:
@@ -274,16 +288,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         elif self.calibration_error.low:
             yield "calibration_error", "interval excludes 0"
         elif self.calibration_error.low == 0:
-            if off := [
-                name
-                for name, found, ideal in (
-                    ("calibration in the large", self.calibration_in_the_large, 0),
-                    ("the Cox slope", self.cox_slope, 1),
-                )
-                if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
-            ]:
-                shown = f"{' and '.join(off)} {'show' if len(off) > 1 else 'shows'} miscalibration"
-                yield "calibration_error", f"interval contains 0, but {shown}"
+            if other := self.other_signs():
+                yield "calibration_error", f"interval contains 0, but {other}"
             elif self.calibration_error.high == 1:
                 yield "calibration_error", "no upper limit: few pairs or clusters carry the error"
         error = self.calibration_error.estimate

@@ -17,7 +17,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.frames import in_library_of
 from calibrant.io.predictions import listed
-from calibrant.io.readers import Reader, check_range, check_sums
+from calibrant.io.readers import check_range, check_sums
 from calibrant.io.saved_recalibrators import (
     TABLE_KINDS,
     SavedRecalibrator,
@@ -62,7 +62,7 @@ def of_file(name: str) -> Iterator[None]:
         raise
 
 
-class Mending:
+class Recalibration:
     """Map from the scores of one table to recalibrated scores, by batches, with counts.
 
     With ``every_row``, it receives all rows of a long table in their order, so that errors can name a row.
@@ -190,14 +190,14 @@ def array_scores(model: SavedRecalibrator, source: Any) -> Any:
         check_sums(matrix, "p", 0, partial=False)
     width = 1 if scores.ndim == 1 else matrix.shape[1]
     if model.kind == "binary" and width == 2:
-        new = Mending(model, _Array("long"))(np.ascontiguousarray(matrix[:, 1]), None)
+        new = Recalibration(model, _Array("long"))(np.ascontiguousarray(matrix[:, 1]), None)
         return in_library_of(source, np.column_stack([1 - new, new]))
     if model.kind == "wide" and width not in (1, len(model.classes)):
         message = f"p has {width} columns, and the recalibrator has {len(model.classes)} classes"
         hint = f"pass one column per class, in this order: {listed(model.classes)}"
         raise InputError(message, hint, code="shape")
     array = _Array("long") if scores.ndim == 1 else _Array("wide", model.classes, has_classes=True)
-    return in_library_of(source, Mending(model, array)(matrix, None))
+    return in_library_of(source, Recalibration(model, array)(matrix, None))
 
 
 def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
@@ -215,25 +215,24 @@ def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
             raise InputError(f"the class {lost[0]!r} {what}", hint, code="class-unknown", file=table.name)
 
 
-class _MendedReader:
+class _RecalibratedReader:
     """Reader of a table with recalibrated scores."""
 
-    def __init__(self, reader: Reader, model: SavedRecalibrator, table: Predictions) -> None:
-        self._reader = reader
-        self._model = model
+    def __init__(self, table: Predictions, model: SavedRecalibrator) -> None:
         self._table = table
-        self.cluster_codes = reader.cluster_codes
-        self.item_codes = reader.item_codes
-        self.class_codes = reader.class_codes
+        self._model = model
+        self.cluster_codes = table.reader.cluster_codes
+        self.item_codes = table.reader.item_codes
+        self.class_codes = table.reader.class_codes
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches with recalibrated scores."""
-        change = Mending(self._model, self._table)
-        for batch in self._reader.batches(size, items):
+        change = Recalibration(self._model, self._table)
+        for batch in self._table.reader.batches(size, items):
             yield replace(batch, score=change(batch.score.astype(np.float64, copy=False), batch.class_code))
 
 
-def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
+def recalibrated(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
     """Return the same table with scores that are recalibrated when they are read.
 
     Raises
@@ -241,10 +240,8 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
     InputError
         If the model is for another kind of table.
     """
-    Mending(model, predictions)
-    return predictions.through(
-        lambda reader: _MendedReader(reader, model, predictions), f"{predictions.name}, recalibrated"
-    )
+    Recalibration(model, predictions)
+    return predictions.through(_RecalibratedReader(predictions, model), f"{predictions.name}, recalibrated")
 
 
 def before_and_after(
@@ -271,7 +268,7 @@ def before_and_after(
     same = isinstance(sources[0], (str, os.PathLike)) and sources[0] != "-" and saved.digest is not None
     if same and file_digest(sources[0]) == saved.digest:
         notes.append("The map was fitted to the same data, so its error here is underestimated.")
-    return [before, mended(before, saved)], saved, called, notes
+    return [before, recalibrated(before, saved)], saved, called, notes
 
 
 def by_row(source: ViewSource) -> ViewSource:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
@@ -16,7 +18,6 @@ from calibrant.recalibrate.methods import DRAWS
 from calibrant.results.groups import (
     GroupChange,
     GroupedChanges,
-    MarginalChange,
     ResampledChange,
     label_of,
 )
@@ -31,7 +32,7 @@ from calibrant.verbs._methods import (
     members_of,
     named_groups_of,
 )
-from calibrant.verbs.applying import Mending
+from calibrant.verbs.applying import Recalibration
 
 
 def group_changes(
@@ -118,7 +119,7 @@ def changes_by_group(
     progress: Progress | None,
 ) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
     """Return the result of `group_changes`, and the resampled changes if dev was given."""
-    mending = Mending(saved, table)
+    recalibration = Recalibration(saved, table)
     if saved.kind != "classes":
         raise InputError("the table has no classes to group", "give a long table with classes", code="view")
     found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
@@ -138,7 +139,7 @@ def changes_by_group(
         changes = calibration_changes(
             found.label,
             found.score,
-            mending(found.score.astype("float64", copy=False), found.code),
+            recalibration(found.score.astype("float64", copy=False), found.code),
             found.code if found.code is not None else (),
             members,
             names=table.classes,
@@ -158,7 +159,7 @@ def changes_by_group(
                 label=label_of(names),
                 classes=tuple(names),
                 share=sum(known.get(name, 0) for name in names) / total,
-                **{key: getattr(change, key) for key in MarginalChange.__struct_fields__},
+                **asdict(change),
             )
             for names, change in zip(named_groups(members).values(), parts, strict=True)
         ),

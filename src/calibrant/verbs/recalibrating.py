@@ -47,7 +47,7 @@ from calibrant.verbs._methods import (
     map_count,
     named_groups_of,
 )
-from calibrant.verbs.applying import Mending, array_scores, kind_of, of_file
+from calibrant.verbs.applying import Recalibration, array_scores, kind_of, of_file
 
 POINTS = 1001
 EQUAL = "all scores are equal, so the map is constant: it only contains the fraction of positives"
@@ -435,7 +435,7 @@ def apply(
             raise InputError(message, "leave `columns` out", code="column")
         return array_scores(saved, source)
     table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
-    change = Mending(saved, table, every_row=True)
+    change = Recalibration(saved, table, every_row=True)
 
     def report(rows: int) -> None:
         tell(progress, "writing", rows, table.rows)
@@ -499,13 +499,11 @@ def _of_tally(
 
 def _check(predictions: Predictions, method: str, group: str, *, joint: bool) -> None:
     """Raise an error if a table lacks what the method or the grouping needs."""
-    name = predictions.name
+    name, whole = predictions.name, f"the method {method} maps all classes of a row at once"
     if METHODS[method].maps == "rows" and not joint:
-        message = f"the method {method} maps all classes of a row at once"
-        raise InputError(message, "give a wide table", code="parameter", file=name)
+        raise InputError(whole, "give a wide table", code="parameter", file=name)
     if group != SHARED and (joint or not predictions.has_classes):
-        alone = f"the method {method} maps all classes of a row at once"
-        message = alone if joint else "the table has no classes"
+        message = whole if joint else "the table has no classes"
         raise InputError(message, "leave the group out", code="parameter", file=name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,25 +175,23 @@ def report(
     6004.0
     """
     run = Run(threads, progress, command)
-    listed = source_list(sources)
-    if all(isinstance(each, (Measured, Measurement)) for each in listed):
-        return _of_results(listed, names, run)
+    sources = source_list(sources)
+    if all(isinstance(each, (Measured, Measurement)) for each in sources):
+        return _of_results(sources, names, run)
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
-    sources = listed
     model, dev = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give a recalibrator (`model`), or a method to fit (`method`)"
             raise InputError(f"{argument} is given without a recalibrator", hint, code="parameter")
     if model is None:
-        mended = _Mended(*by_model(sources, names, columns))
+        tables = _Tables(*by_model(sources, names, columns))
     else:
         grouping = Grouping(group, groups, counts, level=level, seed=seed)
-        mended = _before_and_after(sources, names, model, dev, grouping, columns, progress)
-    sources, names = mended.sources, mended.names
-    called = _named(names, sources)
+        tables = _before_and_after(sources, names, model, dev, grouping, columns, progress)
+    sources, called = tables.sources, _named(tables.names, tables.sources)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
@@ -212,9 +211,9 @@ def report(
         read_sources.append(found)
     if model is not None:
         read_sources = [[by_row(each) for each in found] for found in read_sources]
-    differences, unpaired = _differences(called, read_sources, settings, mended)
+    differences, unpaired = _differences(called, read_sources, settings, tables)
     notes = (
-        _map_notes(mended, differences)
+        _map_notes(tables, differences)
         + view_notes(called, [[each.view for each in found] for found in read_sources])
         + unpaired
     )
@@ -225,10 +224,10 @@ def report(
         differences=differences,
         command=command,
         notes=tuple(notes),
-        recalibrator=mended.recalibrator,
-        resampled=mended.resampled,
+        recalibrator=tables.recalibrator,
+        resampled=tables.resampled,
         tasks=tasks,
-        groups=mended.groups,
+        groups=tables.groups,
     )
 
 
@@ -275,7 +274,7 @@ def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedM
     return [each for each in found if each.view == first] or found
 
 
-class _Mended(NamedTuple):
+class _Tables(NamedTuple):
     """Tables of a report, with the recalibrator between them, if there is one."""
 
     sources: list[Any]
@@ -294,7 +293,7 @@ def _before_and_after(
     grouping: Grouping,
     columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
-) -> _Mended:
+) -> _Tables:
     """Return one table before and after recalibration."""
     from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
 
@@ -320,7 +319,7 @@ def _before_and_after(
                 f"sampling error is that of a map fitted to {again.name}."
             )
     names = ("before", "after") if names is None else names
-    return _Mended(list(tables), names, called, tuple(notes), resampled, grouped)
+    return _Tables(tables, names, called, tuple(notes), resampled, grouped)
 
 
 def _fitted(
@@ -352,13 +351,13 @@ def _table_notes(models: Sequence[ReportedModel], sources: Sequence[Any]) -> lis
     ]
 
 
-def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[str]:
+def _map_notes(tables: _Tables, differences: Sequence[ModelDifference]) -> list[str]:
     """Return notes on the recalibrator and on views whose intervals treat its map as fixed."""
     fixed = [each.view for each in differences if each.difference.calibration_map == "fixed"]
-    notes = list(mended.notes)
-    if mended.recalibrator is not None and fixed:
-        of = f" ({', '.join(fixed)})" if mended.resampled or len(fixed) < len(differences) else ""
-        refitted = mended.resampled or kind_of(mended.sources[0]) == "wide"  # whose maps are not refitted
+    notes = list(tables.notes)
+    if tables.recalibrator is not None and fixed:
+        of = f" ({', '.join(fixed)})" if tables.resampled or len(fixed) < len(differences) else ""
+        refitted = tables.resampled or kind_of(tables.sources[0]) == "wide"  # whose maps are not refitted
         hint = "" if refitted else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
@@ -394,40 +393,39 @@ def _differences(
     names: Sequence[str],
     sources: Sequence[Sequence[ViewSource]],
     settings: Settings,
-    mended: _Mended,
+    tables: _Tables,
 ) -> tuple[tuple[ModelDifference, ...], list[str]]:
     found, notes = [], []
-    for first in range(len(names)):
-        for second in range(first + 1, len(names)):
-            others = {each.view: each for each in sources[second]}
-            for one in sources[first]:
-                if one.view not in others or one.view.startswith(CLASS):
-                    continue
-                called = names[first], names[second]
-                mine, theirs, left_out = in_common(one, others[one.view], called)
-                difference = difference_of(mine, theirs, level=settings.level, seed=settings.seed)
-                if isinstance(difference, str):
-                    both = " and ".join(called)
-                    notes.append(f"The difference of {both} ({one.view}) was not computed: {difference}.")
-                else:
-                    notes += left_out
-                    difference = _of_map(difference, one, mended)
-                    found.append((one.view, names[first], names[second], difference))
+    for first, second in combinations(range(len(names)), 2):
+        others = {each.view: each for each in sources[second]}
+        for one in sources[first]:
+            if one.view not in others or one.view.startswith(CLASS):
+                continue
+            called = names[first], names[second]
+            mine, theirs, left_out = in_common(one, others[one.view], called)
+            difference = difference_of(mine, theirs, level=settings.level, seed=settings.seed)
+            if isinstance(difference, str):
+                both = " and ".join(called)
+                notes.append(f"The difference of {both} ({one.view}) was not computed: {difference}.")
+            else:
+                notes += left_out
+                difference = _of_map(difference, one, tables)
+                found.append((one.view, names[first], names[second], difference))
     adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
     return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
 
 
-def _of_map(difference: ErrorDifference, before: ViewSource, mended: _Mended) -> ErrorDifference:
+def _of_map(difference: ErrorDifference, before: ViewSource, tables: _Tables) -> ErrorDifference:
     """Return a difference with the sampling error of the map included if dev was resampled."""
-    if mended.recalibrator is None:
+    if tables.recalibrator is None:
         return difference
     difference = msgspec.structs.replace(difference, calibration_map="fixed")
-    answers = before.view == "top" and not mended.sources[0].has_classes  # one row per item, as in binary
+    answers = before.view == "top" and not tables.sources[0].has_classes  # one row per item, as in binary
     if not (before.view in ("binary", "pooled") or answers) or not isinstance(before.source, Pairs):
         return difference
     from calibrant.verbs._refitting import widened
 
-    return widened(difference, mended.resampled, before.source)
+    return widened(difference, tables.resampled, before.source)
 
 
 def model_names(sources: Sequence[Any]) -> list[str]:

@@ -507,12 +507,11 @@ def view_sources(
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
-    counted = _Count(chain(held, batches))
-    held = []
-    sources = _tallied(predictions, counted, views, threads)
+    batches, held = chain(held, batches), []
+    sources, rows = _tallied(predictions, batches, views, threads)
     if exact:
         sources = [replace(each, chunks=partial(_chunks, predictions, each.view, items)) for each in sources]
-    return sources, counted.rows
+    return sources, rows
 
 
 def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -540,19 +539,6 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
         done += len(batch)
         tell(progress, "reading", done, total)
         yield batch
-
-
-class _Count:
-    """Iterator over batches that counts their rows."""
-
-    def __init__(self, batches: Iterator[Batch]) -> None:
-        self._batches = batches
-        self.rows = 0
-
-    def __iter__(self) -> Iterator[Batch]:
-        for batch in self._batches:
-            self.rows += len(batch)
-            yield batch
 
 
 def _in_memory(
@@ -615,22 +601,24 @@ def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Inte
 
 def _tallied(
     predictions: Predictions, batches: Iterable[Batch], views: Sequence[str], threads: int | None
-) -> list[ViewSource]:
+) -> tuple[list[ViewSource], int]:
+    """Return tallies of the views, and the number of rows."""
     if list(views) == ["binary"] and not predictions.clustered:
         stream = (pairs_of("binary", batch, predictions) for batch in batches)
-        return [ViewSource("binary", Tally.from_batches(stream, threads=threads), threads)]
+        whole = Tally.from_batches(stream, threads=threads)
+        return [ViewSource("binary", whole, threads)], whole.total_n
     parts: dict[str, TallyParts] = {}
-    first_row = 0
+    rows = 0
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
         for batch in batches:
             for view in expanded(views, predictions.classes):
-                pairs = pairs_of(view, batch, predictions, first_row)
+                pairs = pairs_of(view, batch, predictions, rows)
                 if view not in parts:
                     parts[view] = TallyParts(pool, parts)
                 parts[view].add(pairs)
-            first_row += len(batch)
+            rows += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
     found, names = [], np.array(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
@@ -638,7 +626,7 @@ def _tallied(
             raise _no_pairs(view, predictions)
         named = len(names) > 0 and tally.clusters is not None
         found.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
-    return found
+    return found, rows
 
 
 def _chunks(predictions: Predictions, view: str, items: bool) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +18,7 @@ from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.slice_columns import JointCodes, Keys, Slices
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
-from calibrant.metrics.tally import Tally, ordered
+from calibrant.metrics.tally import COLUMNS, Tally, ordered
 from calibrant.progress import Progress
 from calibrant.verbs.sources import (
     CLASS,
@@ -87,9 +87,9 @@ def tally(
     check_threads(threads)
     predictions = open_predictions(source, columns)
     views = [one_view(view, predictions)]
-    found = view_sources(predictions, views, whole=exact, collected=0, threads=threads, progress=progress)[0][
-        0
-    ]
+    (found,), _ = view_sources(
+        predictions, views, whole=exact, collected=0, threads=threads, progress=progress
+    )
     result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
     return _named(result, predictions, found.codes)
 
@@ -273,8 +273,7 @@ def _by_slice(
         names, rank = names[order], np.argsort(order)[rank]
     new_score = (np.diff(whole.low, prepend=-1) > 0) | (np.diff(whole.high, prepend=-1) > 0)
     rows = sorted_by(code, np.cumsum(new_score, dtype=np.int64), rank)
-    apart = ("kind", "cluster", "clusters", "weighted")
-    columns = {each.name: getattr(whole, each.name)[rows] for each in fields(Tally) if each.name not in apart}
+    columns = {name: getattr(whole, name)[rows] for name in COLUMNS}
     code, rank = code[rows], rank[rows]
     ends = np.append(np.flatnonzero(np.diff(code)) + 1, len(code))
     found: dict[Keys, Tally] = {}

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,6 @@ from calibrant.progress import Progress, tell
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.sources import merge_part
 from calibrant.verbs.tallying import tally
-
-
-@dataclass(frozen=True)
-class _Tallying:
-    """Settings of the tally of each file."""
-
-    view: str | None
-    exact: bool
-    columns: Columns | Mapping[str, Any] | None
-    threads: int | None
 
 
 def tally_files(
@@ -99,7 +88,7 @@ def tally_files(
             raise InputError("the file is listed twice", hint, code="duplicate", file=os.fspath(path))
     with workers_of(executor, workers) as pool:
         threads = None if executor is None and workers == 1 else 1
-        doing = partial(_tallied, _Tallying(view, exact, columns, threads))
+        doing = partial(_tallied, view=view, exact=exact, columns=columns, threads=threads)
         with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
             merged: list[tuple[int, Tally]] = []
             for part in _full(found, files, progress):
@@ -109,9 +98,10 @@ def tally_files(
     return reduce(lambda right, left: left.merge(right), [part for _, part in reversed(merged)])
 
 
-def _tallied(how: _Tallying, file: str) -> Tally | None:
+def _tallied(file: str, **settings: Any) -> Tally | None:
+    """Return the tally of a file; None without rows."""
     try:
-        return tally(file, view=how.view, exact=how.exact, columns=how.columns, threads=how.threads)
+        return tally(file, **settings)
     except InputError as error:
         if error.message == "there are no rows":
             return None  # an empty part, as Spark writes

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._checks import Integers, WeightRange, shown
+from calibrant._checks import Integers, shown
 from calibrant.evaluation.monitor_checks import order
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
@@ -28,36 +28,55 @@ WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-@dataclass
-class LabeledRows(TableReader):
-    """Reads rows that have a label, and keeps the places of the others; cuts the column `dated` to days."""
+class LabeledRows:
+    """Reader of the rows that have a label, which keeps the places of the others.
 
-    dated: str | None = None
-    seen: int = 0
-    unlabeled: list[Integers] = field(default_factory=list)
+    Parameters
+    ----------
+    reader
+        Reader of all rows.
+    time
+        Column of time, which has the items.
+    dated
+        True to cut times to days.
+    """
 
-    def batch(self, block: Block, items: bool, weights: WeightRange) -> Batch:
-        """Check the rows with a label."""
-        if self.dated is not None:  # so that few time stamps differ
-            place = block.rows.schema.get_field_index(self.dated)
-            rows = block.rows.set_column(place, self.dated, _days(block.rows.column(place)))
-            block = block._replace(rows=rows)
-        there = block.column(self.roles["label"].name).present(blank=False)
-        self.unlabeled.append(self.seen + np.flatnonzero(~there))
-        self.seen += len(there)
-        labeled = block if there.all() else block._replace(kept=np.flatnonzero(there))
+    def __init__(self, reader: TableReader, time: str, *, dated: bool) -> None:
+        roles = {**reader.roles, "item": Role("item", column=time)}
+        self._reader = replace(
+            reader, roles=roles, item_codes=Codes(), whole_items=False, change=self._labeled
+        )
+        self._dated = time if dated else None
+        self._seen = 0
+        self.unlabeled: list[Integers] = []
+        self.cluster_codes, self.class_codes = reader.cluster_codes, reader.class_codes
+        self.item_codes = self._reader.item_codes
+
+    def batches(self, size: int, items: bool) -> Iterator[Batch]:
+        """Yield checked batches of rows with a label."""
         try:
-            return super().batch(labeled, items, weights)
+            yield from self._reader.batches(size, items)
         except InputError as error:
             if error.code in ("label-value", "class-unknown"):
                 error.hint = f"leave the field of a missing label empty, or {error.hint}"
             raise
 
+    def _labeled(self, block: Block) -> Block:
+        """Return the rows with a label."""
+        if self._dated is not None:  # so that few time stamps differ
+            place = block.rows.schema.get_field_index(self._dated)
+            rows = block.rows.set_column(place, self._dated, _days(block.rows.column(place)))
+            block = block._replace(rows=rows)
+        there = block.column(self._reader.roles["label"].name).present(blank=False)
+        self.unlabeled.append(self._seen + np.flatnonzero(~there))
+        self._seen += len(there)
+        return block if there.all() else block._replace(kept=np.flatnonzero(there))
+
     def place(self, number: int) -> tuple[str, int, str]:
         """Return file, row and column of a time, by the row's number from 0 among those with a label."""
-        places = np.concatenate(self.unlabeled)
+        table, places = self._reader.table, np.concatenate(self.unlabeled)
         earlier = np.searchsorted(places - np.arange(len(places)), number, side="right")
-        return *place_of(self.table, self.table.first_row + number + int(earlier)), self.roles["item"].name
+        return *place_of(table, table.first_row + number + int(earlier)), self._reader.roles["item"].name
 
 
 def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, LabeledRows]:
@@ -97,10 +116,8 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
     dated = by != "value" and column not in [
         role.name for role in reader.roles.values() if role.part != "item"
     ]
-    roles = {**reader.roles, "item": Role("item", column=column)}
-    new = {"roles": roles, "item_codes": Codes(), "whole_items": False, "dated": column if dated else None}
-    labeled = LabeledRows(**vars(reader) | new)
-    found = predictions.through(lambda _: labeled, predictions.name)
+    labeled = LabeledRows(reader, column, dated=dated)
+    found = predictions.through(labeled, predictions.name)
     found.has_items = True
     return found, labeled
 

@@ -260,16 +260,24 @@ def _until(reference: str | int, by: str) -> str | int:
 
 def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     """Return a monitor that has seen only its reference."""
-    arguments = {key: getattr(settings, key) for key in ("alpha", "unit", "epsilon", "restart")}
     if settings.against == "calibrated":
-        return CalibrationMonitor(**arguments)
+        return CalibrationMonitor(
+            alpha=settings.alpha, unit=settings.unit, epsilon=settings.epsilon, restart=settings.restart
+        )
     numbers = [number for number, old in enumerate(table.old) if old and number in table.stored.counts]
     if not numbers:
         message = f"no labeled row is in the reference period, which ends at {settings.until}"
         raise InputError(message, "give a later day (`reference`)", code="empty")
     rows = table.rows(numbers)
     return CalibrationMonitor.against_reference(
-        rows["outcome"], rows["score"], days=rows["window"], clusters=rows.get("cluster"), **arguments
+        rows["outcome"],
+        rows["score"],
+        days=rows["window"],
+        clusters=rows.get("cluster"),
+        alpha=settings.alpha,
+        unit=settings.unit,
+        epsilon=settings.epsilon,
+        restart=settings.restart,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from calibrant import __version__
 from calibrant._checks import Floats, Integers
 from calibrant.data import example
 from calibrant.evaluation.coefficients import agreement
-from calibrant.evaluation.comparison import compare_systems
+from calibrant.evaluation.comparison import compare_systems, pairs_of
 from calibrant.evaluation.detectable import minimum_detectable_difference
 from calibrant.evaluation.files.protocol_file import ProtocolFile, read_protocol_file
 from calibrant.evaluation.files.protocol_tables import ItemLabels, read_folds
@@ -44,20 +43,6 @@ from calibrant.results.drawing import Report
 PERMUTATIONS = 10_000
 NOT_ACCURACY = "the test is for accuracy"
 IN_CLUSTERS = "items of a document depend on each other"
-
-
-def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Return all pairs of systems, or each system with the baseline.
-
-    Examples
-    --------
-    >>> pairs_of(["a", "b", "c"], None), pairs_of(["a", "b", "c"], "b")
-    ([(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 1)])
-    """
-    if baseline is None:
-        return list(combinations(range(len(names)), 2))
-    base = list(names).index(baseline)
-    return [(place, base) for place in range(len(names)) if place != base]
 
 
 def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile) -> MetricComparison:

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 from calibrant.exceptions import InputError
-from calibrant.io.text import open_lines
+from calibrant.io.text import is_json_lines, open_lines
 from calibrant.metrics.periods import parse_date
 from calibrant.progress import Progress
 from calibrant.structures.documents import Document
@@ -116,7 +115,7 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     ...     [(each.id, str(each.date), each.text) for each in iter_dated(file)]
     [('7', '1987-02-26', 'Rain fell.')]
     """
-    if is_json(path):
+    if is_json_lines(path):
         with open_lines(path) as (name, lines):
             yield from _from_json(name, lines, progress)
         return
@@ -146,7 +145,7 @@ def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = Non
     """
     if os.fspath(path) == STDIN:
         return None
-    if is_json(path):
+    if is_json_lines(path):
         return sum(1 for _ in iter_dated(path, progress=progress))
     with open_lines(path) as (_, lines):
         return max(1, sum(line.startswith(NEW_DOCUMENT) for line in lines))
@@ -160,17 +159,6 @@ def dated(document: Document, name: str, line: int | None = None) -> DatedText:
         raise InputError(message, hint, code="date", file=name, line=line)
     text, _ = joined(document.sentences)
     return DatedText(document.name, parse_date(document.date), text, "", document, name, line)
-
-
-def is_json(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file contains JSON lines, by its name or its first character."""
-    name = os.fspath(path)
-    if name == STDIN or name.removesuffix(".gz").endswith(".jsonl"):
-        return True
-    if not Path(name).is_file():
-        return False
-    with open_lines(path) as (_, lines):
-        return next((line.lstrip().startswith("{") for line in lines if line.strip()), False)
 
 
 def _from_json(name: str, lines: Iterator[str], progress: Progress | None) -> Iterator[DatedText]:

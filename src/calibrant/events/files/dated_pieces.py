@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from calibrant.events.files.dated import DatedText, dated, is_json, iter_dated
+from calibrant.events.files.dated import DatedText, dated, iter_dated
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.text import open_lines
+from calibrant.io.text import is_json_lines, open_lines
 from calibrant.lazy import from_extra
 from calibrant.structures.documents import Document
 from calibrant.structures.files.column_documents import first_lines
@@ -100,7 +100,7 @@ def iter_unread(path: str | os.PathLike[str]) -> Iterator[Item]:
     InputError
         As for `calibrant.events.iter_dated`; errors inside a CoNLL-U document are raised when it is parsed.
     """
-    if is_json(path):
+    if is_json_lines(path):
         yield from iter_dated(path)
         return
     with open_lines(path) as (name, lines):

@@ -22,12 +22,12 @@ Parts are written atomically. Any engine reads them, for example DuckDB with
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,14 +172,19 @@ class EventStore:
     @cached_property
     def _index(self) -> _Index:
         index = _Index()
+        for file, table in self._tables(LIGHT):
+            index.add(file, table)
+        return index
+
+    def _tables(self, columns: Sequence[str] | None = None) -> Iterator[tuple[Path, pa.Table]]:
+        """Yield columns of the parts, except of damaged ones."""
         for file in self.parts:
             try:
-                table = read_part(file, self.sample_count, LIGHT)
+                table = read_part(file, self.sample_count, columns)
             except FormatError as error:
                 self._problems[file] = error
                 continue
-            index.add(file, table)
-        return index
+            yield file, table
 
     @property
     def document_count(self) -> int:
@@ -251,12 +256,7 @@ class EventStore:
 
     def documents(self) -> Iterator[StoredDocument]:
         """Yield all documents, including skipped ones, except those of damaged parts."""
-        for file in self.parts:
-            try:
-                table = read_part(file, self.sample_count)
-            except FormatError as error:
-                self._problems[file] = error
-                continue
+        for _, table in self._tables():
             yield from documents_of(table)
 
     def digest(self) -> str:
@@ -268,6 +268,16 @@ class EventStore:
         return blake2b(f"{self.manifest.digest} {total:064x}".encode(), digest_size=32).hexdigest()
 
 
+class _Part(NamedTuple):
+    """Columns of the pairs of documents and countries in a part; documents are numbered over all parts."""
+
+    document: NDArray[np.int64]
+    countries: list[str]
+    probability: NDArray[np.float64]
+    best: NDArray[np.bool_]
+    samples: list[bytes]
+
+
 class _Index:
     """Ids, days and counts of all parts in memory."""
 
@@ -277,9 +287,7 @@ class _Index:
         self._days: list[Days] = []
         self._names: list[str] = []
         self._name_days: list[Days] = []
-        self._parts: list[
-            tuple[NDArray[np.int64], list[str], NDArray[np.float64], NDArray[np.bool_], list[bytes]]
-        ] = []
+        self._parts: list[_Part] = []
         self._totals: dict[int, int] = {}
 
     def add(self, file: Path, table: pa.Table) -> None:
@@ -307,7 +315,7 @@ class _Index:
         self._name_days.append(days[rows].astype("datetime64[D]"))
         self.place.update(dict.fromkeys(names, file))
         self._parts.append(
-            (
+            _Part(
                 document,
                 flat.field("country").to_pylist(),
                 flat.field("probability").to_numpy(zero_copy_only=False),
@@ -329,12 +337,12 @@ class _Index:
         order = sorted(range(len(self._names)), key=lambda place: (days[place], self._names[place]))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        codes = [code for part in self._parts for code in part[1]]
+        codes = [code for part in self._parts for code in part.countries]
         countries = tuple(sorted(set(codes)))
         number = {code: place for place, code in enumerate(countries)}
-        document = rank[np.concatenate([np.zeros(0, np.int64), *(part[0] for part in self._parts)])]
+        document = rank[np.concatenate([np.zeros(0, np.int64), *(part.document for part in self._parts)])]
         country = np.array([number[code] for code in codes], np.int64)
-        packed = np.frombuffer(b"".join(bits for part in self._parts for bits in part[4]), np.uint8)
+        packed = np.frombuffer(b"".join(bits for part in self._parts for bits in part.samples), np.uint8)
         rows = np.lexsort((country, document))
         names = tuple(self._names[place] for place in order)
         return Counts(
@@ -343,8 +351,8 @@ class _Index:
             days[order][document[rows]],
             countries,
             country[rows],
-            np.concatenate([np.zeros(0), *(part[2] for part in self._parts)])[rows],
-            np.concatenate([np.zeros(0, np.bool_), *(part[3] for part in self._parts)])[rows],
+            np.concatenate([np.zeros(0), *(part.probability for part in self._parts)])[rows],
+            np.concatenate([np.zeros(0, np.bool_), *(part.best for part in self._parts)])[rows],
             packed.reshape(len(rows), -(-samples // 8))[rows],
             samples,
         )

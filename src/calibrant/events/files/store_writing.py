@@ -129,9 +129,7 @@ class StoreWriter:
         for file, error in problems.items():
             if file.name not in self._manifest.parts:
                 raise error
-            if file.exists():
-                os.replace(file, file.with_name(file.name + DAMAGED))
-            self.put_aside += (str(file),)
+            self._put_aside(file)
         for left in parts.glob(".part-*.tmp"):  # temporary files of a killed process
             left.unlink()
         self._next = 1 + max((int(file.stem.removeprefix("part-")) for file in sound), default=-1)
@@ -139,8 +137,7 @@ class StoreWriter:
             try:
                 table = read_part(file, self._manifest.settings["samples"])
             except FormatError:
-                os.replace(file, file.with_name(file.name + DAMAGED))
-                self.put_aside += (str(file),)
+                self._put_aside(file)
                 sound.remove(file)
                 continue
             for row in table.select(["id", "skipped", "counts"]).to_pylist():
@@ -148,6 +145,11 @@ class StoreWriter:
         kept = {file.name: self._manifest.parts[file.name] for file in sound}
         self._manifest = replace(self._manifest, finished=False, parts=kept)
         write_manifest(self._folder, self._manifest)
+
+    def _put_aside(self, file: Path) -> None:
+        if file.exists():
+            os.replace(file, file.with_name(file.name + DAMAGED))
+        self.put_aside += (str(file),)
 
     def __contains__(self, name: str) -> bool:
         return _key(name) in self._seen

@@ -158,9 +158,9 @@ class Explorer:
         Counts, one row per pair of a document and a country.
     countries : tuple of str
         Codes, by decreasing mean.
-    series, joint, comparison : callable
-        Functions that return the `Series` of (country, by), the `Joint` of two countries, and the periods of
-        (first, second, by). Results are cached.
+    calendar, series, joint, comparison : callable
+        Functions that return the `Calendar` of a length of periods, the `Series` of (country, by), the
+        `Joint` of two countries, and the periods of (first, second, by). Results are cached.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class Explorer:
         self._texts = (
             {} if documents is None else texts_of(documents, set(self.counts.names), progress=progress)
         )
-        self._calendars: dict[By, Calendar] = {}
+        self.calendar = lru_cache(partial(Calendar.of, self._store))
         self.series = lru_cache(REMEMBERED)(self._count)
         self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts))
         self.comparison = lru_cache(REMEMBERED)(self._compare)
@@ -410,12 +410,6 @@ class Explorer:
         counts = self.counts
         starts = np.searchsorted(counts.document, np.arange(len(counts.names) + 1))
         return {name: np.arange(starts[place], starts[place + 1]) for place, name in enumerate(counts.names)}
-
-    def calendar(self, by: By) -> Calendar:
-        """Return the calendar of a length of periods."""
-        if by not in self._calendars:
-            self._calendars[by] = Calendar.of(self._store, by)
-        return self._calendars[by]
 
     def title(self, name: str) -> str | None:
         """Return the title of a document, or None."""

@@ -119,13 +119,13 @@ def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
         case "/compare":
             return explorer.compare(address.text("first"), address.text("second"), by=by, rates=rates)
         case "/documents":
-            country, period, order = (
+            return explorer.documents(
                 address.text("country"),
-                query.get("period"),
-                query.get("order", "uncertain"),
+                by=by,
+                period=query.get("period"),
+                order=query.get("order", "uncertain"),
+                offset=address.number("offset"),
             )
-            offset = address.number("offset")
-            return explorer.documents(country, by=by, period=period, order=order, offset=offset)
         case "/document":
             return explorer.document(address.text("id"))
     raise InputError("this page does not exist", "start at /", code="parameter")

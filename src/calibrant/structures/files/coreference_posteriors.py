@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import InitVar, dataclass, field
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from calibrant._checks import Floats, closest, positive_integer, repeated
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.atomic import writing
+from calibrant.io.atomic import writing_or_printing
 from calibrant.io.text import open_lines
 from calibrant.progress import Progress
 from calibrant.structures.documents import Document, Mention, check_mentions
@@ -196,7 +195,6 @@ def _pairs(entries: Sequence[Any], number: int, place: str) -> tuple[list[int], 
 
 
 REPORT_EVERY = 16
-STDOUT = "-"
 TABLES = (".parquet", ".csv", ".tsv", ".arrow", ".npz")  # endings of other formats
 TOLERANCE = 1e-6
 
@@ -363,11 +361,7 @@ class PosteriorWriter:
 
     def __enter__(self) -> PosteriorWriter:
         with ExitStack() as stack:
-            if self._name == STDOUT:
-                self._file: IO[bytes] = sys.stdout.buffer
-                stack.callback(self._file.flush)
-            else:
-                self._file = stack.enter_context(writing(self._name))
+            self._file = stack.enter_context(writing_or_printing(self._name))
             self._stack = stack.pop_all()
         return self
 

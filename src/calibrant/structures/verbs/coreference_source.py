@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.io.text import open_lines
+from calibrant.io.text import is_json_lines
 from calibrant.progress import Progress
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.files.coreference import iter_documents
@@ -22,7 +21,6 @@ from calibrant.structures.models.shipped import is_shipped, shipped_models
 from calibrant.structures.posterior import AntecedentPosterior
 
 Clusters = Sequence[str | None]
-OBJECT = "{"
 
 
 @dataclass(frozen=True)
@@ -221,15 +219,7 @@ def is_posteriors(path: Any) -> bool:
     """Return True if a file contains posteriors, that is JSON lines, by its name or its first character."""
     if not isinstance(path, (str, os.PathLike)):
         return False
-    name = os.fspath(path)
-    if name.removesuffix(".gz").endswith(".jsonl") or name == "-":
-        return True
-    file = Path(name)
-    if not file.is_file():
-        return False
     try:
-        with open_lines(name) as (_, lines):
-            first = next((line for line in lines if line.strip()), "")
+        return is_json_lines(path)
     except InputError:
         return False
-    return first.lstrip().startswith(OBJECT)

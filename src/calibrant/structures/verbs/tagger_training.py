@@ -120,7 +120,7 @@ def train_tagger(
     candidates: list[TaggerCandidate] = []
     held_out: TaggedText | None = None
     if dev is None:
-        trained = _Attempt(family, values[0], "", progress)
+        trained = _Attempt(family, progress, (values[0], ""))
         trained.fit(text.sentences, text.tags)
     else:
         held_out = read_gold(dev, column, progress)
@@ -211,7 +211,6 @@ def _family(
     one_of(model, ("crf", "hmm"), "model")
     _refuse("CRF", {"features": features, "l2": l2, **chosen})
     kind: Unseen = unseen or "classes"
-
     hmm = partial(HMMTagger, unseen=kind)
     return _Family("pseudocount", pseudocount, DEFAULT_PSEUDOCOUNT, PSEUDOCOUNTS, {"unseen": kind}, hmm)
 
@@ -227,9 +226,10 @@ def _refuse(model: str, options: dict[str, Any]) -> None:
 class _Attempt:
     """Tagger with one value of the hyperparameter, which reports the progress of its training."""
 
-    def __init__(self, family: _Family, value: float, place: str, progress: Progress | None) -> None:
-        self.tagger, self.value = family.tagger(value), value
-        self._stage = f"training with {family.name} {value:g}{place}"
+    def __init__(self, family: _Family, progress: Progress | None, setting: tuple[float, str]) -> None:
+        self.value, place = setting
+        self.tagger = family.tagger(self.value)
+        self._stage = f"training with {family.name} {self.value:g}{place}"
         self._progress = progress
 
     def fit(self, sentences: Sentences, tags: Sentences) -> object:
@@ -262,14 +262,13 @@ def _chosen(
         (value, f" ({place} of {len(values)})" if len(values) > 1 else "")
         for place, value in enumerate(values, 1)
     ]
-
     done = count(1)
 
     def tried(_: Candidate) -> None:
         if progress is not None and executor is not None:
             progress(f"training with {len(values)} values of {family.name}", next(done), len(values))
 
-    make = partial(_attempt, family, progress if executor is None else None)
+    make = partial(_Attempt, family, progress if executor is None else None)
     texts = text.sentences, text.tags, dev.sentences, dev.tags
     choice = choose(make, attempts, *texts, progress=tried, executor=executor)
     found = [
@@ -277,10 +276,6 @@ def _chosen(
         for candidate in choice.candidates
     ]
     return choice.model, found
-
-
-def _attempt(family: _Family, progress: Progress | None, setting: tuple[float, str]) -> _Attempt:
-    return _Attempt(family, *setting, progress)
 
 
 def _share_tags(text: TaggedText, dev: TaggedText) -> None:
