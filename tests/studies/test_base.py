@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from calibrant import InputError
+from calibrant.plots import render
 from calibrant.records import schema
-from calibrant_studies import NAMES, Finding, Study, fill, run
+from calibrant_studies import NAMES, Finding, Study, figures, fill, run
 from calibrant_studies._base import digest, number, save
 from calibrant_studies._sources import LICENSED, source_lines
 from calibrant_studies._verdicts import above, equal
@@ -34,6 +36,7 @@ STUDY = Study(
     ),
     tables={"sizes": [{"b": 1_000, "error": 0.0123456, "kind": "plug-in"}]},
 )
+TEXT = re.compile(r"<text[^>]*>([^<]*)</text>")
 PAGE = """# Prose stays
 
 <!-- table: run -->
@@ -68,6 +71,16 @@ def test_a_record_is_written_with_its_figures_and_fills_its_page(tmp_path: Path)
     assert "old" not in page
     assert page.startswith("# Prose stays\n")
     assert page.endswith("end\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_figures_of_the_pages_have_the_texts_that_the_code_gives_them(name: str, root: Path) -> None:
+    folder = root / "docs" / "studies"
+    study = Study.from_dict(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
+    for key, figure in figures(study).items():
+        drawn, stored = render(figure, "svg").decode(), (folder / f"{name}-{key}.svg").read_text("utf-8")
+        assert TEXT.findall(drawn) == TEXT.findall(stored), key
 
 
 @pytest.mark.parametrize("name", NAMES)
