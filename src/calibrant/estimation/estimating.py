@@ -551,7 +551,7 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
 
 
 def _freedom(negatives: Kind, positives: Kind, share: float) -> float:
-    """Return Satterthwaite's degrees of freedom of the mean score of a mixture with a share of positives."""
+    """Return Satterthwaite's degrees of freedom of the mean score of a mixture of the two kinds."""
     of_negatives = (1 - share) ** 2 * float(negatives.sums @ negatives.sums)
     of_positives = share**2 * float(positives.sums @ positives.sums)
     variance = of_negatives + of_positives
