@@ -209,7 +209,7 @@ def test_an_archive_holds_probabilities_or_logits(tmp_path: Path) -> None:
 def test_a_threshold_is_known_from_the_metadata(tmp_path: Path) -> None:
     table = pa.table({"score": [0.1], "label": [1]}).replace_schema_metadata({"calibrant.threshold": "0.01"})
     pq.write_table(table, tmp_path / "a.parquet")
-    (tmp_path / "a.csv").write_text("# calibrant threshold=0.01\nscore,label\n0.1,1\n")
+    (tmp_path / "a.csv").write_text("# calibrant threshold=0.01\nscore,label\n0.1,1\n", encoding="utf-8-sig")
     np.savez(tmp_path / "a.npz", probs=[[0.5, 0.02, 0.0]], labels=[0], threshold=0.01)
     for path in tmp_path.iterdir():
         predictions = open_predictions(path)

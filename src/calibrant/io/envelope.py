@@ -15,6 +15,7 @@ import msgspec
 from calibrant._checks import decoded, located
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import writing
+from calibrant.io.origin import unreadable
 from calibrant.records import plain
 
 LARGEST = 1 << 30  # bytes
@@ -143,9 +144,7 @@ def file_bytes(name: str) -> bytes:
         with open(name, "rb") as file:
             return file.read(LARGEST)
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        reason = "no such file" if missing else (error.strerror or str(error)).lower()
-        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+        raise unreadable(name, error) from error
 
 
 def checksum(header: Mapping[str, Any]) -> str:

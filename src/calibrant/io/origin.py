@@ -284,3 +284,10 @@ def long_line(name: str, number: int | None = None) -> FormatError:
     """Make the error for a line that no text has."""
     message = f"a line of more than {LONGEST >> 20} MiB"
     return FormatError(message, "write one record per line", code="file-row", file=name, line=number)
+
+
+def unreadable(name: str, error: OSError) -> InputError:
+    """Make the error for a file that is not there, or that the system does not let this user read."""
+    missing = isinstance(error, FileNotFoundError)
+    reason = "no such file" if missing else (error.strerror or str(error)).lower()
+    return InputError(reason, "check the path", code="file-missing", file=name)

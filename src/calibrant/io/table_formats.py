@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import Origin, reading, truncated
+from calibrant.io.origin import Origin, reading, truncated, unreadable
 from calibrant.io.tables import ArrowTable, CsvTable, JsonTable, ParquetTable, Table
 
 if TYPE_CHECKING:
@@ -188,10 +188,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             stream.seek(max(0, size - 8))
             tail = stream.read()
     except OSError as error:
-        reason = (
-            "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
-        )
-        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+        raise unreadable(name, error) from error
     data = head if size == len(head) <= HELD else None
     head = head[:512]
     if not head.strip() and size == len(head):
@@ -222,7 +219,8 @@ def _stdin(data: bytes) -> Origin:
     if packed:
         import zlib
 
-        head = zlib.decompressobj(31).decompress(data[:65536], 512)
+        with reading("stdin"):
+            head = zlib.decompressobj(31).decompress(data[:65536], 512)
         kind = looks_like(head)
     if kind == "text":
         first_line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]

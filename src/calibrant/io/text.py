@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import LONGEST, long_line, reading, ungzipped, unpacking
+from calibrant.io.origin import LONGEST, long_line, reading, ungzipped, unpacking, unreadable
 from calibrant.io.table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"
@@ -94,7 +94,7 @@ def _opened(name: str, path: str | os.PathLike[str]) -> IO[bytes]:
     try:
         return Path(path).open("rb", buffering=0)
     except OSError as error:
-        raise _unreadable(name, error) from error
+        raise unreadable(name, error) from error
 
 
 def _lines(name: str, raw: IO[bytes], packed: bool) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise _unreadable(name, error) from error
+        raise unreadable(name, error) from error
 
 
 def _check_head(name: str, head: bytes) -> None:
@@ -155,9 +155,3 @@ def _not_packed(name: str, data: bytes) -> FormatError:
 def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError, line: int) -> FormatError:
     message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
     return FormatError(message, "save it as UTF-8", code="file-broken", file=name, line=line)
-
-
-def _unreadable(name: str, error: OSError) -> InputError:
-    missing = isinstance(error, FileNotFoundError)
-    reason = "no such file" if missing else (error.strerror or str(error)).lower()
-    return InputError(reason, "check the path", code="file-missing", file=name)
