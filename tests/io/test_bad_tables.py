@@ -293,7 +293,7 @@ ARCHIVES = [
         {"items": np.array(["2026-01-01", "NaT"], "datetime64[D]")},
         "row 2, column items: the value is missing",
     ),
-    ({"clusters": [1j, 2j]}, "clusters has dtype complex128: store texts or numbers"),
+    ({"clusters": [1j, 2j]}, "clusters has dtype complex128: store one value per row"),
     ({"cluster": ["a", "b"]}, "unknown array 'cluster': rename it or leave it out; the names are probs"),
     ({"weights": [1.0, -1.0]}, "row 2, column weights: "),
 ]

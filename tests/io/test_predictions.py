@@ -270,6 +270,11 @@ def test_the_header_of_a_csv_file_tells_what_separates_its_fields(text: str, tmp
     assert (found.score.tolist(), found.label.tolist()) == ([0.5, 1.0], [False, True])
 
 
+def test_a_text_beside_decimal_commas_may_be_long(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"score;label;text\n0,25;1;a\n0,5;0;{'x' * 200_000}\n")
+    assert open_predictions(tmp_path / "a.csv").read().score.tolist() == [0.25, 0.5]
+
+
 def test_decimal_commas_need_not_be_in_the_first_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -222,7 +222,7 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
                 ", the position of its class; repeat the row of an item with several labels, and add clusters"
             )
         raise _error(origin, f"{name} has shape {array.shape}, expected (n,)", hint, "shape")
-    if array.dtype.names is not None:
+    if array.dtype.kind in "Vc":
         raise _error(origin, f"{name} has dtype {array.dtype}", hint, "dtype")
     if len(array) != rows:
         raise _error(origin, f"{name} has {len(array)} values for {rows} rows", hint, "length")
@@ -232,11 +232,7 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
 def _coded(origin: Origin, name: str, values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
     import pyarrow as pa
 
-    try:
-        found = pa.array(values.tolist())
-    except (pa.ArrowException, OverflowError) as error:
-        raise _error(origin, f"{name} has dtype {values.dtype}", "store texts or numbers", "dtype") from error
-    return Column(found, origin.name, name, 1).codes(codes)
+    return Column(pa.array(values.tolist()), origin.name, name, 1).codes(codes)
 
 
 def _clusters(

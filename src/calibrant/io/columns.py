@@ -291,13 +291,15 @@ def _plain(values: pa.Array) -> pa.Array:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Texts and bytes that are views as single pieces; half-precision numbers in single precision."""
+    """Views of texts and bytes as single pieces, half-precision numbers and short decimals as longer ones."""
     import pyarrow as pa
 
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_float16(kind):
         return pa.float32()
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
     return pa.large_binary() if pa.types.is_binary_view(kind) else kind
 
 

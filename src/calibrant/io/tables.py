@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import dropwhile
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -173,7 +174,9 @@ class CsvTable:
         places = [place for place, name in enumerate(self.columns) if columns.get(name) == "number"]
         rows = csv.reader(self._sample, delimiter=self._delimiter)
         numbers = (row[place] for row in rows for place in places if place < len(row))
-        return "," if any(COMMA.fullmatch(number.strip(" \t")) for number in numbers) else "."
+        with suppress(csv.Error):  # of a text that is longer than Python's limit
+            return "," if any(COMMA.fullmatch(number.strip(" \t")) for number in numbers) else "."
+        return "."
 
     def _open(self, columns: Mapping[str, Kind], *, strings: bool, threads: bool = True) -> Any:
         import pyarrow as pa

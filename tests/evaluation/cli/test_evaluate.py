@@ -113,8 +113,8 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (
             ["item,ann,bob", "1,x,y"],
             [],
-            "no column 'annotator': name it with --annotator; if each annotator has a column, write one row per "
-            "label, in pandas: table.melt('item', var_name='annotator', value_name='label'); the",
+            "no column 'annotator': name it with --annotator; if each annotator has a column, write one row "
+            "per label, in pandas: table.melt('item', var_name='annotator', value_name='label'); the",
         ),
         (
             ["item,annotator,label", "1,a,Yes", "1,b,yes"],
