@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -63,3 +65,11 @@ def test_a_missing_value_among_the_names_of_a_dictionary_is_missing_in_its_rows(
     with pytest.raises(InputError, match=r"a\.arrow, row 2, column x: (the value is missing|nan is not)"):
         column.codes(Codes()) if read == "names" else getattr(column, read)()
     assert column.present().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["decimal32", "decimal64", "decimal128"])
+def test_decimals_of_every_width_are_names(kind: str) -> None:
+    if not hasattr(pa, kind):
+        pytest.skip("this pyarrow has no such type")
+    values = pa.array([Decimal("1.5"), Decimal("2.5"), Decimal("1.5")], getattr(pa, kind)(5, 2))
+    assert Column(values, "a.arrow", "x", 1).codes(Codes()).tolist() == [0, 1, 0]
