@@ -175,6 +175,11 @@ def test_standard_input_can_be_measured(run: Run, monkeypatch: pytest.MonkeyPatc
     assert "stdin: 40 rows, long table" in ran.out
 
 
+def test_damaged_gzip_from_standard_input_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\x1f\x8b\x08damaged")))
+    run("measure", "-").refused("stdin: cannot be read")
+
+
 def test_a_saved_tally_can_be_measured(run: Run, tmp_path: Path, long_table: Path) -> None:
     table = pq.read_table(long_table)
     tally = Tally.from_arrays(y_true=table["label"].to_numpy(), y_prob=table["score"].to_numpy())

@@ -30,6 +30,7 @@ def test_a_pilot_gives_the_scores(run: Run, long_table: Path, wide_table: Path) 
 def test_a_goal_is_asked_for(run: Run) -> None:
     run("plan").refused("Give --error, --difference or both")
     assert run("plan", "--error", "2").code == 2
+    run("plan", "--error", "0.9").refused("--error is 0.9, but the largest RMS error")
     assert run("plan", "--error", "0.02", "--pilot", "none.csv").code == 2
     assert (
         "classwise cannot be planned"

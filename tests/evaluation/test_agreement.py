@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -270,6 +272,23 @@ def test_total_disagreement_is_below_zero() -> None:
     found = agreement(Ratings.from_lists({"a": [1, 2] * 4, "b": [2, 1] * 4}))
     assert value(found.cohen_kappa) == -1
     assert value(found.raw_agreement) == 0
+
+
+def test_missing_labels_of_every_library_are_missing() -> None:
+    found = Ratings.from_lists({"a": ["x", pd.NA, pd.NaT, np.nan, None], "b": ["x"] * 5})
+    assert (found.labels, len(found.label)) == (("x",), 6)
+    missing: Any
+    for missing in (pd.NA, np.datetime64("NaT")):
+        with pytest.raises(InputError, match=r"labels\[1\] is missing"):
+            Ratings.from_table([1, 1], ["a", "b"], [np.datetime64("2026-01-01"), missing])
+
+
+def test_texts_as_items_and_labels_take_the_space_and_time_of_their_letters() -> None:
+    names = np.array([f"text {place}" for place in range(20_000)], object)
+    names[7] *= 100_000
+    start = time.process_time()
+    assert Ratings.from_table(names, ["a"] * 20_000, names).labels == tuple(sorted(names))
+    assert time.process_time() - start < 5
 
 
 def test_bad_labels_are_refused_by_name() -> None:

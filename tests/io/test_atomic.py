@@ -35,6 +35,26 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    with writing(target) as file:
+        file.write(b"new")
+        assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600, 0o600]
+    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (b"new", 0o600)
+
+
+def test_a_link_that_the_system_does_not_follow_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to(tmp_path / "a.txt")
+    with (
+        pytest.raises(InputError, match=r"a\.txt: cannot write: too many levels"),
+        writing(tmp_path / "a.txt"),
+    ):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 def test_gz_is_packed_and_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
         with writing(tmp_path / name) as file:

@@ -143,6 +143,11 @@ TEXT = [
     ("a.jsonl", '{"score": ' + "[" * 200_000, "row 1: not a JSON object"),
     ("a.jsonl", '{"score": ' + "9" * 5_000 + "}", "row 1: not a JSON object"),
     ("a.jsonl", '{"prob": 0.1, "label": 1}\n', "no column 'score'.*the columns are prob, label"),
+    (
+        "a.jsonl",
+        '{"score": 0.1, "label": 1, "class": 1}\n{"score": 0.1, "label": 1, "class": 18446744073709551615}\n',
+        "row 2, column class: 18446744073709551615 is too large for a number: write the column as text",
+    ),
     ("a.jsonl", "score,label\n", "the name says .jsonl but the content is plain text"),
     ("a.parquet", "score,label\n0.1,0\n", "the name says .parquet but the content is plain text"),
     ("a.csv.gz", "score,label\n0.1,0\n", "the name says .csv.gz but the content is plain text"),
@@ -283,6 +288,12 @@ ARCHIVES = [
     ({"classes": ["a", "a"]}, "classes has 2 names .1 distinct"),
     ({"clusters": ["a"]}, "clusters has 1 values for 2 rows"),
     ({"clusters": np.zeros(2, [("a", int)])}, "clusters has dtype .*: store one value per row"),
+    ({"clusters": [1.0, np.nan]}, "row 2, column clusters: the value is missing"),
+    (
+        {"items": np.array(["2026-01-01", "NaT"], "datetime64[D]")},
+        "row 2, column items: the value is missing",
+    ),
+    ({"clusters": [1j, 2j]}, "clusters has dtype complex128: store one value per row"),
     ({"cluster": ["a", "b"]}, "unknown array 'cluster': rename it or leave it out; the names are probs"),
     ({"weights": [1.0, -1.0]}, "row 2, column weights: "),
 ]

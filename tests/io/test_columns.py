@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from calibrant.io.columns import Codes, dictionary, distinct
+from calibrant.exceptions import InputError
+from calibrant.io.columns import Codes, Column, dictionary, distinct
 
 RNG = np.random.default_rng(4)
 
@@ -43,3 +46,30 @@ def test_codes_of_batches_do_not_hang_on_how_each_is_stored() -> None:
         np.testing.assert_array_equal(stored.of(values), text.of(plain))
         assert distinct(values)[0] == distinct(plain)[0]
     assert stored.names == text.names == ["c", "a", "e", "b"]
+
+
+@pytest.mark.parametrize(
+    ("names", "read"),
+    [
+        (pa.array(["1", None]), "labels"),
+        (pa.array([1.0, None]), "scores"),
+        (pa.array(["a", None]), "names"),
+        (pa.array([1.0, float("nan")]), "names"),
+    ],
+    ids=["labels", "scores", "names", "nan"],
+)
+def test_a_missing_value_among_the_names_of_a_dictionary_is_missing_in_its_rows(
+    names: pa.Array, read: str
+) -> None:
+    column = Column(pa.DictionaryArray.from_arrays(pa.array([0, 1]), names), "a.arrow", "x", 1)
+    with pytest.raises(InputError, match=r"a\.arrow, row 2, column x: (the value is missing|nan is not)"):
+        column.codes(Codes()) if read == "names" else getattr(column, read)()
+    assert column.present().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["decimal32", "decimal64", "decimal128"])
+def test_decimals_of_every_width_are_names(kind: str) -> None:
+    if not hasattr(pa, kind):
+        pytest.skip("this pyarrow has no such type")
+    values = pa.array([Decimal("1.5"), Decimal("2.5"), Decimal("1.5")], getattr(pa, kind)(5, 2))
+    assert Column(values, "a.arrow", "x", 1).codes(Codes()).tolist() == [0, 1, 0]

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from calibrant import apply, fit, measure
+from calibrant.exceptions import InputError
 
 
 def test_a_named_index_of_pandas_is_a_column_as_in_a_file_that_pandas_writes(tmp_path: Path) -> None:
@@ -28,3 +30,10 @@ def test_scores_and_weights_that_are_categories_of_numbers_are_read_as_their_num
     )
     coded = plain.astype({"score": "category", "weight": "category"})
     assert measure(coded)["binary"].brier == measure(plain)["binary"].brier
+
+
+@pytest.mark.parametrize("names", [[1j, 2j], pd.Series([2**70, 1], dtype=object)], ids=["complex", "large"])
+def test_values_that_arrow_does_not_have_are_refused(names: object) -> None:
+    frame = pd.DataFrame({"score": [0.2, 0.9], "label": [0, 1], "cluster": names})
+    with pytest.raises(InputError, match=r"a column cannot be read .*: give each column one type"):
+        measure(frame)

@@ -70,6 +70,16 @@ def test_what_the_listed_tokens_leave_open_is_noted() -> None:
     assert note.endswith("not listed: 2 options")
 
 
+def test_the_newer_of_two_runs_is_told_across_time_zones(tmp_path: Path) -> None:
+    log = choice_log()
+    for name, created in ("a", "2026-03-01T09:30:00-05:00"), ("b", "2026-03-01T10:00:00+00:00"):
+        log["eval"]["created"] = created
+        (tmp_path / f"{name}.json").write_text(json.dumps(log), encoding="utf-8")
+    found = open_predictions(tmp_path)
+    found.read()
+    assert defined(found.log).notes[0].startswith("Left out: b.json, an older run of sums of ")
+
+
 def test_shares_of_epochs_are_the_probabilities_where_there_are_no_others() -> None:
     found = open_log(LOGS / "epochs.eval").read().score.reshape(-1, 4)
     assert len(found) == 3
@@ -489,7 +499,7 @@ def test_json_of_another_kind_is_refused(tmp_path: Path, content: bytes, kind: t
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.jsonl: no such file or directory: check the path"):
+    with pytest.raises(InputError, match=r"none\.jsonl: no such file: check the path"):
         list(log_text.lines(tmp_path / "none.jsonl"))
 
 

@@ -178,6 +178,7 @@ BAD: list[tuple[str, Callable[[list[dict[str, Any]]], Any], str, str]] = [
     ("null", with_value(None), "line 2: the log-likelihood None", "score-range"),
     ("twice", lambda lines: lines.append(lines[0]), "line 5: sample 0 is listed twice", "duplicate"),
     ("target", set_first(target="7"), "line 1: the target '7' is not one of its 4 options", "class-unknown"),
+    ("nested", set_first(target="[" * 100_000), "line 1: the target .* is not one of", "class-unknown"),
     ("negative", set_first(target="-100"), "line 1: the target '-100' is not one of", "class-unknown"),
     ("accuracy", set_first(acc=0.37), "line 1: the target is .* but the metric acc is 0.37", "label-value"),
     ("keys", lambda lines: lines[2].pop("target"), "line 3: no 'target' in this sample, only doc_id", "log"),

@@ -100,6 +100,16 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
         ({"probs": pa.array([], pa.list_(pa.float64())), "label": pa.array([], pa.int64())}, "are no rows"),
         ({"probs": [[0.3, 0.7]], "label": [2]}, "row 1, column label: label 2 is not a class position"),
         ({"probs": [[0.3, 0.6]], "label": [0]}, "row 1: the class probabilities add up to 0.9"),
+        (
+            {"probs": [[[0.5, 0.5]] * 2, [[0.3, 0.6]]], "labels": [[1, -100], [0]]},
+            "row 2: the class probabilities add up to 0.9",
+        ),
+        (
+            {"logits": [[[0.5, 0.5]] * 2, [[0.3, math.nan]]], "labels": [[1, -100], [0]]},
+            "row 2, column logits: class 1: nan is not",
+        ),
+        ({"probs": [[[0.3, 0.7]] * 2], "labels": [[1, None]]}, "row 1, column labels: the value is missing"),
+        ({"probs": [[[0.3, 0.7], None]], "labels": [[1, 0]]}, "column probs: (a score is missing|0 scores)"),
         ({"logits": [[0.3, math.nan]], "label": [0]}, "class 1: nan is not a finite number"),
         ({"probs": [[0.3, 0.7]], "label": [-100]}, "there are no labeled rows"),
         (
@@ -119,6 +129,10 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
         "empty",
         "label",
         "sum",
+        "sum of a token",
+        "nan of a token",
+        "label of a token",
+        "no scores of a token",
         "nan",
         "ignored",
         "tokens",
@@ -128,7 +142,14 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
 def test_a_bad_row_of_lists_is_named(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     with pytest.raises(InputError, match=message):
-        open_predictions(tmp_path / "a.parquet").read()
+        open_predictions(tmp_path / "a.parquet").read(items=True)
+
+
+def test_a_row_of_lists_without_its_name_is_refused_if_rows_are_named(tmp_path: Path) -> None:
+    table = {"id": ["a", None], "probs": [[0.3, 0.7]] * 2, "label": [1, 0]}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="row 2, column id: the value is missing"):
+        open_predictions(tmp_path / "a.parquet").read(items=True)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +211,14 @@ def test_a_bad_log_probability_of_a_token_is_named(tmp_path: Path, value: float)
         InputError, match=f"row 2, column logprob: the log-probability {value} is not a number"
     ):
         open_predictions(tmp_path / "a.parquet").read()
+
+
+def test_lists_of_tokens_are_refused_by_their_column(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"token": [["a"]], "reference": [["a"]], "score": [0.5]}), tmp_path / "tokens.parquet"
+    )
+    with pytest.raises(InputError, match="column reference: a column of lists or objects contains no tokens"):
+        open_predictions(tmp_path / "tokens.parquet").read()
 
 
 def test_a_table_with_labels_of_its_own_is_no_log_of_tokens(tmp_path: Path) -> None:

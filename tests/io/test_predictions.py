@@ -209,7 +209,7 @@ def test_an_archive_holds_probabilities_or_logits(tmp_path: Path) -> None:
 def test_a_threshold_is_known_from_the_metadata(tmp_path: Path) -> None:
     table = pa.table({"score": [0.1], "label": [1]}).replace_schema_metadata({"calibrant.threshold": "0.01"})
     pq.write_table(table, tmp_path / "a.parquet")
-    (tmp_path / "a.csv").write_text("# calibrant threshold=0.01\nscore,label\n0.1,1\n")
+    (tmp_path / "a.csv").write_text("# calibrant threshold=0.01\nscore,label\n0.1,1\n", encoding="utf-8-sig")
     np.savez(tmp_path / "a.npz", probs=[[0.5, 0.02, 0.0]], labels=[0], threshold=0.01)
     for path in tmp_path.iterdir():
         predictions = open_predictions(path)
@@ -268,6 +268,11 @@ def test_the_header_of_a_csv_file_tells_what_separates_its_fields(text: str, tmp
     path.write_text(text)
     found = open_predictions(path).read()
     assert (found.score.tolist(), found.label.tolist()) == ([0.5, 1.0], [False, True])
+
+
+def test_a_text_beside_decimal_commas_may_be_long(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"score;label;text\n0,25;1;a\n0,5;0;{'x' * 200_000}\n")
+    assert open_predictions(tmp_path / "a.csv").read().score.tolist() == [0.25, 0.5]
 
 
 def test_decimal_commas_need_not_be_in_the_first_rows(

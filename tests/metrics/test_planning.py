@@ -136,6 +136,8 @@ def test_a_hopeless_goal_has_no_number_but_a_reason() -> None:
         ({"error": 0.0}, "error is 0.0: give a number between 0 and 1, such as 0.02"),
         ({"difference": 0}, "difference is 0: .* such as 0.02"),
         ({"error": 0.02, "difference": 0.05}, "larger error"),
+        ({"error": 0.9}, r"error is 0\.9, but the largest RMS error that these scores can have is 0\.764"),
+        ({"error": 0.71, "scores": [0.3, 0.7]}, "these scores can have is 0.7: give a smaller error"),
         ({"error": 0.1, "label_correlation": 2.0}, "label_correlation"),
         ({"error": 0.1, "beta": (0.0, 1.0)}, "beta"),
         ({"error": 0.1, "scores": [0.0, 1.0]}, "0 or 1"),

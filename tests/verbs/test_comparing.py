@@ -51,6 +51,15 @@ def test_models_are_compared_on_the_items_that_both_have(form: str, *, clusters:
         )
 
 
+@pytest.mark.parametrize("column", ["item", "cluster"])
+def test_names_take_the_space_of_their_letters(column: str) -> None:
+    names = [f"text {place}" for place in range(2_000)]
+    names[7] *= 3_000_000  # NumPy would give each name as much space
+    one = table(names).rename_columns(["score", "label", column])
+    [found] = report([one, one.set_column(0, "score", pa.array([0.4, 0.5] * 1_000))]).differences
+    assert found.difference.n == 2_000
+
+
 def test_a_note_names_items_that_are_written_differently() -> None:
     numbers, texts = table([*range(40)]), table([f"{each}.0" for each in range(40)])
     [note] = [each for each in report([numbers, texts]).notes if "computed" in each]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Integers, one_dimensional, same_length
+from calibrant._checks import Integers, is_missing, one_dimensional, same_length
 from calibrant.exceptions import InputError
 
 
@@ -66,7 +66,8 @@ class Ratings:
         annotator, annotator_names = coded["annotators"]
         label, found = coded["labels"]
         names = label_order(found, order)
-        place = np.array([names.index(name) if name in names else -1 for name in found], np.int64)[label]
+        known = {name: code for code, name in enumerate(names)}
+        place = np.array([known.get(name, -1) for name in found], np.int64)[label]
         outside = np.flatnonzero(place < 0)
         if len(outside):
             row = int(outside[0])
@@ -116,7 +117,7 @@ class Ratings:
             if length >= 0:
                 same_length(annotator, len(values), next(iter(by_annotator)), length)
             length = len(values)
-            rows += [(item, annotator, value) for item, value in enumerate(values) if not _missing(value)]
+            rows += [(item, annotator, value) for item, value in enumerate(values) if not is_missing(value)]
         if not rows:
             raise InputError("there are no labels", "give at least one", code="empty")
         items, annotators, labels = (np.array(column, object) for column in zip(*rows, strict=True))
@@ -195,19 +196,14 @@ def text(value: Any) -> str:
     return str(value)
 
 
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, (float, np.floating)) and np.isnan(value))
-
-
 def _coded(values: ArrayLike, name: str) -> tuple[Integers, tuple[str, ...]]:
     """Return codes in order of appearance, and the names."""
     array = one_dimensional(values, name)
-    if array.dtype.kind in "fO":
+    if array.dtype.kind in "fOmM":
         for row, value in enumerate(array.tolist()):
-            if _missing(value):
+            if is_missing(value):
                 hint = "remove the row; only the label of a row may be missing"
                 raise InputError(f"{name}[{row}] is missing", hint, code="missing-value", row=row)
-    words = array if array.dtype.kind in "iubU" else np.array([text(value) for value in array.tolist()])
-    distinct, first, code = np.unique(words, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return np.argsort(order)[code], tuple(text(value) for value in distinct[order].tolist())
+    place: dict[str, int] = {}
+    code = [place.setdefault(text(value), len(place)) for value in array.tolist()]
+    return np.array(code, np.int64), tuple(place)

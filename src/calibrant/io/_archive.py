@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes, class_name
+from calibrant.io.columns import Codes, Column, class_name
 from calibrant.io.frames import FrameTable
 from calibrant.io.origin import Origin, array_of, members, reading
 from calibrant.io.readers import ArrayReader, check_logits
@@ -69,7 +69,7 @@ def open_archive(
         None if clusters is None else _clusters(origin, arrays, codes, named="clusters" in loaded),
         None if weights is None else _weights(origin, weights),
         "threshold" in arrays,
-        item=None if items is None else _coded(items, item_codes),
+        item=None if items is None else _coded(origin, "items", items, item_codes),
         cluster_codes=codes,
         item_codes=item_codes,
     )
@@ -222,17 +222,17 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
                 ", the position of its class; repeat the row of an item with several labels, and add clusters"
             )
         raise _error(origin, f"{name} has shape {array.shape}, expected (n,)", hint, "shape")
-    if array.dtype.names is not None:
+    if array.dtype.kind in "Vc":
         raise _error(origin, f"{name} has dtype {array.dtype}", hint, "dtype")
     if len(array) != rows:
         raise _error(origin, f"{name} has {len(array)} values for {rows} rows", hint, "length")
     return array
 
 
-def _coded(values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
+def _coded(origin: Origin, name: str, values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
     import pyarrow as pa
 
-    return codes.of(pa.array(values.tolist()))
+    return Column(pa.array(values.tolist()), origin.name, name, 1).codes(codes)
 
 
 def _clusters(
@@ -243,10 +243,11 @@ def _clusters(
     Files of the same name in different folders differ in the checksum of their labels.
     """
     if named:
-        return _coded(arrays["clusters"], codes)
+        return _coded(origin, "clusters", arrays["clusters"], codes)
     texts, where = np.unique(arrays["clusters"], return_inverse=True)
     file = f"{Path(origin.name).stem}-{crc32(arrays['labels'].astype(np.int64).tobytes()):08x}"
-    return _coded(np.array([f"{file}:{text}" for text in texts.tolist()]), codes)[where]
+    names = np.array([f"{file}:{text}" for text in texts.tolist()])
+    return _coded(origin, "clusters", names, codes)[where]
 
 
 def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:

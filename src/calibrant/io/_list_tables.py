@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers, is_unicode
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes, as_numpy
+from calibrant.io.columns import Codes, Column, as_numpy
 from calibrant.io.origin import arrow_reader, parquet_file, reading, stored_batches
 from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
 from calibrant.io.tables import one_column
@@ -102,9 +102,7 @@ class ListReader:
 
         columns = self.columns
         for name in (columns.score, columns.label):
-            if arrow.column(name).null_count:
-                place = first + int(np.flatnonzero(as_numpy(arrow.column(name).is_null()))[0])
-                raise self._error("the value is missing", "drop the row", "missing-value", place, name)
+            Column(arrow.column(name), self.name, name, first).complete()
         scores, labels = arrow.column(columns.score), arrow.column(columns.label)
         row: Integers = np.arange(len(labels), dtype=np.int64)
         if columns.by_token:
@@ -117,7 +115,9 @@ class ListReader:
                 raise self._error(message, "write one per token", "length", where, columns.score)
             scores, labels, row = scores.flatten(), labels.flatten(), np.repeat(row, each)
         matrix = self._matrix(scores, row + first)
-        label = as_numpy(labels.cast(pa.int64()))
+        gold = Column(labels.cast(pa.int64()), self.name, columns.label, first, row)
+        gold.complete()
+        label = as_numpy(gold.values)
         kept = label != IGNORED
         matrix, label, row = matrix[kept], label[kept], row[kept]
         bad = np.flatnonzero((label < 0) | (label >= self.width))
@@ -127,15 +127,17 @@ class ListReader:
             raise self._error(message, "repair it", "class-unknown", where, columns.label)
         if columns.score == "predictions":
             check_logits(matrix, self.name)
-        matrix = check_range(matrix, self.name, first, columns.logits)
+        matrix = check_range(matrix, self.name, first, columns.logits, row)
         if columns.logits:
             matrix = softmax(matrix)
         else:
-            check_sums(matrix, self.name, first, False)
+            check_sums(matrix, self.name, first, False, row)
         cluster = self.cluster_codes.of(pa.array(row + first)) if columns.by_token else None
         item = None
         if items and columns.item is not None and not columns.by_token:
-            item = self.item_codes.of(arrow.column(columns.item))[row]
+            item = Column(arrow.column(columns.item), self.name, columns.item, first).codes(self.item_codes)[
+                row
+            ]
         return Batch(matrix, label, None, cluster, item)
 
     def _matrix(self, lists: pa.Array, rows: Integers) -> NDArray[np.float64]:
@@ -151,7 +153,7 @@ class ListReader:
         if len(lengths) and self.width < 2:
             raise self._error("one score per row", "write one per class, two or more", "shape", None, None)
         flat = lists.flatten()
-        if flat.null_count:
+        if lists.null_count or flat.null_count:
             raise self._error("a score is missing", "repair it", "missing-value", None, self.columns.score)
         return as_numpy(flat.cast(pa.float64())).reshape(-1, max(self.width, 1))
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import truncated, unpacking
+from calibrant.exceptions import FormatError
+from calibrant.io.origin import truncated, unpacking, unreadable
 
 LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
 LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
@@ -64,8 +64,7 @@ def opened(path: Path) -> Iterator[Any]:
             f"cannot be unpacked ({error})", "copy it again", code="file-broken", file=name
         ) from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+        raise unreadable(name, error) from error
 
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

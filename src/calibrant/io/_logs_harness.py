@@ -280,7 +280,7 @@ def _positions(target: Any) -> list[int]:
     if isinstance(target, str):
         try:
             target = json.loads(target)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     places = target if isinstance(target, list) else [target]
     good = all(isinstance(place, int) and not isinstance(place, bool) for place in places)

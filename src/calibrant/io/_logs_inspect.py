@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,7 +66,7 @@ class InspectLog:
         run = head["eval"]
         self.model = str(run.get("model", "model"))
         self.task = str(run.get("task", path.stem)).rsplit("/", 1)[-1]
-        self.date = str(run.get("created", ""))
+        self.date = _in_utc(str(run.get("created", "")))
         self.repeats = _whole(mapping(run.get("config")).get("epochs")) > 1
         self.status = str(head.get("status", "started"))
         self.unlisted = self.items = self.unused = self.failed = 0
@@ -248,6 +250,13 @@ class InspectLog:
                 self.model, self.task, subject, f"{self.task}/{key}", names, shares, gold, logs=False
             )
         yield from collector.take(1)
+
+
+def _in_utc(time: str) -> str:
+    """Return a time in UTC, so that the later of two is the larger text; any other text as it is."""
+    with suppress(ValueError, OverflowError):
+        time = datetime.fromisoformat(time).astimezone(UTC).isoformat()
+    return time
 
 
 def _logprobs(sample: Sample) -> dict[str, Any] | None:

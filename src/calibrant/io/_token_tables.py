@@ -67,10 +67,7 @@ class TokenTable:
         import pyarrow as pa
         from pyarrow import compute
 
-        columns = [block.column(name) for name in (TOKEN, REFERENCE)]
-        for column in columns:
-            column.complete()
-        token, reference = (_text(column.values) for column in columns)
+        token, reference = (_text(block.column(name)) for name in (TOKEN, REFERENCE))
         encoded = dictionary(token)
         last = len(self._names) - 1
         codes = [group.get(each, last) for each in encoded.dictionary.to_pylist()]
@@ -97,7 +94,7 @@ class TokenTable:
             return self._group
         counts: Counter[str] = Counter()
         for block in blocks(self._table, {REFERENCE: "name"}, size):
-            encoded = dictionary(_text(block.column(REFERENCE).values).drop_null())
+            encoded = dictionary(_text(block.column(REFERENCE)))
             each = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
             counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
         if not counts:
@@ -108,8 +105,10 @@ class TokenTable:
         return self._group
 
 
-def _text(values: pa.Array) -> pa.Array:
+def _text(column: Column) -> pa.Array:
     """Tokens as text, also where they are numbers."""
     import pyarrow as pa
 
-    return values if pa.types.is_string(values.type) else values.cast(pa.string())
+    column.check_names("contains no tokens")
+    column.complete()
+    return column.values if pa.types.is_string(column.values.type) else column.values.cast(pa.string())

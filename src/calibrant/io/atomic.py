@@ -6,9 +6,10 @@ import errno
 import gzip
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -109,14 +110,19 @@ def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
     """Open what is written to: a temporary file beside the target, or the target if it is no regular file."""
     if not os.fspath(path):
         raise InputError("the output has no name", "name a file", code="output")
-    target = Path(path)
-    direct = target.exists() and not target.is_file()
-    if target.is_dir():
-        raise InputError("this is a folder", "name a file", code="output", file=str(path))
-    target = target.resolve()
-    temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    target, mode = Path(path), 0
     try:
-        return target, temporary, temporary.open("wb" if direct else "xb")
+        with suppress(FileNotFoundError):
+            mode = target.stat().st_mode  # an error where the system does not follow another user's link
+        if stat.S_ISDIR(mode):
+            raise InputError("this is a folder", "name a file", code="output", file=str(path))
+        target, direct = target.resolve(), mode and not stat.S_ISREG(mode)
+        temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        file = temporary.open("wb" if direct else "xb")
+        if mode and not direct:
+            with suppress(OSError):  # of a file system without permissions
+                temporary.chmod(mode & 0o777)
+        return target, temporary, file
     except OSError as error:
         raise not_writable(path, error) from error
 

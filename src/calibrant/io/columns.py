@@ -86,7 +86,7 @@ class Column:
         from pyarrow import compute
 
         values = self.values
-        if pa.types.is_dictionary(values.type) and (values.dictionary.null_count or not blank):
+        if pa.types.is_dictionary(values.type) and not blank:
             values = values.cast(values.type.value_type)
         valid = as_numpy(values.is_valid()).astype(bool)
         if pa.types.is_floating(values.type):
@@ -281,21 +281,25 @@ def _plain(values: pa.Array) -> pa.Array:
         from pyarrow import compute
 
         return _plain(compute.run_end_decode(values))
-    if pa.types.is_dictionary(kind) and _plain_type(kind.value_type) != kind.value_type:
-        return pa.DictionaryArray.from_arrays(
-            values.indices, values.dictionary.cast(_plain_type(kind.value_type))
-        )
+    if pa.types.is_dictionary(kind):
+        names = _plain(values.dictionary)
+        if names.null_count or pa.types.is_floating(names.type):  # missing in each row that has their code
+            return names.take(values.indices)
+        if names.type != kind.value_type:
+            return pa.DictionaryArray.from_arrays(values.indices, names)
     return values if _plain_type(kind) == kind else values.cast(_plain_type(kind))
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Texts and bytes that are views as single pieces; half-precision numbers in single precision."""
+    """Views of texts and bytes as single pieces, half-precision numbers and short decimals as longer ones."""
     import pyarrow as pa
 
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_float16(kind):
         return pa.float32()
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
     return pa.large_binary() if pa.types.is_binary_view(kind) else kind
 
 

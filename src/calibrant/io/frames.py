@@ -130,10 +130,11 @@ class FrameTable:
             try:
                 eager = chosen.collect(backend="pyarrow") if isinstance(chosen, nw.LazyFrame) else chosen
                 self._collected = _spelled_out(eager).to_arrow()
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            except (pa.ArrowException, OverflowError) as error:
                 reason = " ".join(str(error).split())[:160]
+                mixed = isinstance(error, (pa.ArrowInvalid, pa.ArrowTypeError))
                 raise InputError(
-                    f"a column mixes types ({reason})",
+                    f"a column {'mixes types' if mixed else 'cannot be read'} ({reason})",
                     "give each column one type",
                     code="column-type",
                     file=self.name,

@@ -335,8 +335,10 @@ def softmax(logits: Floats) -> Floats:
     return result
 
 
-def check_range(matrix: NDArray[Any], file: str, first: int, logits: bool) -> NDArray[Any]:
-    """Return finite logits, or probabilities in [0, 1] whose zeros have no sign; else raise."""
+def check_range(
+    matrix: NDArray[Any], file: str, first: int, logits: bool, kept: Integers | None = None
+) -> NDArray[Any]:
+    """Return finite logits, or probabilities in [0, 1] whose zeros have no sign; or raise for a row."""
     if logits:
         flat = np.flatnonzero(~np.isfinite(matrix).reshape(-1))
         bad = int(flat[0]) if len(flat) else -1
@@ -355,10 +357,8 @@ def check_range(matrix: NDArray[Any], file: str, first: int, logits: bool) -> ND
                 hint = "these look like logits; store them as logits"
             elif value > 1.5:
                 hint = "these look like percentages; divide by 100"
-    column = "logits" if logits else "probs"
-    raise InputError(
-        f"class {place}: {message}", hint, code="score-range", file=file, row=first + row, column=column
-    )
+    column, at = "logits" if logits else "probs", first + (row if kept is None else int(kept[row]))
+    raise InputError(f"class {place}: {message}", hint, code="score-range", file=file, row=at, column=column)
 
 
 def check_logits(matrix: NDArray[np.floating[Any]], file: str) -> None:

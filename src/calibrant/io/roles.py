@@ -173,7 +173,9 @@ class Block(NamedTuple):
         return column if self.kept is None else column.take(self.kept)
 
 
-def blocks(table: Table, kinds: Mapping[str, Kind], size: int = ROWS) -> Iterator[Block]:
+def blocks(
+    table: Table, kinds: Mapping[str, Kind], size: int = ROWS, *, may_be_empty: bool = False
+) -> Iterator[Block]:
     """Read some columns batch by batch.
 
     Parameters
@@ -184,6 +186,8 @@ def blocks(table: Table, kinds: Mapping[str, Kind], size: int = ROWS) -> Iterato
         As what each column is read.
     size
         Rows of a batch, about.
+    may_be_empty
+        True if the table may have no rows.
 
     Raises
     ------
@@ -201,7 +205,7 @@ def blocks(table: Table, kinds: Mapping[str, Kind], size: int = ROWS) -> Iterato
     for rows in table.batches(kinds, size):
         yield Block(rows, *place_of(table, first))
         first += rows.num_rows
-    if first == table.first_row:
+    if first == table.first_row and not may_be_empty:
         raise InputError("there are no rows", "write at least one", code="empty", file=table.name)
 
 
@@ -315,15 +319,15 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
     return read_table(open_table(source), roles)
 
 
-def read_table(table: Table, roles: Iterable[Role]) -> FoundColumns:
-    """Read whole columns of an open table; see `read`."""
+def read_table(table: Table, roles: Iterable[Role], *, may_be_empty: bool = False) -> FoundColumns:
+    """Read whole columns of an open table, which may have no rows if this is stated; see `read`."""
     found = find(table, roles)
     codes = {part: Codes() for part in found}
     parts: dict[str, list[NDArray[Any]]] = {part: [] for part in found}
-    rows: list[Integers] = []
+    rows = [np.empty(0, np.int64)]
     seen = 0
     gaps = [role for role in found.values() if role.gaps]
-    for block in blocks(table, kinds_of(found.values())):
+    for block in blocks(table, kinds_of(found.values()), may_be_empty=may_be_empty):
         count = block.rows.num_rows
         columns = {part: block.column(role.name) for part, role in found.items()}
         there = np.ones(count, np.bool_)
@@ -340,7 +344,7 @@ def read_table(table: Table, roles: Iterable[Role]) -> FoundColumns:
         for part, role in found.items()
         if role.what == "name"
     }
-    values = {part: np.concatenate(each) for part, each in parts.items()}
+    values = {part: np.concatenate(each or rows) for part, each in parts.items()}
     columns_found = FoundColumns(
         table, found, np.concatenate(rows), seen - sum(map(len, rows)), values, names
     )

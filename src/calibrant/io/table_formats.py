@@ -219,7 +219,8 @@ def _stdin(data: bytes) -> Origin:
     if packed:
         import zlib
 
-        head = zlib.decompressobj(31).decompress(data[:65536], 512)
+        with reading("stdin"):
+            head = zlib.decompressobj(31).decompress(data[:65536], 512)
         kind = looks_like(head)
     if kind == "text":
         first_line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]

@@ -11,11 +11,12 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import dropwhile
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from calibrant._checks import closest, is_unicode, shown
+from calibrant._checks import LARGEST, closest, is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Column
 from calibrant.io.origin import (
@@ -145,7 +146,7 @@ class CsvTable:
         self._origin = origin
         self.name = origin.name
         with origin.open() as stream:
-            first = stream.read(len(THRESHOLD_LINE) + 40).decode("utf-8", "replace").splitlines()[:1]
+            first = stream.read(len(THRESHOLD_LINE) + 40).decode("utf-8-sig", "replace").splitlines()[:1]
         noted = bool(first) and first[0].startswith(THRESHOLD_LINE)
         self._skip = int(noted)
         self.metadata: Mapping[bytes, bytes] = (
@@ -172,7 +173,9 @@ class CsvTable:
         places = [place for place, name in enumerate(self.columns) if columns.get(name) == "number"]
         rows = csv.reader(self._sample, delimiter=self._delimiter)
         numbers = (row[place] for row in rows for place in places if place < len(row))
-        return "," if any(COMMA.fullmatch(number.strip(" \t")) for number in numbers) else "."
+        with suppress(csv.Error):  # of a text that is longer than Python's limit
+            return "," if any(COMMA.fullmatch(number.strip(" \t")) for number in numbers) else "."
+        return "."
 
     def _open(self, columns: Mapping[str, Kind], *, strings: bool, threads: bool = True) -> Any:
         import pyarrow as pa
@@ -343,11 +346,14 @@ class JsonTable:
                 if kind == "number":
                     _raise_first_non_number([value], self.name, row, column, decimal=None)
                     continue
-                first = self._types[column]
+                first, message = self._types[column], ""
                 numbers = kind == "label" and {type(value), first} <= {int, float}
-                if type(value) is not first and not numbers:
+                if isinstance(value, int) and abs(value) > LARGEST:
+                    message, hint = f"{shown(value)} is too large for a number", "write the column as text"
+                elif type(value) is not first and not numbers:
                     message = f"{shown(value)} has another type than the rows before ({first.__name__})"
                     hint = "write one type per column"
+                if message:
                     raise InputError(
                         message, hint, code="column-type", file=self.name, row=row, column=column
                     )

@@ -140,10 +140,8 @@ def _check_line_ends(name: str, lines: list[str], first: int = 1) -> None:
 def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:
     if name == "stdin":
         return sys.stdin.buffer.read()
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise unreadable(name, error) from error
+    with _opened(name, path) as file:
+        return file.read()
 
 
 def _check_head(name: str, head: bytes) -> None:

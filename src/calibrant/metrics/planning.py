@@ -96,6 +96,10 @@ def labels_needed(
         message = f"difference is {difference}, more than the worse model's error {worse}"
         raise InputError(message, "give a larger error", code="parameter")
     q, weight = _scores(scores, beta)
+    most = math.sqrt(np.average(np.maximum(q, 1 - q) ** 2, weights=weight))  # all labels contradict
+    if worse > most * (1 + 1e-9):
+        message = f"error is {worse:g}, but the largest RMS error that these scores can have is {most:.3g}"
+        raise InputError(message, "give a smaller error", code="parameter")
     share = np.bincount(np.searchsorted(EDGES, q), weight) / weight.sum()  # per section, which ends a bin
     nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
     noise = np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Integers, Pairs
+from calibrant._checks import Integers, Pairs, shown
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.metrics.compare import error_difference
@@ -69,7 +69,7 @@ def in_common(
         return one, other, []
     left_out = []
     for name, item, codes in zip(names, known, (first, second), strict=True):
-        alone = np.sort(item.part(~both[codes]).known).astype(str).tolist()
+        alone = [str(each) for each in np.sort(item.part(~both[codes]).known).tolist()]
         if alone:
             left_out.append(f"{counted(len(alone), 'item')} of {name} only ({listed(alone, most=3)})")
     kept = counted(int(np.count_nonzero(both)), "item")
@@ -148,7 +148,7 @@ def _unlike(one: Rows, other: Rows) -> str:
         or len(np.intersect1d(*_alike(one.item.known, other.item.known)))
     ):
         return ""
-    first, second = (listed(each.known.astype(str).tolist(), most=3) for each in (one.item, other.item))
+    first, second = (listed([*map(str, each.known.tolist())], most=3) for each in (one.item, other.item))
     return f"they have no item in common ({first}; {second}). Write the same names in both files"
 
 
@@ -161,7 +161,7 @@ def _shared(one: Names, other: Names) -> tuple[Integers, Integers, int]:
 
 def _alike(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return both lists of names as text if only one of them is text."""
-    if first.dtype.kind != second.dtype.kind and "U" in (first.dtype.kind, second.dtype.kind):
+    if isinstance(first[0], str) != isinstance(second[0], str):
         return first.astype(str), second.astype(str)
     return first, second
 
@@ -173,8 +173,10 @@ def _check_truth(one: Rows, other: Rows, order: tuple[Integers, Integers], view:
     differ = np.flatnonzero(one.truth[order[0]] != other.truth[order[1]])
     if len(differ):
         place = int(order[0][differ[0]])
-        item = one.item.known[one.item.code[place]].item()
-        message = f"the tables have different labels of item {item!r} ({len(differ)} such items; view {view})"
+        [item] = one.item.known[[one.item.code[place]]].tolist()
+        message = (
+            f"the tables have different labels of item {shown(item)} ({len(differ)} such items; view {view})"
+        )
         hint = "compare predictions with the same gold labels"
         if view == "binary":
             hint += "; if a label tells whether the model's own answer is right, add `view='top'`"

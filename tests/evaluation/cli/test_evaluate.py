@@ -111,6 +111,12 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["item,annotator,label", "1,a,x", "1,b,x", "1,a,y"], [], "row 3: a labels item 1 twice"),
         (["item,annotator", "1,a"], [], "there is no column 'label'"),
         (
+            ["item,ann,bob", "1,x,y"],
+            [],
+            "no column 'annotator': name it with --annotator; if each annotator has a column, write one row "
+            "per label, in pandas: table.melt('item', var_name='annotator', value_name='label'); the",
+        ),
+        (
             ["item,annotator,label", "1,a,Yes", "1,b,yes"],
             [],
             "row 2, column label: 'yes' and 'Yes' differ in spaces or capitals only: write each label in one "

@@ -61,7 +61,7 @@ def test_an_unknown_key_is_named_with_its_line(run: Run, here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none.toml"], "none.toml: cannot read it"),
+        (["none.toml"], "none.toml: no such file"),
         ([], "Missing argument"),
         (["summaries/eval.toml", "-o", "summaries/centroid.csv"], "centroid.csv"),
         (["summaries/eval.toml", "--example", "sentiment"], "leave EVAL.toml out"),

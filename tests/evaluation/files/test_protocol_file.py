@@ -202,7 +202,7 @@ def test_no_systems_and_no_task_are_named(tmp_path: Path) -> None:
 def test_a_file_that_is_no_toml_or_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"eval\.toml: not TOML: .*line 2"):
         read_protocol_file(written(tmp_path, "[task]\nname = keep"))
-    with pytest.raises(InputError, match="cannot read it"):
+    with pytest.raises(InputError, match="no such file: check the path"):
         read_protocol_file(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b'[task]\nname = "caf\xe9"')
     with pytest.raises(FormatError, match="not UTF-8"):

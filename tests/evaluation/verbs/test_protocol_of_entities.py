@@ -206,11 +206,11 @@ def test_line_ends_blanks_and_gzip_make_no_difference(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"one": "Ada B-x\nmet\n"}, "one.conll, row 2: a token has no tag: 'met'"),
-        ({"one": "Ada B-x\n\nmet B-y\n"}, "one.conll, row 3: tag 'B-y' is not one of the task's labels"),
+        ({"one": "Ada B-x\nmet\n"}, "one.conll, line 2: a token has no tag: 'met'"),
+        ({"one": "Ada B-x\n\nmet B-y\n"}, "one.conll, line 3: tag 'B-y' is not one of the task's labels"),
         ({"one": "Ada B-x\n"}, "one has no output for 299 of the reference's 300 items, such as 1-2"),
         ({"one": "\n"}, "one.conll"),
-        ({"gold": "Ada\t\n"}, "gold.conll, row 1: a token has no tag"),
+        ({"gold": "Ada\t\n"}, "gold.conll, line 1: a token has no tag"),
         ({"labels": '["B-x", "I-x"]'}, "entity_f1 evaluates entities, but the labels lack O"),
         ({"labels": '["O", "B-x", "X"]'}, "entity_f1 evaluates entities, but the labels have 'X'"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -292,6 +293,12 @@ def test_empty_nodes_are_no_words_of_mentions(tmp_path: Path) -> None:
 def test_what_is_wrong_in_conllu_is_named_by_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     error = broken(tmp_path, text, message=message)
     assert (error.line, type(error)) == (line, FormatError)
+
+
+def test_a_long_text_where_brackets_should_be_is_refused_at_once(tmp_path: Path) -> None:
+    start = time.process_time()
+    broken(tmp_path, entities("a" * 100_000), message="the brackets 'a{200}")
+    assert time.process_time() - start < 2
 
 
 # Columns.

@@ -167,3 +167,15 @@ def test_nothing_is_written_if_no_predicted_boundary_is_gold(tmp_path: Path) -> 
 def test_a_threshold_outside_0_and_1_is_refused(tables: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=r"threshold is 1.5: give a number in \[0, 1\), 0 for all spans"):
         read_spans(*tables, threshold=1.5)
+
+
+def test_a_gold_table_without_rows_says_that_no_span_is_gold(tables: tuple[str, str], tmp_path: Path) -> None:
+    empty = written(tmp_path, "none.csv", "document,start,end,type\n")
+    for match in ("exact", "boundary"):
+        found = read_spans(tables[0], empty, match=match)
+        assert (int(found.label.sum()), found.gold, len(found.missed), found.without_gold) == (0, 0, 0, 2)
+    with pytest.raises(InputError, match=r"none.csv: there is no column 'type'"):
+        read_spans(tables[0], written(tmp_path, "none.csv", "document,start,end\n"))
+    scored = written(tmp_path, "p.csv", "document,start,end,type,score\n")
+    with pytest.raises(InputError, match=r"p.csv: there are no rows"):
+        read_spans(scored, tables[1])

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from calibrant._checks import LARGEST, closest, repeated, shown
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io.origin import unreadable
 
 Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]
@@ -50,8 +51,7 @@ class Settings:
         except UnicodeDecodeError as error:
             raise self._broken("the file is not UTF-8 text", "save it as UTF-8") from error
         except OSError as error:
-            message = f"cannot read it ({error.strerror})"
-            raise InputError(message, "check the name", code="file-missing", file=self.file) from error
+            raise unreadable(self.file, error) from error
         try:
             self._values: dict[str, Any] = tomllib.loads(self._text)
         except tomllib.TOMLDecodeError as error:

@@ -291,7 +291,7 @@ def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
     known = set(labels)
     sentence, place, document = 1, 0, 0
     with open_lines(path) as (name, lines):
-        for row, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, 1):
             marked = line.startswith(DOCUMENT_START)
             if marked or not line.strip():
                 sentence, place, document = sentence + (place > 0), 0, document + marked
@@ -300,11 +300,11 @@ def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
             if len(parts) < 2 or not parts[-1]:
                 message = f"a token has no tag: {shown(line)}"
                 hint = "write the token, a tab and its tag; a blank line ends a sentence"
-                raise InputError(message, hint, code="missing-value", file=name, row=row)
+                raise InputError(message, hint, code="missing-value", file=name, line=number)
             if parts[-1] not in known:
                 message = f"tag {shown(parts[-1])} is not one of the task's labels ({listed(labels)})"
                 hint = "repair it, or name it among the labels"
-                raise InputError(message, hint, code="class-unknown", file=name, row=row)
+                raise InputError(message, hint, code="class-unknown", file=name, line=number)
             place += 1
             item = f"{sentence}-{place}"
             names[item], tokens[item] = parts[-1], parts[0]

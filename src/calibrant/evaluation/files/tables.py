@@ -116,9 +116,11 @@ def read_ratings(
     >>> read_ratings(table).ratings.annotators
     ('ann', 'bob')
     """
+    how = "name it with `annotator`; if each annotator has a column, write one row per label, in pandas: "
+    how += f"table.melt({item!r}, var_name={annotator!r}, value_name={label!r})"
     roles = (
         Role("item", column=item),
-        Role("annotator", column=annotator),
+        Role("annotator", column=annotator, how=how),
         Role("label", column=label, gaps=True),
         Role("cluster", column=cluster, needed=False),
     )

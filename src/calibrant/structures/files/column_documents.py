@@ -150,7 +150,7 @@ class ColumnDocuments:
         for cell in text.split("|"):
             match = BRACKET.fullmatch(cell.strip())
             if match is None or not (match[1] or match[3]):
-                message = f"the brackets {text!r} cannot be read"
+                message = f"the brackets {shown(text)} cannot be read"
                 raise self._broken(place.line, message, "write (1, 1) or (1), and | between several")
             if match[1]:
                 parts.brackets.open(len(parts.sentences), place, match[2])

@@ -142,9 +142,7 @@ class ConlluDocuments(ConlluReader):
         """Process the brackets at a word or an empty node."""
         parts, end = self._current(), 0
         sentence = len(parts.sentences)
-        for match in BRACKET.finditer(text):
-            if match.start() != end:
-                break
+        while match := BRACKET.match(text, end):  # a search would try every place of a text without brackets
             end = match.end()
             opened = match["opened"]
             fields = (opened or match["closed"]).split("-")

@@ -85,8 +85,8 @@ def read_spans(
     predicted
         Table of spans: a file, ``-`` for standard input, a folder of Parquet files, or a dataframe.
     gold
-        Table of gold spans. None: ``predicted`` has a column ``gold``, 1 in rows whose span is gold, and the
-        score is empty for gold spans that the model does not output.
+        Table of gold spans, which may have no rows. None: ``predicted`` has a column ``gold``, 1 in rows
+        whose span is gold, and the score is empty for gold spans that the model does not output.
     match, type_scores, repeats
         As in `calibrant.structures.posterior.span_pairs.pair_spans`.
     threshold
@@ -126,7 +126,7 @@ def read_spans(
         scored, true, is_gold = _one_table(table, roles, named)
     else:
         scored = read_table(table, [*roles, Role("score", "score", named.score)])
-        true = read_table(open_table(gold), roles)
+        true = read_table(open_table(gold), roles, may_be_empty=True)
         is_gold = np.ones(len(true.rows), np.bool_)
     documents, types = (_union(scored, true, part) for part in ("document", "type"))
     least = max(threshold, threshold_of(table) or 0.0)
