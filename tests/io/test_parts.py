@@ -14,7 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.roles import open_table
 from calibrant.io.table_formats import parquet_parts
-from calibrant.verbs import measure, slices, sources, tally
+from calibrant.verbs import apply, fit, measure, slices, sources, tally
 
 NAMES = ("a", "b")
 
@@ -104,8 +104,8 @@ def test_an_error_names_the_file_of_a_folder_and_its_row(folder: Path) -> None:
             {"score": pa.float64()}, "'label' is in .*1.* and not in .*9", "column-missing", id="missing"
         ),
         pytest.param(
-            {"score": pa.float64(), "label": pa.int8(), "task": pa.string()},
-            "'task' is in .*9.* and not in .*1",
+            {"score": pa.float64(), "label": pa.int8(), "weight": pa.float64()},
+            "'weight' is in .*9.* and not in .*1",
             "column-missing",
             id="added",
         ),
@@ -148,6 +148,21 @@ def test_a_column_that_is_not_read_may_change_its_type(folder: Path, pairs: pa.T
     with pytest.raises(InputError, match="the column is double in") as caught:
         slices(folder, by="version")
     assert caught.value.code == "column-type"
+
+
+def test_a_column_that_is_not_read_may_be_in_some_files_only(folder: Path, tmp_path: Path) -> None:
+    n = measure(folder)["binary"].n
+    columns = {"task": ["a"], "label": pa.array([1], pa.int8()), "score": [0.5]}
+    parquet.write_table(pa.table(columns), folder / "0.parquet")
+    assert measure(folder)["binary"].n == n + 1
+    for use in (
+        lambda: slices(folder, by="task"),
+        lambda: measure(folder, columns={"engine": "duckdb"}),
+        lambda: apply(fit(folder), folder, tmp_path / "out.parquet"),
+    ):
+        with pytest.raises(InputError, match=r"column 'task' is in .*0\.parquet and not in .*1\.parquet"):
+            use()
+    assert not (tmp_path / "out.parquet").exists()
 
 
 def test_a_file_of_a_folder_with_a_damaged_end_is_named(folder: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_page_about_a_recalibrator_has_a_title_that_reads_well(two: Report) ->
     [
         (0.004, 0.03, "calibrated is better calibrated than sharp."),
         (-0.004, 0.03, "sharp is better calibrated than calibrated."),
-        (0.004, 0.06, "The comparison of sharp and calibrated is inconclusive."),
+        (0.004, 0.06, "The comparison of the calibration errors of sharp and calibrated is inconclusive."),
     ],
 )
 def test_the_better_model_is_named_only_if_the_adjusted_p_value_is_small(

@@ -28,7 +28,7 @@ DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 
 
 class PartsTable:
-    """Parquet files with the same columns, one after the other; only columns that are read need equal types.
+    """Parquet files, one after the other; all need the columns that are read, with the same types.
 
     In a Hive-partitioned folder (``year=2024/part-0.parquet``) the names of folders are columns. They hold
     whole or decimal numbers where all values are numbers, and text otherwise.
@@ -43,7 +43,8 @@ class PartsTable:
     Raises
     ------
     InputError
-        If two files differ in a column, a partition or the stored threshold; the message names both.
+        If two files differ in a partition or the stored threshold, or in a column when it is read; the
+        message names both.
     """
 
     first_row = 1
@@ -54,9 +55,12 @@ class PartsTable:
         self._parts = [ParquetTable(locate(file)) for file in files]
         first, *others = self._parts
         for other in others:
-            _check_same(first, other)
+            if first.metadata.get(THRESHOLD_KEY) != other.metadata.get(THRESHOLD_KEY):
+                message = f"the stored threshold is not that of {first.name}"
+                raise InputError(message, SAME, code="threshold", file=other.name)
         self.partitions = _partitions(self.files, name)
-        self.columns = (*first.columns, *(each for each in self.partitions if each not in first.columns))
+        self._stored = dict.fromkeys(column for part in self._parts for column in part.columns)
+        self.columns = tuple(dict.fromkeys((*self._stored, *self.partitions)))
         self.metadata: Mapping[bytes, bytes] = first.metadata
         self._ends = list(accumulate(part.rows or 0 for part in self._parts))
         self.rows: int | None = self._ends[-1]
@@ -64,14 +68,18 @@ class PartsTable:
     @property
     def in_both(self) -> list[str]:
         """The columns that the files have and the names of their folders as well."""
-        return [name for name in self.partitions if name in self._parts[0].columns]
+        return [name for name in self.partitions if name in self._stored]
 
     def types(self, columns: Iterable[str]) -> dict[str, Any]:
-        """Return the types of columns; raise if they differ, except in files in which a column is null."""
+        """Return the types of columns; raise if a file lacks one, or types differ (null fits every type)."""
         import pyarrow as pa
 
         found: dict[str, tuple[ParquetTable, Any]] = {}
         for part, column in product(self._parts, columns):
+            if column not in part.columns:
+                there = next(each.name for each in self._parts if column in each.columns)
+                message = f"column {column!r} is in {there} and not in {part.name}"
+                raise InputError(message, SAME, code="column-missing", file=part.name)
             kind = _kind(part, column)
             one, known = found.setdefault(column, (part, kind))
             if known == pa.null():
@@ -86,8 +94,7 @@ class PartsTable:
         import pyarrow as pa
 
         asked = {name: self.partitions[name] for name in columns if name in self.partitions}
-        stored = self._parts[0].columns
-        inside = {name: kind for name, kind in columns.items() if name in stored}
+        inside = {name: kind for name, kind in columns.items() if name in self._stored}
         types = self.types(inside)
         for place, part in enumerate(self._parts):
             first = part.first_row
@@ -168,16 +175,6 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
     message = f"the value is {found!r}, and the folder says {column}={given[row].as_py()}"
     hint = "move the row to its folder, or leave the column out of the files"
     raise InputError(message, hint, code="partition", file=file, row=first + row, column=column)
-
-
-def _check_same(one: ParquetTable, other: ParquetTable) -> None:
-    for column in sorted({*one.columns} ^ {*other.columns}):
-        at, elsewhere = (one.name, other.name) if column in one.columns else (other.name, one.name)
-        message = f"column {column!r} is in {at} and not in {elsewhere}"
-        raise InputError(message, SAME, code="column-missing", file=other.name)
-    if one.metadata.get(THRESHOLD_KEY) != other.metadata.get(THRESHOLD_KEY):
-        message = f"the stored threshold is not that of {one.name}"
-        raise InputError(message, SAME, code="threshold", file=other.name)
 
 
 def _kind(table: ParquetTable, column: str) -> Any:

@@ -141,7 +141,8 @@ def difference_verdict(compared: ModelDifference) -> str:
     if difference.low is None or difference.high is None or difference.estimate is None:
         return f"The difference has no interval: {difference.reason or 'too few data'}."
     if p_value is None or p_value > 1 - compared.difference.level:
-        return f"The comparison of {compared.first} and {compared.second} is inconclusive."
+        names = f"{compared.first} and {compared.second}"
+        return f"The comparison of the calibration errors of {names} is inconclusive."
     if difference.estimate < 0:
         return f"{compared.first} is better calibrated than {compared.second}."
     return f"{compared.second} is better calibrated than {compared.first}."

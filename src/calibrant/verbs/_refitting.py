@@ -40,7 +40,7 @@ def refitted(
     """
     if model.kind == "wide":
         message = "maps are not refitted to resamples of a wide table"
-        hint = "leave out `dev`, or give long tables"
+        hint = "leave out `dev`: intervals then treat the map as fixed (long tables have another kind of map)"
         raise InputError(message, hint, code="parameter", file=dev.name)
     if kind_of(dev) != model.kind:
         message = f"the recalibrator is for {TABLE_KINDS[model.kind]}, and dev is {TABLE_KINDS[kind_of(dev)]}"
