@@ -133,7 +133,7 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
         try:
             check_chances(chance, "the selection probability of a labeled document is {chance:g}")
         except InputError as error:
-            raise labels.placed(error, "chance") from None
+            raise labels.placed(error, part="chance") from None
 
 
 def _is_class(found: FoundColumns, part: str, view: str) -> Any:
