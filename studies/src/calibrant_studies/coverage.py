@@ -65,7 +65,7 @@ def run(
     cells: Sequence[str] | None = None,
     replications: int | None = None,
 ) -> Study:
-    """Run the whole grid on two processes; takes about an hour and a half. ``data`` is not used.
+    """Run the whole grid on two processes; takes an hour and a half. ``data`` is not used.
 
     The environment variable ``CALIBRANT_STORE`` names a folder in which finished cells are kept: an
     interrupted run continues where it was.
@@ -115,7 +115,7 @@ def coverage(
     situations
         Names among `calibrant_studies._situations.SITUATIONS`; all if none is given.
     replications
-        Replications per cell; None uses the number that each cell defines, 4 to 4,000.
+        Replications per cell; None uses the number that each cell defines, 4 to 2,000.
     seed
         Seed of all draws. A cell's numbers depend on the seed and the cell, but not on other cells or
         ``processes``.
@@ -168,7 +168,7 @@ def coverage(
         data={},
         parameters={
             "level": LEVEL,
-            "replications": "4 to 4,000 per cell" if replications is None else replications,
+            "replications": "4 to 2,000 per cell" if replications is None else replications,
             "processes": processes,
         },
         findings=tuple(tables.findings(rows)),
