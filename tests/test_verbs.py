@@ -391,7 +391,7 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     difference, *others = found.notes
     assert difference == (
         "The difference of one and other (binary) was not computed: items are in more than one row: t7. "
-        "Keep one row per item, or give each row its own name, and name the item as the cluster."
+        "Give each row its own item, such as q7/run2, and name the column with q7 as the cluster."
     )
     assert [note.split(" ")[0] for note in others] == ["one:", "other:"]
 

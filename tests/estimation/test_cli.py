@@ -240,6 +240,14 @@ def test_two_columns_of_groups_are_an_error_that_says_how_to_cross_them(
     assert "--by is given twice: to cross two columns, write one column with both values" in ran.err
 
 
+def test_weights_in_the_place_of_probabilities_get_a_remedy(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    labels.write_text("item,label,p\n1,1,14.5\n2,0,3\n", encoding="utf-8")
+    ran = run("estimate", str(scores), "--labelled", str(labels), "--chance", "p")
+    assert ran.code == 2
+    assert "row 1, column p: 14.5 is not a probability in [0, 1]: write the probability of being" in ran.err
+
+
 def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")

@@ -48,6 +48,10 @@ TWO = Ratings.from_lists({"ann": [1, 2], "bob": [1, 1]})
         (lambda: paired_bootstrap(["a"], [1]), "first has dtype <U1: pass numbers"),
         (lambda: paired_bootstrap([1, 2], [1, np.nan]), r"second\[1\] is not finite: correct it, or remove"),
         (lambda: compare_systems(["a", "b"], [["x"], ["y"]]), "scores has dtype <U1: pass numbers"),
+        (
+            lambda: compare_systems([f"item {i}" for i in range(1200)], np.eye(1200, 2)),
+            "1,200 systems have 719,400 pairs: give a baseline, .*or swap the columns of system and item",
+        ),
         (lambda: compare_systems(["a", "b"], [[1, 2]]), r"shape \(1, 2\) and there are 2 systems: expected"),
         (lambda: paired_t_test(["x"], ["y"]), "first has dtype <U1: pass numbers"),
         (lambda: paired_t_test([1], [2], test_train_ratio=0), r"test_train_ratio is 0: give 1 / \(k - 1\)"),

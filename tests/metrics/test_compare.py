@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from calibrant.evaluation import mean_interval
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
-from calibrant.metrics.compare import by_item, calibration_difference, error_difference
+from calibrant.metrics.compare import brier_difference, by_item, calibration_difference, error_difference
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.intervals import without_each
 from calibrant.metrics.residuals import residuals
@@ -128,6 +129,61 @@ def test_labels_may_depend_on_the_model() -> None:
     q: NDArray[np.float64] = rng.random(1000)
     found = error_difference(pairs(rng.random(1000) < q, q), pairs(rng.random(1000) < q, q))
     assert found.p_value is not None
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_difference_of_brier_scores_is_the_mean_difference_of_squared_residuals(clustered: bool) -> None:
+    rng = np.random.default_rng(3)
+    q, other = rng.random(300), rng.random(300)
+    y = rng.random(300) < q
+    clusters = np.repeat(np.arange(60), 5) if clustered else None
+    found = calibration_difference(y, q, other, clusters=clusters).brier_difference
+    assert found is not None
+    plain = mean_interval((y - q) ** 2 - (y - other) ** 2, clusters=clusters).mean
+    for name in ("estimate", "low", "high", "standard_error"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-12)
+
+
+def test_a_weight_counts_as_so_many_clusters_of_one_item() -> None:
+    rng = np.random.default_rng(4)
+    q, other, y = rng.random(200), rng.random(200), rng.random(200) < 0.5
+    weight = rng.integers(0, 3, 200)
+    weighted = brier_difference(pairs(y, q, sample_weight=weight), pairs(y, other, sample_weight=weight))
+    repeated = np.repeat(np.arange(200), weight)
+    plain = brier_difference(
+        pairs(y[repeated], q[repeated], clusters=repeated),
+        pairs(y[repeated], other[repeated], clusters=repeated),
+    )
+    assert weighted.estimate == pytest.approx(plain.estimate, rel=1e-12)
+    assert (weighted.low, weighted.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "mean", "clusters"), [(60, 0.0, 0), (1000, -5.0, 0), (600, 0.0, 12)])
+def test_the_interval_of_brier_scores_covers(n: int, mean: float, clusters: int) -> None:
+    rng = np.random.default_rng(0)
+
+    def draw(n: int, clusters: int) -> tuple[Pairs, Pairs]:
+        cluster = np.arange(n) % clusters if clusters else None
+        z = rng.normal(mean, 2 if mean == 0 else 1.5, n)
+        if cluster is not None:
+            z += rng.normal(0, 0.8, clusters)[cluster]
+        first, second, p = (1 / (1 + np.exp(-slope * z)) for slope in (1.6, 0.8, 1.0))
+        y = rng.random(n) < p
+        return pairs(y, first, clusters=cluster), pairs(y, second, clusters=cluster)
+
+    truth = defined(brier_difference(*draw(400_000, 0 if not clusters else 8_000)).estimate)
+    covered = 0
+    for _ in range(600):
+        found = brier_difference(*draw(n, clusters))
+        covered += defined(found.low) <= truth <= defined(found.high)
+    assert covered / 600 > 0.93
+
+
+def test_equal_models_have_no_interval_of_brier_scores_but_a_reason() -> None:
+    found = calibration_difference([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], [0.2, 0.7, 0.9, 0.4]).brier_difference
+    assert found is not None
+    assert (found.estimate, found.low) == (0.0, None)
+    assert found.reason == "all items have the same difference"
 
 
 def test_one_cluster_has_no_difference_but_a_reason() -> None:

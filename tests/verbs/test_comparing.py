@@ -69,7 +69,7 @@ def test_a_note_names_items_that_are_written_differently() -> None:
 def test_repeated_items_are_named_before_numbers_of_pairs() -> None:
     one, other = table([*range(40)]), table([*range(40), 7, 9])
     [note] = [each for each in report([one, other]).notes if "computed" in each]
-    assert "was not computed: items are in more than one row: 7, 9. Keep one row per item, or" in note
+    assert "was not computed: items are in more than one row: 7, 9. Give each row its own item," in note
 
 
 def test_several_answers_of_an_item_are_compared_if_each_has_a_name_and_the_item_is_the_cluster() -> None:
@@ -79,7 +79,10 @@ def test_several_answers_of_an_item_are_compared_if_each_has_a_name_and_the_item
     both = [pa.table({**answers, "score": each}) for each in (score, score**2)]
     found = report(both, names=["one", "other"])
     assert found.differences == ()
-    assert "give each row its own name, and name the item as the cluster" in found.notes[0]
+    assert (
+        "Give each row its own item, such as q7/run2, and name the column with q7 as the cluster"
+        in found.notes[0]
+    )
     named = pa.array([f"{each}/{place % 3}" for place, each in enumerate(item)])
     [difference] = report([each.set_column(1, "item", named) for each in both]).differences
     assert (difference.difference.n, difference.difference.clusters) == (300, 100)

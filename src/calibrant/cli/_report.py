@@ -6,6 +6,7 @@ from textwrap import wrap
 
 from calibrant.cli import text
 from calibrant.pages.groups import group_part
+from calibrant.records import Quantity
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
 
@@ -53,6 +54,7 @@ def lines_of(report: Report) -> list[str]:
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
         difference, roots = found.difference, found.difference.rms_difference
+        scores = difference.brier_difference or Quantity(None)
         lines += [
             "",
             f"Difference of the errors in common bins, {found.first} - {found.second}, view {found.view}",
@@ -64,6 +66,8 @@ def lines_of(report: Report) -> list[str]:
                 else text.p_value(difference.p_value)
             )
             + _adjusted(found, len(report.differences)),
+            f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval "
+            f"{text.interval(scores.low, scores.high)}",
             *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]

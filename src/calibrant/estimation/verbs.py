@@ -98,6 +98,8 @@ def estimate(
                 error.hint = (
                     "cut labels between 0 and 1 at a threshold: write 1 for 0.5 or more, and 0 for less"
                 )
+        elif (error.code, error.column) == ("score-range", chance or "chance"):
+            error.hint = "write the probability of being labeled (1 / weight, if these are sampling weights)"
         elif view is None and (error.code, error.column) == ("column-type", score):
             error.hint += CLASSES
         raise

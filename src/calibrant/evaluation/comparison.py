@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -40,6 +41,7 @@ UNEQUAL = "repeats have different numbers of folds, so the ratio is unknown"
 SINGLE = "a repeat has one fold, so the ratio is unknown"
 ONE_SYSTEM = "there is one system"
 MOST_ITEMS = 100_000
+MOST_SYSTEMS = 100  # without a baseline
 FEWEST_DIFFERENT = 10  # with 3 expected, a 95 % interval covers 91 % for any number of items; with 5, 95 %
 FEW_DIFFERENT = "the systems differ on {} only: intervals of 95 % then cover as little as 91 %"
 
@@ -200,6 +202,10 @@ def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, in
     ([(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 1)])
     """
     if baseline is None:
+        if len(systems) > MOST_SYSTEMS:
+            message = f"{len(systems):,} systems have {math.comb(len(systems), 2):,} pairs"
+            hint = "give a baseline, with which each is compared; or swap the columns of system and item"
+            raise InputError(message, hint, code="parameter")
         return list(combinations(range(len(systems)), 2))
     given: object = baseline
     if not isinstance(given, str) or given not in systems:

@@ -14,7 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.pages import text
 from calibrant.pages._rows import number_groups
 from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
-from calibrant.records import plain, words
+from calibrant.records import Quantity, plain, words
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
 from calibrant.results.measurement import Measured, Measurement
@@ -310,12 +310,15 @@ def _card(name: str, m: Measurement) -> Card:
 def _contrast(report: Report, compared: ModelDifference) -> Contrast:
     found = compared.difference
     squares, roots = found.mse_difference, found.rms_difference
+    scores = found.brier_difference or Quantity(None)
     return Contrast(
         title=f"{compared.first} {text.MINUS} {compared.second}",
         difference=text.number(squares.estimate),
         interval=text.span(squares.low, squares.high),
         root_difference=text.number(roots.estimate),
         root_interval=text.span(roots.low, roots.high),
+        brier_difference=text.number(scores.estimate),
+        brier_interval=text.span(scores.low, scores.high),
         p_value=words.p_value(found.p_value),
         p_reason=found.reason or "",
         verdict=text.difference_verdict(compared),

@@ -54,6 +54,8 @@ class Contrast:
         Difference of the debiased squared errors, and its interval.
     root_difference, root_interval
         Difference of the errors themselves, and its conservative interval.
+    brier_difference, brier_interval
+        Difference of the Brier scores, and its interval.
     p_value, p_reason
         P-value of the test that the squared errors are equal; the reason if there is none, else empty.
     verdict
@@ -67,6 +69,8 @@ class Contrast:
     interval: str
     root_difference: str
     root_interval: str
+    brier_difference: str
+    brier_interval: str
     p_value: str
     p_reason: str
     verdict: str

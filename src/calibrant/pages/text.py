@@ -136,7 +136,23 @@ def direction_verdict(measurement: Measurement) -> str:
 
 
 def difference_verdict(compared: ModelDifference) -> str:
-    """Return a sentence on which of two models is better calibrated, by the adjusted p-value."""
+    """Return sentences on which of two models is better calibrated, and which has the lower Brier score.
+
+    The first is by the adjusted p-value, the second by the interval of the scores' difference.
+    """
+    return f"{_calibration_verdict(compared)} {_brier_verdict(compared)}".rstrip()
+
+
+def _brier_verdict(compared: ModelDifference) -> str:
+    found = compared.difference.brier_difference
+    if found is None or found.low is None or found.high is None:
+        return ""
+    if found.low <= 0 <= found.high:
+        return "The comparison of the Brier scores is inconclusive."
+    return f"{compared.first if found.high < 0 else compared.second} has the lower (better) Brier score."
+
+
+def _calibration_verdict(compared: ModelDifference) -> str:
     difference, p_value = compared.difference.mse_difference, compared.adjusted_p_value
     if difference.low is None or difference.high is None or difference.estimate is None:
         return f"The difference has no interval: {difference.reason or 'too few data'}."

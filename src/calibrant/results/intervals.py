@@ -179,6 +179,16 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
             group=DIFFERENCE,
         ),
     ]
+    brier_difference: Annotated[
+        Quantity | None,
+        number(
+            "Brier scores, difference",
+            "Difference of the Brier scores, first minus second, with a paired interval. Below 0, the "
+            "first model predicts better, by calibration and refinement. The interval treats a calibration "
+            "map as fixed. Null for groups of classes.",
+            group=DIFFERENCE,
+        ),
+    ] = None
     level: Annotated[
         float, setting("Level", "Nominal coverage of each interval.", unit="percent", headline=True)
     ]

@@ -104,7 +104,7 @@ def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     if one.rows is None or other.rows is None:
         return "scores below a threshold were dropped, so the pairs have different items and classes"
     if repeated := list(dict.fromkeys(one.rows.repeated + other.rows.repeated)):
-        hint = "Keep one row per item, or give each row its own name, and name the item as the cluster"
+        hint = "Give each row its own item, such as q7/run2, and name the column with q7 as the cluster"
         return f"items are in more than one row: {listed(repeated, most=5)}. {hint}"
     if len(one.source) != len(other.source):
         count = f"they have {len(one.source):,} and {len(other.source):,} pairs"
