@@ -185,8 +185,9 @@ def brier_difference(first: Pairs, second: Pairs, *, level: float = 0.95) -> Qua
     mean = float(size @ gap) / total
     residual: Floats = size * (gap - mean)
     if first.cluster is not None:
-        size, residual = (np.bincount(first.cluster[order], each) + 0.0 for each in (size, residual))
-        size, residual, _ = _in_order(size, residual)
+        cluster = first.cluster[order]
+        size = np.bincount(cluster, size).astype(np.float64)
+        size, residual, _ = _in_order(size, np.bincount(cluster, residual).astype(np.float64))
     variance, freedom = cr2(size, residual)
     if not freedom or variance <= (1e-12 * total) ** 2:
         unit = "cluster" if first.cluster is not None else "item"

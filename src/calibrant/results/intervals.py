@@ -185,7 +185,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
             "Brier scores, difference",
             "Difference of the Brier scores, first minus second, with a paired interval. Below 0, the "
             "first model predicts better, by calibration and refinement. The interval treats a calibration "
-            "map as fixed. Null for groups of classes.",
+            "map as fixed. Null for groups of classes and resampled maps.",
             group=DIFFERENCE,
         ),
     ] = None
