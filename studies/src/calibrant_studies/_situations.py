@@ -63,7 +63,7 @@ def beta_name(scores: BetaScores) -> str:
 
 def grid() -> Iterator[Design]:
     """Common events in mild clusters: three distributions of scores, four transforms."""
-    replications = {2_000: 2_000, 20_000: 2_000, 200_000: 400}
+    replications = {2_000: 2_000, 20_000: 1_000, 200_000: 200}
     for n in SIZES:
         for kind in DEPENDENCE:
             for scores in SCORES:
