@@ -13,7 +13,7 @@ from calibrant.metrics.compare import brier_difference, by_item, calibration_dif
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.intervals import without_each
 from calibrant.metrics.residuals import residuals
-from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
+from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms, squared_error
 from tests.quantities import defined
 
 
@@ -81,6 +81,21 @@ def test_the_interval_of_the_difference_covers(slopes: tuple[float, float], clus
         found = error_difference(first, second)
         hits += defined(found.mse_difference.low) <= truth <= defined(found.mse_difference.high)
     assert hits >= 88
+
+
+def test_the_interval_of_the_difference_covers_where_a_fifth_of_the_items_have_most_labels() -> None:
+    """The error of an item with many labels outweighs their noise, and random signs must not count it."""
+    rng = np.random.default_rng(0)
+    truth = squared_error(0.5, 0.5, LogitSlope(2.0))
+    cluster = np.concatenate([np.arange(400), np.repeat(np.arange(400, 500), 100)])
+    covered = 0
+    for _ in range(200):
+        p = rng.beta(0.5, 0.5, 500)
+        labels = rng.random(len(cluster)) < p[cluster]
+        both = (pairs(labels, scores[cluster], clusters=cluster) for scores in (LogitSlope(2.0)(p), p))
+        found = error_difference(*both).mse_difference
+        covered += defined(found.low) <= truth <= defined(found.high)
+    assert covered > 0.89 * 200
 
 
 def test_the_statement_on_root_errors_is_conservative() -> None:

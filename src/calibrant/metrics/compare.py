@@ -289,8 +289,10 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     """Variance of the difference of two debiased squared errors, and the effective number of units behind it.
 
     The jackknife's expectation is the linear part plus twice the degenerate part, and the latter is the
-    variance of the difference over random signs. Where few units carry the difference, as with rare events,
-    the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of each.
+    variance of the difference over random signs of residuals without their mean in the bin: the error itself
+    is no noise, and outweighs it if many pairs of a unit share a score. Where few units carry the difference,
+    as with rare events, the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of
+    each.
     """
     without = [without_each(table) for table in tables]
     left_out = without[0] - without[1]
@@ -303,11 +305,24 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     flips = int(np.clip(_CELLS_IN_ALL // cells, _FEWEST_FLIPS, _MOST_FLIPS))
     # Exchanging the tables keeps the keys.
     keys = (left_out * np.sign(left_out.mean()), without[0] + without[1])
+    noise = [_noise(table) for table in tables]
     total = 0.0
     for sign in signs_of(flips, rng, *keys):
-        total += (signed(tables[0], sign) - signed(tables[1], sign)) ** 2
+        total += (signed(noise[0], sign) - signed(noise[1], sign)) ** 2
     degenerate = total / flips
     return max(jackknife - degenerate, degenerate), effective
+
+
+def _noise(table: Residuals) -> Residuals:
+    """Return the residuals of units less their mean in the bin, scaled to their variance without it."""
+    cells = table.cells
+    assert cells is not None
+    units = np.maximum(table.weight**2 / table.unit[0], 1.5)  # effective number per bin
+    left = cells.residual - cells.weight * (table.residual / table.weight)[cells.bin]
+    left *= np.sqrt(units / (units - 1))[cells.bin]
+    unit = table.unit.copy()
+    unit[1] = np.bincount(cells.bin, left**2, len(table.n))
+    return replace(table, cells=replace(cells, residual=left), unit=unit)
 
 
 def _root(squared: float) -> float:
