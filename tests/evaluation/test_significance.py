@@ -23,6 +23,7 @@ from calibrant.evaluation import (
     paired_t_test,
 )
 from calibrant.exceptions import InputError
+from calibrant.metrics import calibration_difference
 from calibrant_studies._error_rates import (
     cluster_error_rates,
     fold_error_rates,
@@ -560,3 +561,18 @@ def test_the_interval_of_a_bootstrap_agrees_with_its_p_value_for_rare_errors_in_
         found = paired_bootstrap(first, second, clusters=cluster, samples=500, seed=seed).difference
         held.append(defined(found.low) <= 0 <= defined(found.high))
     assert np.mean(held) > 0.92
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_interval_of_two_brier_scores_is_that_of_the_mean_difference(
+    clustered: bool,
+) -> None:
+    rng = np.random.default_rng(3)
+    q, other = rng.random(300), rng.random(300)
+    y = rng.random(300) < q
+    clusters = np.repeat(np.arange(60), 5) if clustered else None
+    found = calibration_difference(y, q, other, clusters=clusters).brier_difference
+    assert found is not None
+    plain = mean_interval((y - q) ** 2 - (y - other) ** 2, clusters=clusters).mean
+    for name in ("estimate", "low", "high", "standard_error"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-12)

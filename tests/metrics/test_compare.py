@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant.evaluation import mean_interval
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.compare import brier_difference, by_item, calibration_difference, error_difference
@@ -83,6 +82,7 @@ def test_the_interval_of_the_difference_covers(slopes: tuple[float, float], clus
     assert hits >= 88
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_difference_covers_where_a_fifth_of_the_items_have_most_labels() -> None:
     """The error of an item with many labels outweighs their noise, and random signs must not count it."""
     rng = np.random.default_rng(0)
@@ -144,19 +144,6 @@ def test_labels_may_depend_on_the_model() -> None:
     q: NDArray[np.float64] = rng.random(1000)
     found = error_difference(pairs(rng.random(1000) < q, q), pairs(rng.random(1000) < q, q))
     assert found.p_value is not None
-
-
-@pytest.mark.parametrize("clustered", [False, True])
-def test_the_difference_of_brier_scores_is_the_mean_difference_of_squared_residuals(clustered: bool) -> None:
-    rng = np.random.default_rng(3)
-    q, other = rng.random(300), rng.random(300)
-    y = rng.random(300) < q
-    clusters = np.repeat(np.arange(60), 5) if clustered else None
-    found = calibration_difference(y, q, other, clusters=clusters).brier_difference
-    assert found is not None
-    plain = mean_interval((y - q) ** 2 - (y - other) ** 2, clusters=clusters).mean
-    for name in ("estimate", "low", "high", "standard_error"):
-        assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-12)
 
 
 def test_a_weight_counts_as_so_many_clusters_of_one_item() -> None:
