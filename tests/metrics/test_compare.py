@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
-from calibrant.metrics.compare import brier_difference, by_item, calibration_difference, error_difference
+from calibrant.metrics.compare import by_item, calibration_difference, error_difference
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.intervals import without_each
 from calibrant.metrics.residuals import residuals
@@ -150,16 +150,17 @@ def test_a_weight_counts_as_so_many_clusters_of_one_item() -> None:
     rng = np.random.default_rng(4)
     q, other, y = rng.random(200), rng.random(200), rng.random(200) < 0.5
     weight = rng.integers(0, 3, 200)
-    weighted = brier_difference(pairs(y, q, sample_weight=weight), pairs(y, other, sample_weight=weight))
+    weighted = calibration_difference(y, q, other, sample_weight=weight).brier_difference
     repeated = np.repeat(np.arange(200), weight)
-    plain = brier_difference(
-        pairs(y[repeated], q[repeated], clusters=repeated),
-        pairs(y[repeated], other[repeated], clusters=repeated),
-    )
+    chosen = (each[repeated] for each in (y, q, other))
+    plain = calibration_difference(*chosen, clusters=repeated).brier_difference
+    assert weighted is not None
+    assert plain is not None
     assert weighted.estimate == pytest.approx(plain.estimate, rel=1e-12)
     assert (weighted.low, weighted.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "mean", "clusters"), [(60, 0.0, 0), (1000, -5.0, 0), (600, 0.0, 12)])
 def test_the_interval_of_brier_scores_covers(n: int, mean: float, clusters: int) -> None:
     rng = np.random.default_rng(0)
@@ -173,10 +174,12 @@ def test_the_interval_of_brier_scores_covers(n: int, mean: float, clusters: int)
         y = rng.random(n) < p
         return pairs(y, first, clusters=cluster), pairs(y, second, clusters=cluster)
 
-    truth = defined(brier_difference(*draw(400_000, 0 if not clusters else 8_000)).estimate)
+    first, second = draw(400_000, 8_000 if clusters else 0)
+    truth = float(np.mean((first.label - first.score) ** 2 - (second.label - second.score) ** 2))
     covered = 0
     for _ in range(600):
-        found = brier_difference(*draw(n, clusters))
+        found = error_difference(*draw(n, clusters)).brier_difference
+        assert found is not None
         covered += defined(found.low) <= truth <= defined(found.high)
     assert covered / 600 > 0.93
 

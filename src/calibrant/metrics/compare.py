@@ -146,38 +146,15 @@ def error_difference(
     ]
     alone = [residuals(source, bin_size) for source in both]
     found = difference_of(paired, alone, level, seed)
-    return msgspec.structs.replace(found, brier_difference=brier_difference(first, second, level=level))
+    return msgspec.structs.replace(found, brier_difference=_brier_difference(first, second, level))
 
 
-def brier_difference(first: Pairs, second: Pairs, *, level: float = 0.95) -> Quantity:
-    """Return the difference of two models' Brier scores on the same items, first minus second.
+def _brier_difference(first: Pairs, second: Pairs, level: float) -> Quantity:
+    """Return the difference of the Brier scores with Student's interval of the mean difference per item.
 
-    The interval is Student's for the mean difference per item, with CR2 variance and Satterthwaite's degrees
-    of freedom over clusters, and further out on the side of the differences' skewness, as that of
-    `calibrant.evaluation.mean_interval`.
-
-    Parameters
-    ----------
-    first, second
-        Each model's pairs, in the same order of the items.
-    level
-        Nominal coverage.
-
-    Raises
-    ------
-    InputError
-        If the two differ in length, weights or clusters.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> q = rng.random(4000)
-    >>> y = rng.random(4000) < q
-    >>> found = brier_difference(pairs(y, q**2), pairs(y, q))
-    >>> found.low > 0
-    True
+    The variance is CR2 over clusters, and the interval extends further on the side of the skewness, as that
+    of `calibrant.evaluation.mean_interval`.
     """
-    check_same_items(first, second)
     loss = [(source.label - source.score.astype(np.float64)) ** 2 for source in (first, second)]
     size: Floats = np.ones(len(first)) if first.weight is None else first.weight
     size, gap, order = _in_order(size, loss[0] - loss[1])
