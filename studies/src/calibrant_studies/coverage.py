@@ -205,9 +205,10 @@ def _again(
         for place, design in enumerate(chosen)
         if design.replications < MOST_AGAIN and any(map(tables.seems_short, found[place]))
     }
-    if (store := how["store"]) is not None:
-        how["store"] = store / "again"
-        how["store"].mkdir(exist_ok=True)
+    if how["store"] is not None:
+        folder = how["store"] / "again"
+        folder.mkdir(exist_ok=True)
+        how["store"] = folder
     rows = dict(zip(second, _by_design(list(second.values()), seed=seed, **how), strict=True))
     return [
         [{**new, "first_coverage": old["coverage"]} for old, new in zip(each, rows[place], strict=True)]
