@@ -67,7 +67,7 @@ def lines_of(report: Report) -> list[str]:
             )
             + _adjusted(found, len(report.differences)),
             f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval "
-            f"{text.interval(scores.low, scores.high)}",
+            f"{text.interval(scores.low, scores.high)}{f' ({scores.reason})' if scores.reason else ''}",
             *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
