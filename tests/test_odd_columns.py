@@ -116,6 +116,17 @@ def test_a_text_that_is_not_utf8_is_named_by_row_and_column(column: str, coded: 
         assert (error.value.row, error.value.column) == (7 + first, column)
 
 
+@pytest.mark.parametrize("column", TABLES)
+def test_an_unknown_time_zone_is_named_with_its_column(column: str, tmp_path: Path) -> None:
+    columns, read = TABLES[column]
+    numbers = pa.array(np.arange(N), pa.int64())
+    times = pa.Array.from_buffers(pa.timestamp("s", tz="Mars/Phobos"), N, numbers.buffers())
+    for source in sources({**columns, column: times}, tmp_path):
+        with pytest.raises(InputError, match="the time zone 'Mars/Phobos' is not known") as error:
+            read(source)
+        assert (error.value.column, error.value.code) == (column, "column-type")
+
+
 @pytest.mark.parametrize("key", ["cluster", "class", "item", "other", HALF])
 def test_half_of_a_character_in_a_line_is_refused_by_its_row(key: str, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"score": 0.5, "label": i % 2, "cluster": "a"} for i in range(9)]

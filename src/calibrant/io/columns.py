@@ -47,6 +47,7 @@ class Column:
         self.first_row = first_row
         self.rows = rows
         self._check_texts()
+        self._check_zone()
 
     def error(self, row: int, message: str, hint: str, code: str) -> InputError:
         """Make an error about the value at ``row`` of this batch."""
@@ -72,6 +73,19 @@ class Column:
             used = np.flatnonzero(as_numpy(self.values.indices.fill_null(0)) == bad) if coded else [bad]
             message, hint = "the text is not UTF-8", "write the file again with texts in UTF-8"
             raise self.error(int(used[0]) if len(used) else 0, message, hint, "text") from error
+
+    def _check_zone(self) -> None:
+        """Raise if times are in a zone that nobody knows, so that no place and no date follows from them."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        kind = self.values.type
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
+            try:
+                compute.local_timestamp(self.values[:1])
+            except pa.ArrowInvalid:
+                message, hint = f"the time zone {shown(kind.tz)} is not known", "store the times in UTC"
+                raise self.error(0, message, hint, "column-type") from None
 
     def take(self, rows: Integers) -> Column:
         """Return the values at some rows of a whole batch."""

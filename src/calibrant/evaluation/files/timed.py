@@ -65,7 +65,7 @@ class LabeledRows:
         """Return the rows with a label."""
         if self._dated is not None:  # so that few time stamps differ
             place = block.rows.schema.get_field_index(self._dated)
-            rows = block.rows.set_column(place, self._dated, _days(block.rows.column(place)))
+            rows = block.rows.set_column(place, self._dated, _days(block.column(self._dated).values))
             block = block._replace(rows=rows)
         there = block.column(self._reader.roles["label"].name).present(blank=False)
         self.unlabeled.append(self._seen + np.flatnonzero(~there))
