@@ -161,18 +161,23 @@ def test_a_weight_counts_as_so_many_clusters_of_one_item() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("unequal", [False, True])
 @pytest.mark.parametrize(("n", "mean", "clusters"), [(60, 0.0, 0), (1000, -5.0, 0), (600, 0.0, 12)])
-def test_the_interval_of_brier_scores_covers(n: int, mean: float, clusters: int) -> None:
+def test_the_interval_of_brier_scores_covers(n: int, mean: float, clusters: int, unequal: bool) -> None:
+    """With unequal clusters, the largest has a fifth of the items; unequal weights vary tenfold."""
     rng = np.random.default_rng(0)
 
     def draw(n: int, clusters: int) -> tuple[Pairs, Pairs]:
-        cluster = np.arange(n) % clusters if clusters else None
+        place = np.arange(n) / n
+        cluster = (clusters * (place**1.5 if unequal else place)).astype(int) if clusters else None
+        weight = rng.lognormal(0, 0.7, n) if unequal else None
         z = rng.normal(mean, 2 if mean == 0 else 1.5, n)
         if cluster is not None:
             z += rng.normal(0, 0.8, clusters)[cluster]
         first, second, p = (1 / (1 + np.exp(-slope * z)) for slope in (1.6, 0.8, 1.0))
         y = rng.random(n) < p
-        return pairs(y, first, clusters=cluster), pairs(y, second, clusters=cluster)
+        given: dict[str, Any] = {"sample_weight": weight, "clusters": cluster}
+        return pairs(y, first, **given), pairs(y, second, **given)
 
     first, second = draw(400_000, 8_000 if clusters else 0)
     truth = float(np.mean((first.label - first.score) ** 2 - (second.label - second.score) ** 2))
