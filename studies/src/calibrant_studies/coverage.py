@@ -11,11 +11,11 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,14 +42,6 @@ from calibrant_studies.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class _How(TypedDict):
-    """How designs are run."""
-
-    processes: int
-    progress: Done | None
-    store: Path | None
 
 
 SEED = 20261121
@@ -151,10 +143,10 @@ def coverage(
             known = ", ".join(SITUATIONS)
             raise InputError(f"there are no cells {name!r}", f"give some of {known}", code="parameter")
     chosen = designs(*situations, replications=replications)
-    how: _How = {"processes": processes, "progress": progress, "store": store}
-    found = _by_design(chosen, seed=seed, **how)
+    draw = partial(_by_design, processes=processes, progress=progress, store=store)
+    found = draw(chosen, seed=seed)
     if replications is None:
-        found = _again(chosen, found, seed=seed + 1, **how)
+        found = _again(chosen, found, partial(draw, seed=seed + 1))
     rows = [row for each in found for row in each]
     arranged = {"cells": rows, **tables.arrange(rows)}
     if very_many:
@@ -197,7 +189,9 @@ def measured(
 
 
 def _again(
-    chosen: Sequence[Design], found: Sequence[list[Row]], *, seed: int, **how: Unpack[_How]
+    chosen: Sequence[Design],
+    found: Sequence[list[Row]],
+    draw: Callable[[Sequence[Design]], list[list[Row]]],
 ) -> list[list[Row]]:
     """Return the rows, with the second result of designs that seem to cover too little without a warning."""
     second = {
@@ -205,11 +199,7 @@ def _again(
         for place, design in enumerate(chosen)
         if design.replications < MOST_AGAIN and any(map(tables.seems_short, found[place]))
     }
-    if how["store"] is not None:
-        folder = how["store"] / "again"
-        folder.mkdir(exist_ok=True)
-        how["store"] = folder
-    rows = dict(zip(second, _by_design(list(second.values()), seed=seed, **how), strict=True))
+    rows = dict(zip(second, draw(list(second.values())), strict=True))
     return [
         [{**new, "first_coverage": old["coverage"]} for old, new in zip(each, rows[place], strict=True)]
         if place in rows
@@ -248,7 +238,8 @@ def _part(design: Design, seed: int) -> KeptPart:
         "seed": seed,
         "code": _code(),
     }
-    return KeptPart(f"{design.situation}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json", settings)
+    digest = hashlib.sha256(f"{key} {seed}".encode()).hexdigest()[:16]
+    return KeptPart(f"{design.situation}-{digest}.json", settings)
 
 
 def _code() -> str:
