@@ -60,6 +60,14 @@ def simple(case: str, labels: int, rng: np.random.Generator) -> Corpus:
     return Corpus(truth, score, rows, {"periods": period})
 
 
+def some_periods(case: str, periods: int, share: float, rng: np.random.Generator) -> Corpus:
+    """Label a fraction of the documents of the first of four periods, and none of the others."""
+    truth, score, period = documents(case, rng)
+    rows = [np.flatnonzero(period == one) for one in range(periods)]
+    drawn = [rng.choice(each, round(share * len(each)), replace=False) for each in rows]
+    return Corpus(truth, score, np.concatenate(drawn), {"periods": period})
+
+
 def independent(case: str, chances: str, labels: int, rng: np.random.Generator) -> Corpus:
     """Sample documents independently, with a probability that depends on the score or does not."""
     truth, score, _ = documents(case, rng)
@@ -89,7 +97,9 @@ def clustered(case: str, sizes: str, clusters: int, rng: np.random.Generator) ->
         size[0] = 20 * (clusters - 1)
     cluster = np.repeat(np.arange(DOCUMENTS), size)[:DOCUMENTS]
     effect = rng.normal(0, 1, DOCUMENTS)[cluster]
-    z = rng.normal(-4 if case == "rare" else -1.5, 1.5, DOCUMENTS)
+    if case == "rare, in few clusters":
+        effect = np.where(rng.random(DOCUMENTS) < 0.03, 7, -1)[cluster]
+    z = rng.normal(-1.5 if case == "too high" else -4, 1.5, DOCUMENTS)
     truth, score = rng.random(DOCUMENTS) < expit(z + effect), expit(z + 0.7)
     names = np.unique(cluster)
     chosen = rng.choice(names, clusters, replace=False)
@@ -248,9 +258,34 @@ def cluster_table(corpora: int) -> str:
         for clusters in (12, 30):
             found = measured(partial(weighted_clusters, case, "", clusters), corpora)
             cells.append(([case, "equal, probabilities 4 to 1", str(clusters)], found))
+    for clusters in (12, 30, 60, 120):
+        case = "rare, in few clusters"
+        found = measured(partial(clustered, case, "equal", clusters), corpora)
+        cells.append(([case, "equal", str(clusters)], found))
     columns = ["labels", "ppi++", "dsl", "prior-shift", "labels, normal", "ppi_py", "DSL's formula"]
     heads = ["scores", "sizes", "clusters"]
-    return table("## Labels of all documents of a few clusters", heads, columns, cells)
+    title = (
+        "## Labels of all documents of a few clusters\n\nThe log-odds of clusters differ with standard "
+        "deviation 1. In rows with *in few clusters*, 3 % of the clusters have most of the positives, and all "
+        "intervals have a warning."
+    )
+    return table(title, heads, columns, cells)
+
+
+def period_table(corpora: int) -> str:
+    """Periods without labels."""
+    columns, cells = ["all documents", "each period"], []
+    for case in ("too high", "shifting prior"):
+        for periods, share in ((1, 1.0), (1, 0.9), (1, 0.3), (2, 0.8)):
+            found = measured(partial(some_periods, case, periods, share), corpora)
+            place = [case, f"{100 * share:.0f} % of {periods} of 4 periods"]
+            both = zip(columns, (found["prior-shift"], found["prior-shift by period"]), strict=True)
+            cells.append((place, dict(both)))
+    title = (
+        "## Periods without labels\n\nOnly `prior-shift` estimates them. The scores of positives and of "
+        "negatives have the same distributions in all periods. Widths of periods are in 4,000ths of the period."
+    )
+    return table(title, ["scores", "labels"], columns, cells)
 
 
 def drift_interval(
@@ -317,6 +352,7 @@ def page(corpora: int) -> str:
         simple_tables(corpora),
         unequal_table(corpora),
         cluster_table(corpora),
+        period_table(corpora),
         drift_table(corpora // 2),
     ]
     return "\n".join([head + "\n", *parts])

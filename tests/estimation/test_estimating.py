@@ -171,6 +171,60 @@ def test_labels_of_clusters_widen_the_interval() -> None:
     assert clustered.clusters == 40
 
 
+@pytest.mark.parametrize("method", ["labels", "ppi", "ppi++"])
+def test_the_interval_of_labels_that_are_all_positive_mirrors_that_of_negative_ones(method: str) -> None:
+    score, rows = np.full(10**6, 0.5), np.arange(300)
+    one, other = (estimate(corrected_counts(score, rows, rows < n), method).share for n in (300, 0))
+    assert defined(one.low) == pytest.approx(1 - defined(other.high))
+    assert (one.high, other.low) == (1.0, 0.0)
+    assert defined(other.high) > 0.01
+
+
+@pytest.mark.parametrize("label", [False, True])
+def test_equal_labels_of_a_few_clusters_count_as_one_label_each(label: bool) -> None:
+    rows = np.arange(300)
+    found = corrected_counts(np.full(10**6, 0.5), rows, np.full(300, label), clusters=rows // 12)
+    alone = corrected_counts(np.full(10**6, 0.5), rows[:25], np.full(25, label))
+    for method in ("labels", "ppi++"):
+        one, other = estimate(found, method).share, estimate(alone, method).share
+        ends = (one.high, other.high) if not label else (1 - defined(one.low), 1 - defined(other.low))
+        assert defined(ends[0]) == pytest.approx(ends[1], rel=0.05)
+        assert "count as those of 0.0 equal clusters" in str(estimate(found, method).few_warning)
+
+
+def test_intervals_cover_if_a_few_clusters_have_most_positives() -> None:
+    # Without allowance for clusters whose positives were not seen, 61 %.
+    rng, found = np.random.default_rng(2), []
+    cluster = np.repeat(np.arange(250), 12)
+    for _ in range(150):
+        truth = rng.random(3000) < np.where(rng.random(250) < 0.03, 0.9, 0.005)[cluster]
+        rows = np.flatnonzero(np.isin(cluster, rng.choice(250, 25, replace=False)))
+        score = np.where(truth, rng.random(3000) < 0.8, rng.random(3000) < 0.03).astype(float)
+        one = corrected_counts(score, rows, truth[rows], clusters=cluster[rows], methods=["labels", "ppi++"])
+        assert "may be too narrow" in str(estimate(one, "labels").few_warning)
+        found.append(hits(one, truth.mean()))
+    for method in ("labels", "ppi++"):
+        assert sum(not one[method] for one in found) <= missed(150)
+
+
+@pytest.mark.parametrize("population", ["corpus", "superpopulation"])
+@pytest.mark.parametrize("share", [0.3, 0.9, 1.0])
+def test_prior_shift_covers_the_sum_of_periods_of_which_one_has_labels(share: float, population: str) -> None:
+    # As if all periods had labels, 0 % of sums with all documents of one period labeled, 53 % with 90 %.
+    rng, inside = np.random.default_rng(5), 0
+    period = np.repeat(np.arange(2), 400)
+    for _ in range(150):
+        truth = rng.random(800) < 0.4
+        score = np.where(truth, rng.beta(3, 2, 800), rng.beta(2, 3, 800))
+        rows = rng.choice(400, round(400 * share), replace=False)
+        one = corrected_counts(
+            score, rows, truth[rows], periods=period, methods=["prior-shift"], population=population
+        ).estimates[0]
+        aim = truth.mean() if population == "corpus" else 0.4
+        inside += defined(one.share.low) <= aim <= defined(one.share.high)
+    assert 150 - inside <= missed(150)
+
+
 def test_what_cannot_be_estimated_says_why() -> None:
     score, period = np.linspace(0.1, 0.9, 8), np.repeat(["a", "b"], 4)
     found = corrected_counts(score, [0, 1, 4], [0, 1, 1], periods=period)

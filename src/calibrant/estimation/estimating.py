@@ -25,7 +25,7 @@ from calibrant.estimation.sampling import (
     moments_of,
 )
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, effective_number, few_events, quantile
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
@@ -68,6 +68,7 @@ class Study:
 
     whole: Sample  # all documents
     unequal: bool  # if selection probabilities differ, which periods do not account for
+    everywhere: bool  # if documents of all periods were selected
     group: Integers | None  # (n,) with a fixed number of labels; None if draws are independent or equal
     factor: float | None  # the weight of the scores that makes the variance least; None with few labels
     corpus: bool
@@ -187,7 +188,9 @@ def corrected_counts(
     sparse = any(len(one.rows) < FEWEST for one in strata)
     unequal = chances is not None and not (whole.equal if sparse else all(one.equal for one in strata))
     group, design = groups_of_chances(whole, sampling) if unequal else (None, "simple")
-    study = Study(whole, unequal, group, _tuned_factor(strata, whole), population == "corpus", level)
+    everywhere = chances is not None or all(len(one.rows) for one in strata)
+    factor = _tuned_factor(strata, whole)
+    study = Study(whole, unequal, everywhere, group, factor, population == "corpus", level)
     cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
     if periods is not None:
         cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
@@ -355,6 +358,9 @@ def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     found = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:
         return found
+    shared = few_events(sample.cluster, sample.weight, sample.weight * sample.label)
+    if shared is not None:
+        found["few_warning"] = shared
     size = np.bincount(sample.cluster, sample.weight)
     effective, number, largest = effective_number(size), np.count_nonzero(size), size.max() / size.sum()
     if effective < limit:
@@ -520,7 +526,7 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
     whole, size = study.whole, len(sample.score)
     if min(whole.kinds) < FEWEST:
         return _undefined("fewer than 2 labeled documents are positive, or negative")
-    within = sample is whole
+    within = sample is whole and study.everywhere
     spared = 1 - whole.chance if within else np.ones(len(whole.label))
     negatives, positives = Kind.of(whole, 0, spared), Kind.of(whole, 1, spared)
     gap = positives.mean - negatives.mean

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import effective_number
+from calibrant.metrics.tails import effective_number, events_of_clusters
 
 ENOUGH = 10  # labels of each kind, from which on the scores are weighted, and a period's own are used
 PRIOR = 2.0  # labels that the scores of a kind are shrunken by
+ENOUGH_CLUSTERS = 20  # with labels of each kind: from then on they show the design effect
 EQUAL = 1e-9
 WHOLE = 1e-4  # relative distance from a whole number that the rounding of a probability explains
-FARTHEST = 25.0  # log-odds from the estimate at which limits end; beyond, shares lose their precision
+FARTHEST = 25.0  # log-odds at which limits end; beyond, shares near 1 lose their precision
 
 
 @dataclass(frozen=True)
@@ -258,8 +259,7 @@ class ShareModel:
 
     def at(self, shift: float) -> tuple[float, float]:
         """Return the proportion and the standard error after a shift in log-odds."""
-        odds = [math.exp(max(-FARTHEST, min(FARTHEST, shift * tilt))) for tilt in self.tilt]
-        moved = [start * own / (1 - start + start * own) for start, own in zip(self.start, odds, strict=True)]
+        moved = [_moved(start, shift * tilt) for start, tilt in zip(self.start, self.tilt, strict=True)]
         share = sum(size * one for size, one in zip(self.size, moved, strict=True))
         middle = {"part": None, "whole": share, "none": 0.0}[self.center]
         design = sum(
@@ -276,7 +276,7 @@ class ShareModel:
             share, error = self.at(shift)
             return share - self.estimate + sign * critical * error
 
-        ends, farthest = [], FARTHEST / min((tilt for tilt in self.tilt if tilt), default=1.0)
+        ends, farthest = [], 2 * FARTHEST / min((tilt for tilt in self.tilt if tilt), default=1.0)
         for sign in (1, -1):  # the lower end, then the upper one
             below, above = distance(-farthest, sign), distance(farthest, sign)
             if below >= 0:
@@ -288,18 +288,33 @@ class ShareModel:
         return ends[0], ends[1]
 
 
+def _moved(share: float, shift: float) -> float:
+    """Return a share moved in log-odds."""
+    if not shift:
+        return share
+    odds = math.log(share / max(1 - share, 1e-16)) + shift
+    return 1 / (1 + math.exp(-max(-FARTHEST, min(FARTHEST, odds))))
+
+
 def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float:
     """Return the factor, at least 1, of the variance of a weighted sum of labels' residuals due to clusters.
 
     The sums of clusters have the correction of Bell and McCaffrey (CR2), which for a mean divides by the
-    fraction of the weight that is outside the cluster.
+    fraction of the weight that is outside the cluster. If fewer than 20 clusters have positives (or
+    negatives), and less than half of all, they do not show how alike the labels of a cluster are. The factor
+    then is between theirs and that of clusters of equal labels, and the latter if there are none.
     """
     if parts[0].cluster is None:
         return 1.0
     weight, code = _weights(parts)
-    error = np.sqrt(weight * np.maximum(0, weight - 1)) * np.concatenate(residuals)
-    alone = float(error @ error)
-    if alone == 0:
-        return 1.0
+    spared = np.sqrt(weight * np.maximum(0, weight - 1))
     outside = 1 - np.bincount(code, weight) / weight.sum()
-    return max(1.0, float((np.bincount(code, error) ** 2 / outside).sum()) / alone)
+
+    def effect(error: Floats) -> float:
+        alone = float(error @ error)
+        return float((np.bincount(code, error) ** 2 / outside).sum()) / alone if alone else 1.0
+
+    own = max(1.0, effect(spared * np.concatenate(residuals)))
+    every, *kinds = events_of_clusters(code, weight, weight * np.concatenate([one.label for one in parts]))
+    known = min(1.0, min(kinds) / min(ENOUGH_CLUSTERS, every / 2))
+    return max(own, known * own + (1 - known) * effect(spared))

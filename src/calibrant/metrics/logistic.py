@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
-from calibrant.metrics.tails import FEW_CLUSTERS, cr2, effective_number, quantile, wilson
+from calibrant.metrics.tails import cr2, effective_number, few_events, quantile, wilson
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
@@ -156,22 +156,6 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     return covariance, np.array([min(of_sizes, effective_number(each)) for each in fraction])
 
 
-def _few_events(part: _Rows | Tally) -> str | None:
-    """Return a warning if few clusters contain the events, or the others.
-
-    Shared labels then make intervals too narrow: in simulations with 40 to 200 clusters they covered 81 to
-    92 % where the rarer class counted as fewer than 40 clusters and as less than half of all.
-    """
-    if part.cluster is None:
-        return None
-    weights = (part.weight, part.weight_positives, part.weight - part.weight_positives)
-    both, positives, negatives = (effective_number(np.bincount(part.cluster, each)) for each in weights)
-    fewer, name = min((positives, "positives"), (negatives, "negatives"))
-    if fewer >= max(FEW_CLUSTERS, min(40, both / 2)):
-        return None
-    return f"the {name} count as those of {fewer:.1f} equal clusters, so that intervals may be too narrow"
-
-
 def _estimate(
     value: float, variance: float, level: float, clusters: float, warning: str | None = None
 ) -> Estimate:
@@ -210,7 +194,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     else:
         beta = fit(rows, slope=False)
         covariance, clusters = robust_covariance(rows, beta, slope=False)
-        few = _few_events(rows)
+        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
         if rows.cluster is not None and _is_balanced(
             rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
@@ -242,7 +226,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
         error = (found.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
         if not error:
             return Estimate(found.estimate, reason=NO_NOISE, level=level)
-        warning = _few_events(tally)
+        warning = few_events(tally.cluster, tally.weight, tally.weight_positives)
         frequency = float(tally.weight_positives.sum() / total)
         units = frequency * (1 - frequency) / error**2
     else:
@@ -306,7 +290,10 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     shared = None
     if not problem:
         beta = fit(rows, slope=True)
-        (covariance, clusters), few = robust_covariance(rows, beta, slope=True), _few_events(rows)
+        (covariance, clusters), few = (
+            robust_covariance(rows, beta, slope=True),
+            few_events(rows.cluster, rows.weight, rows.weight_positives),
+        )
         intercept, slope = (
             _estimate(float(beta[i]), float(covariance[i, i]), level, float(clusters[i]), few) for i in (0, 1)
         )

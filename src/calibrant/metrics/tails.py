@@ -177,6 +177,30 @@ def few_clusters(size: NDArray[Any], unit: str = "cluster") -> str | None:
     )
 
 
+def events_of_clusters(
+    cluster: NDArray[Any], weight: NDArray[Any], positives: NDArray[Any]
+) -> tuple[float, float, float]:
+    """Return the effective numbers of clusters: of all, of those with positives, of those with negatives."""
+    held = (np.bincount(cluster, each) for each in (weight, positives, weight - positives))
+    every, positive, negative = (effective_number(each) if each.any() else 0.0 for each in held)
+    return every, positive, negative
+
+
+def few_events(cluster: NDArray[Any] | None, weight: NDArray[Any], positives: NDArray[Any]) -> str | None:
+    """Return a warning if few clusters contain the events, or the others.
+
+    Shared labels then make intervals too narrow: in simulations with 40 to 200 clusters they covered 81 to
+    92 % where the rarer class counted as fewer than 40 clusters and as less than half of all.
+    """
+    if cluster is None:
+        return None
+    every, positives_of, negatives_of = events_of_clusters(cluster, weight, positives)
+    fewer, name = min((positives_of, "positives"), (negatives_of, "negatives"))
+    if fewer >= max(FEW_CLUSTERS, min(40, every / 2)):
+        return None
+    return f"the {name} count as those of {fewer:.1f} equal clusters, so that intervals may be too narrow"
+
+
 def skewed(skewness: float, units: float) -> str | None:
     """Return a warning if a mean of units is so skewed that even `student` may cover too little.
 
