@@ -266,8 +266,8 @@ def cluster_table(corpora: int) -> str:
     heads = ["scores", "sizes", "clusters"]
     title = (
         "## Labels of all documents of a few clusters\n\nThe log-odds of clusters differ with standard "
-        "deviation 1. In rows with *in few clusters*, 3 % of the clusters have most of the positives, and all "
-        "intervals have a warning."
+        "deviation 1. In rows with *in few clusters*, 3 % of the clusters have most of the positives, and "
+        "all intervals have a warning."
     )
     return table(title, heads, columns, cells)
 
@@ -283,7 +283,8 @@ def period_table(corpora: int) -> str:
             cells.append((place, dict(both)))
     title = (
         "## Periods without labels\n\nOnly `prior-shift` estimates them. The scores of positives and of "
-        "negatives have the same distributions in all periods. Widths of periods are in 4,000ths of the period."
+        "negatives have the same distributions in all periods. Widths of periods are in 4,000ths of the "
+        "period."
     )
     return table(title, ["scores", "labels"], columns, cells)
 

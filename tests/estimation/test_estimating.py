@@ -171,13 +171,26 @@ def test_labels_of_clusters_widen_the_interval() -> None:
     assert clustered.clusters == 40
 
 
-@pytest.mark.parametrize("method", ["labels", "ppi", "ppi++"])
-def test_the_interval_of_labels_that_are_all_positive_mirrors_that_of_negative_ones(method: str) -> None:
-    score, rows = np.full(10**6, 0.5), np.arange(300)
-    one, other = (estimate(corrected_counts(score, rows, rows < n), method).share for n in (300, 0))
-    assert defined(one.low) == pytest.approx(1 - defined(other.high))
-    assert (one.high, other.low) == (1.0, 0.0)
-    assert defined(other.high) > 0.01
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(15))
+def test_intervals_of_the_other_class_are_mirrored(share: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth, score, rows = rng.random(500) < share, rng.random(500), rng.choice(500, 80, replace=False)
+    options: dict[str, Any] = {
+        "clusters": rows // 20,
+        "periods": rng.integers(0, 3, 500),
+        "chances": rng.uniform(0.02, 1, 80),
+        "population": "superpopulation",
+    }
+    given = {name: value for name, value in options.items() if rng.random() < 0.4}
+    ones = corrected_counts(score, rows, truth[rows], **given).estimates
+    for one, other in zip(
+        ones, corrected_counts(1 - score, rows, ~truth[rows], **given).estimates, strict=True
+    ):
+        for end, mirrored in ((one.share.low, other.share.high), (one.share.high, other.share.low)):
+            assert (end is None) == (mirrored is None)
+            assert end is None or end == pytest.approx(1 - defined(mirrored), abs=1e-6)
+        assert one.method == "uncorrected" or one.share.low != one.share.high or one.share.low is None
 
 
 @pytest.mark.parametrize("label", [False, True])
