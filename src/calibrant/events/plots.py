@@ -57,18 +57,11 @@ def event_series(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from datetime import date
-    >>> from calibrant.events.files.store import StoredCount, StoredDocument
-    >>> from calibrant.events.files.store_writing import StoreWriter
+    >>> from calibrant.data import event_store
     >>> from calibrant.events.verbs.tables import event_table
-    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
-    ...         writer.write(half)
-    ...     table = event_table(f"{folder}/s", by="year")
+    >>> table = event_table(event_store("reuters-21578"), by="year")
     >>> event_series(table).axes[0].get_title(loc="left")
-    'ESP'
+    'IRN'
     """
     by_country: dict[str, list[EventCount]] = {}
     for row in table.counts:

@@ -48,17 +48,10 @@ def uncertain_documents(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from datetime import date
-    >>> from calibrant.events.files.store import StoredCount, StoredDocument
-    >>> from calibrant.events.files.store_writing import StoreWriter
-    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
-    ...         writer.write(half)
-    ...     found = uncertain_documents(f"{folder}/s").documents
-    >>> [(row.id, row.date, row.country, row.probability) for row in found]
-    [('d', '1866-05-02', 'ESP', 0.5)]
+    >>> from calibrant.data import event_store
+    >>> row = uncertain_documents(event_store("socialist-worker")).documents[0]
+    >>> row.id, row.date, row.country, row.probability
+    ('2003-1/440/440_06_1stGulfWar', '2003-02-14', 'IGOUNO', 0.5)
     """
     positive_integer(most, "most")
     opened = store if isinstance(store, EventStore) else EventStore(store)

@@ -173,16 +173,9 @@ class Explorer:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from datetime import date
-    >>> from calibrant.events.files.store import StoredCount, StoredDocument
-    >>> from calibrant.events.files.store_writing import StoreWriter
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(f"{folder}/s", {"samples": 8, "with_text": False}) as writer:
-    ...         count = StoredCount("IRQ", 0.5, True, b"\x0f")
-    ...         writer.write(StoredDocument("d1", date(2001, 9, 11), counts=[count]))
-    ...     Explorer(f"{folder}/s").country("IRQ", by="year").series.mean
-    0.5
+    >>> from calibrant.data import event_store
+    >>> round(Explorer(event_store("reuters-21578")).country("IRN", by="year").series.mean, 2)
+    13.16
     """
 
     def __init__(
