@@ -49,15 +49,11 @@ def draw_events(
     Examples
     --------
     >>> import tempfile
-    >>> from datetime import date
-    >>> from calibrant.events.files.store import StoredCount, StoredDocument
-    >>> from calibrant.events.files.store_writing import StoreWriter
-    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> from calibrant.data import event_store
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
-    ...         writer.write(half)
-    ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").counts)
-    1
+    ...     found = draw_events(event_store("reuters-21578"), f"{folder}/countries.svg", by="year")
+    >>> found.counts[0].country
+    'IRN'
     """
     figure_kind(output)
     found = event_table(store, **table)

@@ -152,17 +152,10 @@ def event_table(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from datetime import date
-    >>> from calibrant.events.files.store import StoredCount, StoredDocument
-    >>> from calibrant.events.files.store_writing import StoreWriter
-    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
-    ...         writer.write(half)
-    ...     row = event_table(f"{folder}/s", by="year").counts[0]
-    >>> row.country, row.period, row.count, row.best
-    ('ESP', '1866', Quantity(estimate=0.5, low=0.0, high=1.0), 1)
+    >>> from calibrant.data import event_store
+    >>> row = event_table(event_store("reuters-21578"), by="year").counts[0]
+    >>> row.country, row.period, round(row.count.estimate, 1), row.count.low, row.count.high, row.best
+    ('IRN', '1987', 13.2, 11.0, 15.0, 13)
     """
     one_of(interval, INTERVALS, "interval")
     one_of(count, COUNTED, "count")

@@ -48,17 +48,10 @@ def uncertain_documents(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from datetime import date
-    >>> from calibrant.events.files.store import StoredCount, StoredDocument
-    >>> from calibrant.events.files.store_writing import StoreWriter
-    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
-    ...         writer.write(half)
-    ...     found = uncertain_documents(f"{folder}/s").documents
+    >>> from calibrant.data import event_store
+    >>> found = uncertain_documents(event_store("reuters-21578"), most=1).documents
     >>> [(row.id, row.date, row.country, row.probability) for row in found]
-    [('d', '1866-05-02', 'ESP', 0.5)]
+    [('13749', '1987-04-07', 'IRQ', 0.49)]
     """
     positive_integer(most, "most")
     opened = store if isinstance(store, EventStore) else EventStore(store)
@@ -73,6 +66,7 @@ def uncertain_documents(
     found = {name: opened.document(name) for name in names}
     return UncertainDocuments(
         store=os.fspath(opened.path),
+        finished=opened.manifest.finished,
         problems=opened.problems,
         documents=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
     )
