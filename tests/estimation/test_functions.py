@@ -140,8 +140,8 @@ def test_what_is_no_number_is_refused(function: Any, message: str) -> None:
 
 
 def test_too_few_samples_stages_or_quantities_are_refused() -> None:
-    with pytest.raises(InputError, match="at least 2"):
-        propagate(len, chain(), 1)
+    with pytest.raises(InputError, match="samples is 19: give a whole number of at least 20"):
+        propagate(len, chain(), 19)
     with pytest.raises(InputError, match="one stage"):
         Stages(chain())
     with pytest.raises(
@@ -150,5 +150,5 @@ def test_too_few_samples_stages_or_quantities_are_refused() -> None:
         summary([[1.0]], ["x"])
     with pytest.raises(InputError, match="no quantity 'z'"):
         exceedance(summary([[1, 2], [2, 3]], ["x", "y"]), "z")
-    with pytest.raises(InputError, match="values for 10 samples"):
-        propagate(lambda codes: [1, 2], chain(), 10, vectorised=True)
+    with pytest.raises(InputError, match="values for 20 samples"):
+        propagate(lambda codes: [1, 2], chain(), 20, vectorised=True)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from calibrant.events.plots import event_series
-from calibrant.events.results.events import EventCount, EventTable
+from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED, EventCount, EventTable
 from calibrant.plots import inline_svg
 from calibrant.records import Quantity
 
@@ -63,6 +64,17 @@ def test_labels_of_periods_do_not_overlap(weeks: int) -> None:
         boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
         assert len(boxes) >= 2
         assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+@pytest.mark.parametrize("countries", [1, 3])
+def test_a_figure_of_an_unfinished_store_or_of_few_samples_says_so_inside(countries: int) -> None:
+    assert event_series(table(countries)).get_supxlabel() == ""
+    figure = event_series(replace(table(countries), finished=False, samples=10))
+    figure.draw_without_rendering()
+    assert figure.get_supxlabel().replace("\n", " ") == f"{UNFINISHED} {FEW_SAMPLES}"
+    (box,) = [each.get_window_extent() for each in figure.texts]
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
 
 
 def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:

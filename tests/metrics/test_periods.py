@@ -52,6 +52,8 @@ def test_what_is_no_date_is_refused(text: str) -> None:
         " 9:05:00 PM +0000",
         " 9:05 pm",
         "T150101z",
+        "T23:59:60",
+        "T24:00:00.0",
     ],
 )
 def test_a_time_of_day_after_a_date_is_ignored(after: str) -> None:
@@ -65,3 +67,11 @@ def test_a_time_of_day_after_a_date_is_ignored(after: str) -> None:
 def test_other_text_after_a_date_is_an_error(text: str) -> None:
     with pytest.raises(InputError, match="is not a date: write it as YYYY-MM-DD"):
         parse_date(text)
+
+
+@pytest.mark.parametrize(
+    "time", ["25:99", "24:30", "24:00:01", "12:60", "12:00:61", "2599", "12:00+99:00", "12:00-05:60"]
+)
+def test_an_impossible_time_after_a_date_is_an_error(time: str) -> None:
+    with pytest.raises(InputError, match="is not a date: write it as YYYY-MM-DD"):
+        parse_date(f"2001-01-01T{time}")

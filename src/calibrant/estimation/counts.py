@@ -132,7 +132,7 @@ def count_interval(
     probabilities
         (D,) probabilities that each document counts. None: the proportions in ``bits``.
     bits
-        (S, D) 1 if document d counts in sample s, else 0.
+        (S, D) 1 if document d counts in sample s, else 0. Intervals of fewer than 20 samples are too narrow.
     interval
         ``"poisson-binomial"``: exact quantiles given the probabilities. ``"normal"``: the paper's mean -+ z
         sd, with a lower limit of at least 0. ``"samples"``: quantiles of the sums of ``bits``.
@@ -187,7 +187,7 @@ def number_interval(
     Parameters
     ----------
     numbers
-        (S, D) whole numbers of at least 0: of document d in sample s.
+        (S, D) whole numbers of at least 0: of document d in sample s, for at least 20 samples.
     interval
         ``"poisson-binomial"``: exact quantiles of the sum of independent documents, each with the frequencies
         of its samples. ``"normal"`` and ``"samples"`` as in `count_interval`.

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, proportion, sample_count
+from calibrant._checks import FEWEST_SAMPLED, Floats, proportion, sample_count
 from calibrant.estimation.results.propagation import Exceedance, Propagated, PropagatedQuantity
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
@@ -128,7 +128,7 @@ def propagate(
         A `ChainPosterior` (a structure is the (N,) codes of tags), an `AntecedentPosterior` (the (M,) entity
         of each mention), `Stages` (a tuple of them), or anything with such a method ``sample(size, seed=)``.
     samples
-        How many, at least 2.
+        Number of samples, at least 20; the intervals of fewer cover less than ``level``.
     seed
         A non-negative integer, a generator, or None.
     level
@@ -160,9 +160,7 @@ def propagate(
     >>> round(mean.estimate, 1), mean.low, mean.high
     (0.6, 0.0, 2.0)
     """
-    size = sample_count(samples)
-    if size < FEWEST:
-        raise InputError("samples is 1", "draw at least 2", code="parameter")
+    size = sample_count(samples, least=FEWEST_SAMPLED)
     proportion(level, "level")
     drawn = posterior.sample(size, seed=seed)
     results = f(drawn) if vectorised else [f(structure) for structure in drawn]

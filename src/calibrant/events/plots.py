@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from calibrant._checks import positive_integer
-from calibrant.events.results.events import EventCount, EventTable
+from calibrant.events.results.events import EventCount, EventTable, store_notes
 from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.records import Quantity
@@ -22,6 +23,7 @@ PANEL = (3.6, 2.1)
 COLUMNS = 3
 MOST = 20
 TICKS = 4
+LETTERS = 45  # of a note in the width of a panel
 MARKED = 40  # periods; more markers would hide the lines
 
 
@@ -59,8 +61,7 @@ def event_series(
     --------
     >>> from calibrant.data import event_store
     >>> from calibrant.events.verbs.tables import event_table
-    >>> table = event_table(event_store("reuters-21578"), by="year")
-    >>> event_series(table).axes[0].get_title(loc="left")
+    >>> event_series(event_table(event_store("reuters-21578"), by="year")).axes[0].get_title(loc="left")
     'IRN'
     """
     by_country: dict[str, list[EventCount]] = {}
@@ -79,6 +80,11 @@ def event_series(
     what = table.counted if not rates else f"{table.counted} per document"
     for ax in axes[::across]:
         ax.set_ylabel(what)
+    notes = " ".join(
+        store_notes(table.finished, (), table.samples)
+    )  # problems have paths: for text, not figures
+    if notes:
+        figure.supxlabel(fill(notes, LETTERS * across), color=style.INK, size=style.FONT_SIZE)
     band = f"{percent(table.level)} interval under the model"
     handles, labels = axes[0].get_legend_handles_labels()
     named = [band if label == "band" else label for label in labels]

@@ -12,7 +12,8 @@ from calibrant.exceptions import InputError
 
 By = Literal["week", "month", "quarter", "year"]
 PERIODS = ("week", "month", "quarter", "year")
-TIME = r"[Tt ]\d\d?(:?\d\d(:?\d\d([.,]\d+)?)?)?( ?[AaPp][Mm])?( ?([Zz]|[A-Z]{2,5}|[+-]\d\d(:?\d\d)?))?"
+_CLOCK = r"(([01]?\d|2[0-3])(:?[0-5]\d(:?([0-5]\d|60)([.,]\d+)?)?)?|24(:?00(:?00([.,]0+)?)?)?)"
+TIME = rf"[Tt ]{_CLOCK}( ?[AaPp][Mm])?( ?([Zz]|[A-Z]{{2,5}}|[+-][01]\d(:?[0-5]\d)?))?"
 _DATE = re.compile(rf"(\d{{4}}-\d\d-\d\d)({TIME})?", re.ASCII)
 
 

@@ -267,8 +267,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         if not tables:  # there are no rows: only their headings
             empty = (each for each in fields_of(type(self)) if each.role == "rows")
             tables = [self._rows_table(each, (), level) for each in islice(empty, 1)]
-        if tables and all(table.name != "numbers" for table in tables):
-            own = self._notes()  # which are of all rows, and need not be told of each
+        own = self._notes()  # which are of all rows, and need not be told of each
+        if tables and not any({*own} <= {*table.notes} for table in tables):  # a row's numbers lack them
             first = (
                 note for note in tables[0].notes if not note.endswith(tuple(f": {text}" for text in own))
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import date
 from pathlib import Path
 
 import jsonschema
@@ -13,6 +14,9 @@ from click.testing import CliRunner, Result
 from calibrant.cli import main
 from calibrant.data import dated_documents
 from calibrant.events import EventStore, event_table
+from calibrant.events.files.store import StoredCount, StoredDocument
+from calibrant.events.files.store_writing import StoreWriter
+from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED
 from calibrant.outputs import schema
 
 
@@ -67,6 +71,46 @@ def test_the_figure_is_written(store: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "2 of" in result.stdout
+
+
+def written_store(folder: Path, samples: int, *, finish: bool) -> Path:
+    """A store of one document, as a run leaves it that is complete, or killed."""
+    with StoreWriter(folder, {"samples": samples, "with_text": False}) as writer:
+        bits = b"\x0f" * -(-samples // 8)
+        counts = [StoredCount("IRQ", 0.5, True, bits)]
+        writer.write(StoredDocument("d", date(2001, 1, 1), False, counts))
+        if finish:
+            writer.finish()
+    return folder
+
+
+@pytest.mark.parametrize("country", [(), ("--country", "ESP")], ids=["found", "not found"])
+@pytest.mark.parametrize("command", ["table", "plot", "uncertain"])
+def test_every_command_notes_a_store_whose_run_has_not_finished(
+    tmp_path: Path, command: str, country: tuple[str, ...]
+) -> None:
+    figure = ("-o", tmp_path / "a.svg") if command == "plot" else ()
+    for finish, times in ((False, 1), (True, 0)):
+        folder = written_store(tmp_path / str(finish), 100, finish=finish)
+        result = run(command, folder, *figure, *country)
+        assert result.exit_code == 0, result.output
+        assert " ".join(result.stdout.split()).count(UNFINISHED) == times
+        assert json.loads(run(command, folder, *figure, "--json").stdout)["finished"] is finish
+
+
+def test_a_store_of_few_samples_is_read_with_a_warning_about_its_intervals(tmp_path: Path) -> None:
+    for samples, times in ((19, 1), (20, 0)):
+        folder = written_store(tmp_path / str(samples), samples, finish=True)
+        for command in (("table", folder), ("plot", folder, "-o", tmp_path / "a.svg")):
+            assert " ".join(run(*command).stdout.split()).count(FEW_SAMPLES) == times
+        assert FEW_SAMPLES not in run("uncertain", folder).stdout
+
+
+def test_a_run_of_fewer_than_20_samples_is_refused(tmp_path: Path) -> None:
+    result = run("run", dated_documents(), "-o", tmp_path / "s", "--samples", 19)
+    assert result.exit_code == 2
+    assert "19 is not in the range x>=20" in result.stderr
+    assert not (tmp_path / "s").exists()
 
 
 def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:

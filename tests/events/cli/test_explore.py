@@ -17,6 +17,7 @@ import pytest
 from calibrant.data import event_labels, event_store
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
+from calibrant.events.results.events import UNFINISHED
 from tests.command_line import Run
 from tests.quantities import defined
 
@@ -25,9 +26,9 @@ from tests.quantities import defined
 def store(tmp_path: Path) -> Path:
     """Two parts, a document each."""
     folder = tmp_path / "events.store"
-    with StoreWriter(folder, {"samples": 8, "with_text": False}, part=1) as writer:
+    with StoreWriter(folder, {"samples": 20, "with_text": False}, part=1) as writer:
         for number in range(2):
-            counts = [StoredCount("IRQ", 0.5, True, b"\x0f")]
+            counts = [StoredCount("IRQ", 0.5, True, b"\xff\x03\x00")]
             writer.write(StoredDocument(f"d{number}", date(2001, 1 + number, 1), counts=counts))
         writer.finish()
     return folder
@@ -41,6 +42,8 @@ def store(tmp_path: Path) -> Path:
     ],
 )
 def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signal.Signals) -> None:
+    manifest = store / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"finished": true', '"finished": false'))
     damaged = store / "documents" / "part-000001.parquet"
     damaged.write_bytes(damaged.read_bytes()[:50])
     command = [sys.executable, "-m", "calibrant", "explore", str(store), "--no-browser", "--port", "0"]
@@ -58,6 +61,7 @@ def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signa
     assert process.returncode == 0
     assert out.strip() == "Stopped."
     assert "part-000001.parquet" in err
+    assert f"calibrant: warning: {UNFINISHED}" in err
     assert "Traceback" not in err
 
 
@@ -132,7 +136,7 @@ def test_without_a_store_or_by_name_one_that_ships_is_opened_with_its_labels(
 
     def explorer(store: str, **options: Any) -> Any:
         opened.update(options, store=store)
-        return SimpleNamespace(about=SimpleNamespace(problems=()))
+        return SimpleNamespace(about=SimpleNamespace(notes=(), problems=()))
 
     monkeypatch.setattr("calibrant.events.web.Explorer", explorer)
     monkeypatch.setattr("calibrant.events.web.serve", lambda _, ready, **__: ready("http://127.0.0.1:1/"))

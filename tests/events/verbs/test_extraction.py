@@ -236,7 +236,7 @@ def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, coref:
 @pytest.mark.parametrize(
     ("changed", "wanted"),
     [
-        ({"samples": 7}, "samples is 100 in the store and 7 in this run"),
+        ({"samples": 50}, "samples is 100 in the store and 50 in this run"),
         ({"seed": 3}, "seed is 0 in the store and 3 in this run"),
         ({"rules": "paper"}, "another rules"),
         ({"verbs": ["attack", "raid"]}, "another rules"),
@@ -310,6 +310,15 @@ def test_bad_documents_stop_the_run_before_anything_is_made(tmp_path: Path, core
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize("samples", [1, 2, 19])
+def test_samples_too_few_for_intervals_are_refused_before_anything_is_written(
+    tmp_path: Path, samples: int
+) -> None:
+    with pytest.raises(InputError, match=f"samples is {samples}: give a whole number of at least 20"):
+        extract_events(dated_documents(), tmp_path / "s", samples=samples)
+    assert not (tmp_path / "s").exists()
+
+
 def test_documents_with_the_text_of_another_are_noted(tmp_path: Path, coref: Path) -> None:
     text = Path(dated_documents()).read_text()
     whole = text[text.index("# newdoc") :].split("# newdoc")[1:3]
@@ -317,7 +326,7 @@ def test_documents_with_the_text_of_another_are_noted(tmp_path: Path, coref: Pat
     docs = tmp_path / "docs.conllu"
     head = text[: text.index("# newdoc")]
     docs.write_text(head + "".join(f"# newdoc{each}" for each in (*whole, *again)))
-    found = extract_events(docs, tmp_path / "store", coref=coref, samples=4)
+    found = extract_events(docs, tmp_path / "store", coref=coref, samples=20)
     note = "2 documents have the same text as an earlier one; each counts separately: "
     (noted,) = [each for each in found.notes if note in each]
     assert noted.count("again-") == 2
@@ -376,7 +385,7 @@ def test_memory_does_not_hold_the_documents(tmp_path: Path, coref: Path, monkeyp
             executor=pool,
             workers=2,
             progress=note,
-            samples=5,
+            samples=20,
         )
     assert len(written) == 25
     assert most <= 16 * 4 * 2

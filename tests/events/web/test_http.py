@@ -17,6 +17,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
+from calibrant.events.files.store_writing import StoreWriter
+from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED
 from calibrant.events.web import Explorer, application
 from calibrant.events.web.guard import Guard, host_of
 from calibrant.events.web.pages import PAGES, ProblemPage
@@ -87,6 +89,17 @@ def test_each_page_is_there_as_html_json_and_csv(client: Client, path: str) -> N
     assert json.loads(values.text)["about"]["store"] == "events.store"
     assert list(csv.DictReader(io.StringIO(table.text)))
     assert "attachment" in table.headers["content-disposition"]
+
+
+def test_every_page_notes_an_unfinished_store_and_few_samples(
+    store: Path, serve: Serve, client: Client
+) -> None:
+    with StoreWriter(store, {"samples": 8, "with_text": True}):
+        pass  # a run that was killed
+    with serve(Explorer(store)) as port:
+        pages = [Client(port).get(path).text for path in ("/", "/country?country=USA")]
+    assert all(UNFINISHED in page and FEW_SAMPLES in page for page in pages)
+    assert UNFINISHED not in client.get("/").text
 
 
 def test_a_single_document_is_named_in_the_singular(client: Client) -> None:

@@ -35,12 +35,7 @@ COREF = click.option(
     help="Coreference model: a file written by `calibrant coref train`, or litbank, which is included and "
     "was trained on fiction.",
 )
-SAMPLES = click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    default=100,
-    help="Sampled clusterings per document.",
-)
+SAMPLES = partial(click.option, "--samples", default=100, help="Sampled clusterings per document.")
 RULES_OPTION = click.option(
     "--rules",
     type=click.Choice(["default", "paper"]),
@@ -129,11 +124,18 @@ def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "countries": options["countries"] or None, "dev": dev, "drift": drift}
 
 
+def store_lines(*about: Any) -> list[str]:
+    """Return the printed notes on a store, from the arguments of `store_notes`."""
+    from calibrant.events.results.events import store_notes
+
+    return [f"note: {each}" for each in store_notes(*about)]
+
+
 def table_lines(found: EventTable) -> list[str]:
     """Return the printed lines of a table of counts, without periods in which no document may count."""
     shown = tuple(row for row in found.counts if row.matched or row.best)
     if not shown:
-        return ["No document may count for these countries.", *(f"note: {each}" for each in found.problems)]
+        return ["No document may count for these countries.", *store_lines(found.finished, found.problems)]
     lines = replace(found, counts=shown).to_text().splitlines()
     empty = len(found.counts) - len(shown)
     if empty:
@@ -146,7 +148,7 @@ def table_lines(found: EventTable) -> list[str]:
 def uncertain_lines(found: UncertainDocuments) -> list[str]:
     """Return the printed lines of documents with their evidence."""
     if not found.documents:
-        return ["No document may count.", *(f"note: {each}" for each in found.problems)]
+        return ["No document may count.", *store_lines(found.finished, found.problems)]
     rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in found.documents)
     lines = replace(found, documents=rows).to_text().splitlines()
     if rows != found.documents:

@@ -72,8 +72,8 @@ def command(
     with ProgressLine() as progress:
         labels = labels_of(store, dev)
         explorer = Explorer(store_of(store), documents=documents, dev=labels, progress=progress)
-    for problem in explorer.about.problems:
-        show([f"calibrant: warning: {problem}"], err=True)
+    for note in (*explorer.about.notes, *explorer.about.problems):
+        show([f"calibrant: warning: {note}"], err=True)
 
     def ready(address: str) -> None:
         said = f"Explore {store} at {address} (press Ctrl-C to stop)"

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import WIDTH, Printing, printing
-from calibrant.events.cli._events import store_of, table_settings, tabulating
+from calibrant.events.cli._events import store_lines, store_of, table_settings, tabulating
 
 
 @click.command(
@@ -42,6 +42,6 @@ def command(store: str, output: str, printing: Printing, **options: Any) -> None
         countries = len({row.country for row in found.counts})
         drawn = min(options["most"], countries)
         wrote = f"Wrote {output}: {drawn} of {countries} countries"
-        return [wrote, *(f"note: {each}" for each in found.problems)]
+        return [wrote, *store_lines(found.finished, found.problems, found.samples)]
 
     printing.show(found, lines)

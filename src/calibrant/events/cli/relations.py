@@ -20,7 +20,7 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 @click.argument("documents", metavar="DOCS")
 @PARSER
 @COREF
-@SAMPLES
+@SAMPLES(type=click.IntRange(min=1))
 @RULES_OPTION
 @LEXICON
 @POSSESSIVE_ENDINGS

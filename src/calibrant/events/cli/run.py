@@ -30,7 +30,7 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 )
 @PARSER
 @COREF
-@SAMPLES
+@SAMPLES(type=click.IntRange(min=20))
 @RULES_OPTION
 @click.option(
     "--verbs", metavar="FILE", help="Verbs to use instead of those of the rules, one lemma per line."

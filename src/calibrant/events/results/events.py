@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+from calibrant._checks import FEWEST_SAMPLED
 from calibrant.estimation.results.propagation import Deviation, Expected, HowDrift, HowInterval, Shared
 from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting
 from calibrant.records.record import columns_of
@@ -21,10 +22,18 @@ TOTAL_LEFT_OUT = (
     "parser, the lexicon and the rules."
 )
 UNFINISHED = "The run that wrote this store has not finished; repeat its command to complete the store."
+FEW_SAMPLES = f"Intervals are too narrow: the store has fewer than {FEWEST_SAMPLED} samples per document."
+Finished = Annotated[bool, setting("Finished", "True if the store contains all documents of its run.")]
 Problems = Annotated[
     tuple[str, ...],
     setting("Problems", "Parts of the store that cannot be read; their documents are omitted."),
 ]
+
+
+def store_notes(finished: bool, problems: Sequence[str], samples: int = FEWEST_SAMPLED) -> tuple[str, ...]:
+    """Return the sentences that belong to every result of an incomplete store, or of one with few samples."""
+    unfinished = () if finished else (UNFINISHED,)
+    return (*unfinished, *(() if samples >= FEWEST_SAMPLED else (FEW_SAMPLES,)), *problems)
 
 
 class ExtractedEvents(Record, frozen=True, kw_only=True):
@@ -147,7 +156,7 @@ class EventTable(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    finished: Annotated[bool, setting("Finished", "True if the store contains all documents of its run.")]
+    finished: Finished
     problems: Problems = ()
     counts: Annotated[
         tuple[EventCount, ...],
@@ -164,13 +173,11 @@ class EventTable(Record, frozen=True, kw_only=True):
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Yield the limits and assumptions of the intervals, and the missing parts of the store."""
+        """Yield the limits and assumptions of the intervals, and the notes on the store."""
         yield "", TOTAL_LEFT_OUT if self.recalibrated else LEFT_OUT
         if self.condition is not None:
             yield "", self.condition
-        if not self.finished:
-            yield "", UNFINISHED
-        yield from (("", problem) for problem in self.problems)
+        yield from (("", note) for note in store_notes(self.finished, self.problems, self.samples))
 
 
 class EvidencePair(Record, frozen=True, kw_only=True):
@@ -234,14 +241,15 @@ class UncertainDocuments(Record, frozen=True, kw_only=True):
     """Documents with probabilities nearest 50 %."""
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
+    finished: Finished
     problems: Problems = ()
     documents: Annotated[
         tuple[UncertainDocument, ...], rows("Documents", "Documents, the most uncertain one first.")
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Yield the parts of the store that cannot be read."""
-        yield from (("", problem) for problem in self.problems)
+        """Yield the notes on the store."""
+        yield from (("", note) for note in store_notes(self.finished, self.problems))
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the documents, and the evidence of all of them."""

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from calibrant._checks import one_of, sample_count
+from calibrant._checks import FEWEST_SAMPLED, one_of, sample_count
 from calibrant.events.files.dated import check_dated
 from calibrant.events.files.dated_pieces import Item, Unread, iter_unread
 from calibrant.events.files.store import Manifest, StoredDocument
@@ -142,7 +142,7 @@ def extract_events(
     verbs
         Lemmas, or the path of a list of them, instead of the verbs of the rules.
     samples, seed
-        Sampled clusterings per document, and their seed.
+        Sampled clusterings per document, at least 20 for intervals that cover their level, and their seed.
     with_text
         Store the text of documents that count.
     possessive_endings
@@ -197,7 +197,7 @@ def extract_events(
         None if parser is None else os.fspath(parser),
         None if lexicon is None else os.fspath(lexicon),
         rules_of(rules, verbs),
-        sample_count(samples),
+        sample_count(samples, least=FEWEST_SAMPLED),
         number(seed),
         with_text,
         possessive_endings,

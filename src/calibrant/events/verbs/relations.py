@@ -47,7 +47,8 @@ def country_relations(
     Parameters
     ----------
     documents, coref, parser, lexicon, rules, samples, seed, possessive_endings
-        As in `calibrant.events.extract_events`. All documents with a name of the lexicon are parsed.
+        As in `calibrant.events.extract_events`, but any number of samples, since the counts have no
+        intervals. All documents with a name of the lexicon are parsed.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 

@@ -49,9 +49,9 @@ def uncertain_documents(
     Examples
     --------
     >>> from calibrant.data import event_store
-    >>> row = uncertain_documents(event_store("socialist-worker")).documents[0]
-    >>> row.id, row.date, row.country, row.probability
-    ('2003-1/440/440_06_1stGulfWar', '2003-02-14', 'IGOUNO', 0.5)
+    >>> found = uncertain_documents(event_store("reuters-21578"), most=1).documents
+    >>> [(row.id, row.date, row.country, row.probability) for row in found]
+    [('13749', '1987-04-07', 'IRQ', 0.49)]
     """
     positive_integer(most, "most")
     opened = store if isinstance(store, EventStore) else EventStore(store)
@@ -66,6 +66,7 @@ def uncertain_documents(
     found = {name: opened.document(name) for name in names}
     return UncertainDocuments(
         store=os.fspath(opened.path),
+        finished=opened.manifest.finished,
         problems=opened.problems,
         documents=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from calibrant._checks import one_of
+from calibrant.events.results.events import store_notes
 from calibrant.exceptions import InputError
 from calibrant.metrics.periods import PERIODS, By
 from calibrant.records.record import SCHEMA_VERSION, plain
@@ -111,6 +112,11 @@ class About:
     recalibrated: bool
     finished: bool
     problems: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the notes on the store, except for problems, which are a separate list."""
+        return store_notes(self.finished, (), self.samples)
 
 
 @dataclass(frozen=True)
