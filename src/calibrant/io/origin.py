@@ -38,7 +38,7 @@ class Origin:
     path
         The file; None for standard input.
     data
-        The bytes, of standard input and of a small file; None for a larger one.
+        The bytes, of standard input and of a small file, from `in_memory`; None for a larger one.
     format
         Key of `calibrant.io.table_formats.FORMATS`.
     packed
@@ -47,7 +47,7 @@ class Origin:
 
     name: str
     path: Path | None
-    data: bytes | None
+    data: pa.Buffer | None
     format: str
     packed: bool
 
@@ -55,14 +55,22 @@ class Origin:
         """Open from the start; compressed text comes out unpacked."""
         import pyarrow as pa
 
-        compression = "gzip" if self.packed else None
-        if self.data is not None:
-            stream = pa.BufferReader(self.data)
-            return pa.input_stream(stream, compression=compression) if self.packed else stream
-        assert self.path is not None
-        if self.packed:
-            return pa.input_stream(str(self.path), compression=compression)
-        return pa.memory_map(str(self.path)) if self.format == "arrow" else pa.OSFile(str(self.path))
+        source = str(self.path) if self.data is None else self.data
+        if self.packed or self.data is not None:
+            return pa.input_stream(source, compression="gzip" if self.packed else None)
+        return pa.memory_map(source) if self.format == "arrow" else pa.OSFile(source)
+
+
+def in_memory(data: bytes) -> pa.Buffer:
+    """Copy bytes to where threads of a reader can free them without the interpreter.
+
+    For objects of Python they wait for it; if it shuts down meanwhile, the process aborts.
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(data))
+    pa.FixedSizeBufferWriter(buffer).write(data)
+    return buffer
 
 
 def parquet_file(source: str | Path | pa.NativeFile, **settings: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import Origin, reading, truncated, unreadable
+from calibrant.io.origin import Origin, in_memory, reading, truncated, unreadable
 from calibrant.io.tables import ArrowTable, CsvTable, JsonTable, ParquetTable, Table
 
 if TYPE_CHECKING:
@@ -189,12 +189,10 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             tail = stream.read()
     except OSError as error:
         raise unreadable(name, error) from error
-    data = head if size == len(head) <= HELD else None
-    head = head[:512]
-    if not head.strip() and size == len(head):
+    if size <= 512 and not head.strip():
         raise InputError("the file is empty", "write it again", code="empty", file=name)
-    _agree(name, kind, packed, head, tail)
-    return Origin(name, file, data, kind, packed)
+    _agree(name, kind, packed, head[:512], tail)
+    return Origin(name, file, in_memory(head) if size == len(head) <= HELD else None, kind, packed)
 
 
 def looks_like(head: bytes) -> str:
@@ -229,7 +227,7 @@ def _stdin(data: bytes) -> Origin:
         raise FormatError(
             "this is neither a table nor an archive", "pipe CSV, TSV, JSON lines or Parquet", file="stdin"
         )
-    return Origin("stdin", None, data, kind, packed)
+    return Origin("stdin", None, in_memory(data), kind, packed)
 
 
 def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None:

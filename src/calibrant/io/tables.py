@@ -23,6 +23,7 @@ from calibrant.io.origin import (
     LONGEST,
     Origin,
     arrow_reader,
+    in_memory,
     long_line,
     parquet_file,
     reading,
@@ -330,7 +331,7 @@ class JsonTable:
         with reading(self.name), self._origin.open() as stream:
             for block in _whole_lines(stream, self.name):
                 try:
-                    table = reader.read_json(pa.BufferReader(block), parse_options=options)
+                    table = reader.read_json(pa.BufferReader(in_memory(block)), parse_options=options)
                 except pa.ArrowInvalid:
                     self._explain(columns)
                     raise
