@@ -80,9 +80,7 @@ def event_series(
     what = table.counted if not rates else f"{table.counted} per document"
     for ax in axes[::across]:
         ax.set_ylabel(what)
-    notes = " ".join(
-        store_notes(table.finished, (), table.samples)
-    )  # problems have paths: for text, not figures
+    notes = " ".join(store_notes(table.finished, (), table.samples))  # problems name paths
     if notes:
         figure.supxlabel(fill(notes, LETTERS * across), color=style.INK, size=style.FONT_SIZE)
     band = f"{percent(table.level)} interval under the model"

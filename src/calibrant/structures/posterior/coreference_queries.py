@@ -223,17 +223,7 @@ def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
 def is_singleton(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
     """Return the query for singletons: the exact probability that a mention is alone, and if it is in gold.
 
-    Parameters
-    ----------
-    posterior
-        Posterior of D documents.
-    clusters
-        As in `mention_pairs`; mentions without a gold entity are left out.
-
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention.
+    Parameters and errors are those of `is_new`.
 
     Examples
     --------

@@ -209,20 +209,12 @@ def tag_is(
 def all_tags(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike | None = None) -> Query:
     """Return the query for all tags pooled: the probability of each tag at each token, and gold.
 
-    Parameters
-    ----------
-    posterior, gold, clusters
-        As in `tag_is`.
+    Parameters and errors are those of `tag_is`.
 
     Returns
     -------
     Query
         N K pairs; the classes are the tags.
-
-    Raises
-    ------
-    InputError
-        If gold differs in length from the sentences.
 
     References
     ----------
@@ -243,20 +235,12 @@ def all_tags(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike |
 def top_label(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike | None = None) -> Query:
     """Return the query for the most probable tag of each token: its probability, and if it is the gold tag.
 
-    Parameters
-    ----------
-    posterior, gold, clusters
-        As in `tag_is`.
+    Parameters and errors are those of `tag_is`.
 
     Returns
     -------
     Query
         N pairs; the class of each is the most probable tag (the first of equally probable ones).
-
-    Raises
-    ------
-    InputError
-        If gold differs in length from the sentences.
 
     Examples
     --------
