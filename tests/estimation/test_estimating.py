@@ -629,3 +629,36 @@ def test_labels_between_0_and_1_are_refused_with_a_remedy() -> None:
     with pytest.raises(InputError) as raised:
         calibrant.estimate(table)
     assert "cut labels between 0 and 1 at a threshold" in raised.value.hint
+
+
+@pytest.mark.parametrize("score", [0.1, 0.3, 0.7])
+def test_equal_scores_say_nothing(score: float) -> None:
+    # The rounding of their mean gave the scores a weight, and ppi++ covered 49 %.
+    rng = np.random.default_rng(1)
+    rows = rng.choice(1000, 100, replace=False)
+    found = corrected_counts(np.full(1000, score), rows, rng.random(100) < 0.5)
+    assert estimate(found, "ppi++").share.low == pytest.approx(estimate(found, "labels").share.low)
+    assert "higher scores" in str(estimate(found, "prior-shift").share.reason)
+
+
+def test_clusters_of_a_superpopulation_differ_even_if_all_documents_have_labels() -> None:
+    rows, label = np.arange(400), np.random.default_rng(0).random(20)[np.arange(400) // 20] < 0.5
+    widths = []
+    for labeled in (400, 399):
+        found = corrected_counts(
+            np.full(400, 0.5), rows[:labeled], label[:labeled], clusters=rows[:labeled] // 20,
+            population="superpopulation", methods=["labels"],
+        )  # fmt: skip
+        share = estimate(found, "labels").share
+        widths.append(defined(share.high) - defined(share.low))
+    assert widths[0] == pytest.approx(widths[1], rel=0.05)
+
+
+def test_a_wrong_probability_that_is_the_same_for_all_labels_changes_only_the_warning() -> None:
+    rng = np.random.default_rng(3)
+    score, rows = rng.random(3000), rng.choice(3000, 300, replace=False)
+    plain = corrected_counts(score, rows, rows % 3 == 0)
+    for chance in (0.1, 0.5, 1.0):
+        found = corrected_counts(score, rows, rows % 3 == 0, chances=np.full(300, chance))
+        assert found.estimates == plain.estimates
+        assert ("the probabilities imply" in str(found.selection_warning)) == (chance != 0.1)

@@ -189,3 +189,12 @@ def test_f_of_sums_is_that_of_scikit_learn() -> None:
     random = np.random.default_rng(5)
     true, pred = random.random(40) < 0.4, random.random(40) < 0.4
     assert f_of(f_sums(true, pred).sum(axis=0)[None])[0] == pytest.approx(metrics.f1_score(true, pred))
+
+
+@pytest.mark.parametrize("labels", [None, ["a", "b"]])
+def test_items_of_one_class_have_no_interval_of_macro_scores_but_a_reason(labels: list[str] | None) -> None:
+    found = classification_scores(["a"] * 10, ["a"] * 10, labels=labels)
+    for score in (found.precision_macro, found.recall_macro, found.f1_macro):
+        assert (score.estimate, score.low) == (1.0, None)
+        assert "too much alike" in str(score.reason)
+    assert found.accuracy.low is not None

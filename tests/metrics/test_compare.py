@@ -226,3 +226,14 @@ def test_the_p_value_does_not_depend_on_the_order_of_rows(clustered: bool) -> No
         moved = None if cluster is None else cluster[order]
         other = calibration_difference(y[order], p[order], q[order], clusters=moved)
         assert other.p_value == pytest.approx(found.p_value, rel=1e-6)
+
+
+@pytest.mark.parametrize("each", [3, 100])
+def test_two_clusters_have_no_difference_of_calibration_errors_but_a_reason(each: int) -> None:
+    # Without one of two, nothing is left: the standard error was the rounding of zeros, and p 1e-15.
+    rng, n = np.random.default_rng(0), 2 * each
+    found = calibration_difference(
+        rng.random(n) < 0.5, rng.random(n), rng.random(n), clusters=np.arange(n) % 2
+    )
+    assert (found.mse_difference.estimate, found.p_value) == (None, None)
+    assert "3 clusters or more" in str(found.mse_difference.reason)

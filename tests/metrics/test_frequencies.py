@@ -107,3 +107,13 @@ def test_a_bin_of_few_clusters_has_the_design_effect_of_cr2_and_a_bin_of_one_say
     label, cluster = np.append(label, [1, 0, 1, 0]), np.append(cluster, [4] * 4)
     more = Tally.from_arrays(y_true=label, y_prob=np.repeat([0.3, 0.9], [36, 4]), clusters=cluster)
     assert design_effects(uniform(more, 2), more)[0] == pytest.approx(expected)
+
+
+def test_equal_labels_of_a_bin_count_as_one_per_cluster() -> None:
+    tally = Tally.from_arrays(y_true=[0] * 1000, y_prob=[0.05] * 1000, clusters=np.arange(1000) // 50)
+    found = bin_intervals(uniform(tally, 1), clustered=tally)
+    assert found.high[0] == pytest.approx(wilson_of(0, 20), rel=0.2)
+
+
+def wilson_of(positives: int, n: int) -> float:
+    return float(binomtest(positives, n).proportion_ci(method="wilson").high)

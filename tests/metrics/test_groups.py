@@ -453,7 +453,7 @@ def test_of_groups_without_a_change_few_tables_have_a_verdict() -> None:
         p_values = [each.difference.p_value for each in changes if each.difference is not None]
         single += any(value is not None and value < 0.05 for value in p_values)
         adjusted += any(each.verdict != "inconclusive" for each in with_verdicts(changes))
-    assert (single, adjusted) == (17, 5)  # as docs/guide/recalibrate.md states
+    assert (single, adjusted) == (16, 5)  # as docs/guide/recalibrate.md states
 
 
 def test_verdicts_on_few_positives_or_clusters_carry_a_warning() -> None:

@@ -309,3 +309,26 @@ def test_scores_without_log_odds_are_stated_in_a_warning_of_the_slope() -> None:
     assert found.slope.warning.startswith("4 of 8 scores are exactly 0 or 1")
     assert found.slope.warning.endswith("2 of them wrong")
     assert cox_calibration(y[:4], q[:4]).slope.warning is None
+
+
+def test_one_large_weight_leaves_little_information() -> None:
+    # With quantiles of the normal distribution, 3 % of intervals contained the difference.
+    found = calibration_in_the_large([1] + [0, 1] * 50, [0.5] * 101, sample_weight=[1000.0] + [1.0] * 100)
+    assert defined(found.difference.high) - defined(found.difference.low) > 0.9
+
+
+@pytest.mark.parametrize("sd", [1.0, 2.0])
+def test_the_difference_covers_with_unequal_weights(sd: float) -> None:
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(300):
+        weight, p = rng.lognormal(0, sd, 50), rng.random(50)
+        found = calibration_in_the_large(rng.random(50) < p, p, sample_weight=weight).difference
+        inside += defined(found.low) <= 0 <= defined(found.high)
+    assert inside >= 0.91 * 300
+
+
+def test_scores_of_0_and_1_that_are_all_right_do_not_add_up_by_force() -> None:
+    label = np.arange(100) % 2
+    found = calibration_in_the_large(label, label, clusters=np.arange(100) // 4).difference
+    assert (found.low, found.warning) == (None, None)
+    assert found.reason

@@ -223,3 +223,11 @@ def test_binomial_quantiles_are_those_of_scipy_stats(share: float) -> None:
     rare = 10 ** -rng.uniform(0, 9, 1000)
     p = np.r_[rng.random(1990), np.zeros(5), np.ones(5), rare, 1 - rare]
     assert np.array_equal(binomial_quantile(share, trials, p), binom.ppf(share, trials, p))
+
+
+def test_consistency_bars_of_weighted_pairs_stay_between_0_and_1() -> None:
+    rng = np.random.default_rng(0)
+    source = pairs(rng.random(60) < 0.5, rng.random(60), sample_weight=rng.lognormal(0, 2, 60))
+    bars = consistency_bars(uniform(source, n_bins=10))
+    assert bars.low.min() >= 0
+    assert bars.high.max() <= 1

@@ -530,3 +530,15 @@ def test_the_difference_of_rare_labels_is_covered_if_scores_are_too_high() -> No
         low, high = SignedError.of(tally).interval(0.95)
         covered += low <= true <= high
     assert covered / tables > 0.92, "80 % with an upper end of at most the sample's mean score"
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_equal_labels_of_few_clusters_do_not_find_an_error(label: int) -> None:
+    # Of 20 clusters whose labels are alike, a third have no event at a rate of 5 %; p was 1e-22.
+    score = abs(label - 0.05)
+    tally = Tally.from_arrays(y_true=[label] * 1000, y_prob=[score] * 1000, clusters=np.arange(1000) // 50)
+    found = SignedError.of(tally)
+    low, high = found.interval(0.95)
+    assert found.p_value > 0.5
+    assert min(abs(low), abs(high)) <= 0.0501
+    assert high - low > 0.1

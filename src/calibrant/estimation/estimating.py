@@ -15,6 +15,7 @@ from calibrant._checks import Floats, Integers, one_of, proportion
 from calibrant.estimation.results.estimates import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import (
     ENOUGH,
+    EQUAL,
     PRIOR,
     Sample,
     ShareModel,
@@ -181,14 +182,15 @@ def corrected_counts(
     proportion(level, "level")
     whole, code, names = _sample(scores, labelled, labels, periods, chances, clusters)
     strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
-    if chances is None:
+    sparse = any(len(one.rows) < FEWEST for one in strata)
+    unequal = chances is not None and not (whole.equal if sparse else all(one.equal for one in strata))
+    contradicted = None if chances is None else _weights(whole)
+    if not unequal:  # the numbers of labels say more than equal probabilities that someone states
         strata = [_simple(one) for one in strata]
         shares = np.array([len(one.rows) / len(one.score) for one in strata])
         whole = replace(whole, chance=shares[code[whole.rows]])
-    sparse = any(len(one.rows) < FEWEST for one in strata)
-    unequal = chances is not None and not (whole.equal if sparse else all(one.equal for one in strata))
     group, design = groups_of_chances(whole, sampling) if unequal else (None, "simple")
-    everywhere = chances is not None or all(len(one.rows) for one in strata)
+    everywhere = unequal or all(len(one.rows) for one in strata)
     factor = _tuned_factor(strata, whole)
     study = Study(whole, unequal, everywhere, group, factor, population == "corpus", level)
     cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
@@ -206,7 +208,8 @@ def corrected_counts(
         sampling_detected=design != "simple" and sampling == "detect",
         level=level,
         command=None,
-        selection_warning=_weights(whole) if unequal else _selection([_simple(whole)] if sparse else strata),
+        selection_warning=contradicted
+        or (None if unequal else _selection([_simple(whole)] if sparse else strata)),
         estimates=tuple(estimates),
     )
 
@@ -314,7 +317,7 @@ def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
             deviation = one.scores - one.scores.mean()
             product += float(deviation @ one.label)
             spread += float(deviation @ deviation)
-    return product / spread if spread > 0 else 0.0
+    return product / spread if spread > EQUAL**2 * len(whole.rows) else 0.0
 
 
 def _estimate(
@@ -530,7 +533,7 @@ def _prior_shift(sample: Sample, study: Study) -> Found:
     spared = 1 - whole.chance if within else np.ones(len(whole.label))
     negatives, positives = Kind.of(whole, 0, spared), Kind.of(whole, 1, spared)
     gap = positives.mean - negatives.mean
-    if gap <= 0:
+    if gap <= EQUAL:
         return _undefined("labeled positives do not have higher scores than labeled negatives")
     share = (float(sample.score.mean()) - negatives.mean) / gap
     if min(negatives.effective, positives.effective) < 1 + 1e-9:

@@ -308,6 +308,8 @@ def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float
         return 1.0
     weight, code = _weights(parts)
     spared = np.sqrt(weight * np.maximum(0, weight - 1))
+    if not spared.any():  # all documents have labels, and clusters of a superpopulation differ
+        spared = weight
     outside = 1 - np.bincount(code, weight) / weight.sum()
 
     def effect(error: Floats) -> float:

@@ -110,6 +110,8 @@ def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> F
 def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tokens: ArrayLike) -> Floats:
     """Return each token's contribution to the counts of F1 of distinct surface forms.
 
+    Errors are those of `entity_sums`.
+
     Parameters
     ----------
     y_true, y_pred, sentences
@@ -122,11 +124,6 @@ def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tok
     ndarray
         (n, 3): correct, predicted and reference forms whose first occurrence begins at the token. Forms
         recur in several sentences, so use `form_clusters` as clusters instead of sentences.
-
-    Raises
-    ------
-    InputError
-        As `entity_sums`.
 
     Examples
     --------
@@ -153,7 +150,7 @@ def form_clusters(
     """Group sentences (or documents) that share a surface form, in the reference or in any system's output.
 
     A form counts once, so the contribution of one sentence depends on the other sentences with the same form.
-    Groups that share no form do not depend on each other in this way.
+    Groups that share no form do not depend on each other in this way. Errors are those of `entity_sums`.
 
     Parameters
     ----------
@@ -168,11 +165,6 @@ def form_clusters(
     -------
     ndarray
         (n,) group of each token, from 0.
-
-    Raises
-    ------
-    InputError
-        As `entity_sums`.
 
     Examples
     --------

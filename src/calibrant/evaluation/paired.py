@@ -155,15 +155,7 @@ def paired_permutation(
 
     If 14 units or fewer differ, the test enumerates all swaps.
 
-    Parameters
-    ----------
-    first, second, statistic, clusters, alternative, level, samples, seed
-        As in `paired_bootstrap`.
-
-    Raises
-    ------
-    InputError
-        As in `paired_bootstrap`.
+    Parameters and errors are those of `paired_bootstrap`.
 
     References
     ----------

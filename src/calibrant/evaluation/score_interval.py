@@ -24,6 +24,7 @@ Value = Callable[[Floats], Floats]
 ONE_UNIT = "an interval needs two items or more"
 ONE_CLUSTER = "an interval needs two clusters or more"
 ONE_CARRIES = "an interval needs two clusters or more with items that the estimate depends on"
+ALIKE = "the items are too much alike for an interval"
 _STEP = 1e-6  # of the numerical derivative, in units of the largest entry of a column
 _MOST_ITERATIONS = 60
 _NEAREST = 2e-6  # precision of the ends
@@ -205,6 +206,8 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
         warning = clusters_warning(*cells.by_cluster(fit.influence**2)) or warning
     root = math.sqrt(effect)
     low, high = fit.interval(critical_value(level, freedom, "two-sided") * root)
+    if low == high:
+        return IntervalEstimate(fit.estimate, reason=ALIKE, level=level, units=units)
     error = fit.standard_error * root
     return IntervalEstimate(fit.estimate, low, high, error, warning=warning, level=level, units=units)
 

@@ -106,6 +106,31 @@ def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
             raise InputError(message, hint, code="output", file=os.fspath(source))
 
 
+def locked(lock: Path, message: str, hint: str) -> IO[bytes]:
+    """Lock a file until it is closed or the process ends, or raise with a message.
+
+    Raises
+    ------
+    InputError
+        If another process has locked it.
+    """
+    file = lock.open("ab")
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise InputError(message, hint, code="output", file=str(lock.parent)) from error
+    return file
+
+
 def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
     """Open what is written to: a temporary file beside the target, or the target if it is no regular file."""
     if not os.fspath(path):

@@ -32,6 +32,7 @@ from calibrant.seeds import Seed, generator, recorded
 _MOST_FLIPS = 400
 _FEWEST_FLIPS = 100
 _CELLS_IN_ALL = 10**8
+FEWEST_UNITS = 3  # without one of two, no products of different units are left
 FIRST_MAY_BE_0 = "the first model's error may be 0: its interval reaches 0"
 
 
@@ -194,12 +195,14 @@ def difference_of(
     """
     clusters = alone[0].clusters or None
     reason = next(filter(None, map(undefined, (*tables, *alone))), None)
+    if not reason and tables[0].clusters < FEWEST_UNITS:
+        reason = f"the difference needs {FEWEST_UNITS} {'clusters' if clusters else 'items'} or more"
     if reason:
         return _undefined(tables[0], level, clusters, reason)
     squares = [estimate_of(table) for table in tables]
     difference = squares[0] - squares[1]
     variance, effective = _variance(tables, generator(seed))
-    error = math.sqrt(variance)
+    error = math.sqrt(variance) if variance > 1e-24 else 0.0  # rounding
     record = ErrorDifference(
         level=level,
         mse_first=estimate_of(alone[0]),

@@ -103,7 +103,7 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     positives2 = np.bincount(row_bin, clustered.weight2_positives, minlength=len(bins))
     products -= np.sum((positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)[mixed])
     possible = float(np.sum((p * (1 - p) * (mass2 - squares))[mixed]))
-    correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
+    correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 1.0  # equal labels
     effect = 1 + np.maximum(0.0, mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
     # A bin inside a tie has no rows; the last bin of the tie has them.
     return effect[np.where(squares > 0, np.arange(len(bins)), bin_of_scores(bins, bins.edge_high))]

@@ -461,7 +461,10 @@ def contrary_limit(table: Residuals) -> Callable[[float], float]:
         return lambda level: 0.0
     total = float(table.weight.sum())
     expected = float(np.minimum(table.score, table.weight - table.score).sum()) / total
-    share, trials = found / table.total_n, total**2 / float(table.pair[0].sum())
+    trials = total**2 / float(table.pair[0].sum())
+    if not found:  # equal labels hide that clusters differ
+        trials = min(trials, table.effective_clusters or trials)
+    share = found / table.total_n
     return lambda level: max(0.0, clopper_pearson(share, trials, level)[1] - expected)
 
 

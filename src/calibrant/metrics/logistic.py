@@ -221,7 +221,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
         return found
     positives = int(tally.positives.sum())
     total, warning = tally.total_weight, None
-    clusters = tally.effective_clusters
+    clusters = effective_units(tally)
     if 0 < positives < tally.total_n:
         error = (found.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
         if not error:
@@ -252,15 +252,22 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
         return _estimate(mean, variance or _independent(tally, mean), level, tally.effective_clusters)
     if tally.total_n == 1:
         return Estimate(mean, reason=ONE_PAIR, level=level)
-    return _estimate(mean, _independent(tally, mean), level, 0.0)
+    return _estimate(mean, _independent(tally, mean), level, effective_units(tally))
+
+
+def effective_units(tally: Tally) -> float:
+    """Return the effective number of clusters, or of weighted pairs; 0 for pairs that count alike."""
+    if tally.cluster is not None or not tally.weighted:
+        return tally.effective_clusters
+    return tally.total_weight**2 / float(tally.weight2.sum())
 
 
 def _independent(tally: Tally, mean: float) -> float:
     """Variance of a mean residual of independent pairs."""
     positive = tally.weight2_positives * (1 - tally.score - mean) ** 2
     negative = (tally.weight2 - tally.weight2_positives) * (tally.score + mean) ** 2
-    n = tally.total_n
-    return float((positive + negative).sum() / tally.total_weight**2 * n / max(1, n - 1))
+    rest = 1 - float(tally.weight2.sum()) / tally.total_weight**2
+    return float((positive + negative).sum() / tally.total_weight**2 / max(rest, 1e-9))
 
 
 def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
@@ -268,7 +275,8 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
     difference = np.bincount(cluster, events - scores)
     summed = np.bincount(cluster, events + scores)
     close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
-    return bool(close.all()) and bool((cluster != cluster[0]).any())
+    noisy = np.abs(events - scores) > _SUM_ROUNDING * (events + scores)  # else nothing cancels
+    return bool(close.all()) and bool(noisy.any()) and bool((cluster != cluster[0]).any())
 
 
 def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:

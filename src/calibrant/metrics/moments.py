@@ -55,7 +55,7 @@ class Moments:
 
 def undefined(table: Residuals) -> str | None:
     """Return the reason why there is no estimate, or None."""
-    if not (table.denominator > 0).all():
+    if not (table.denominator > 1e-9 * table.weight**2).all():
         return "no bin holds pairs of two clusters (or two pairs)"
     if 0 < table.effective_clusters < _FEWEST_CLUSTERS:
         share = table.largest_cluster

@@ -310,7 +310,7 @@ def consistency_bars(bins: Bins, *, level: float = 0.95) -> ConsistencyBars:
 
     def quantile(share: float) -> Floats:
         counts = binomial_quantile(share, np.maximum(matched.trials, 1), matched.probability)
-        return matched.as_sums(counts) / bins.weight
+        return np.clip(matched.as_sums(counts) / bins.weight, 0, 1)
 
     tail = (1 - level) / 2
     one, other = quantile(tail), quantile(1 - tail)

@@ -18,7 +18,7 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import contrary_limit, inverted, standard_error
-from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
+from calibrant.metrics.logistic import BALANCED, NO_NOISE, effective_units, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
@@ -64,12 +64,15 @@ class SignedError:
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
         null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2
+        coins = mean * (1 - mean) / null if null > 0 else total**2 / float(tally.weight2.sum())
+        if tally.cluster is not None and tally.positives.sum() in (0, tally.total_n):
+            coins = min(coins, tally.effective_clusters)  # equal labels hide that clusters differ
         return cls(
             estimate=-found.estimate if found.estimate else 0.0,
             mean_score=mean,
             error=found.standard_error or 0.0,
-            binomial_n=mean * (1 - mean) / null if null > 0 else total**2 / float(tally.weight2.sum()),
-            clusters=tally.effective_clusters,
+            binomial_n=coins,
+            clusters=effective_units(tally),
             balanced=found.warning == BALANCED,
         )
 

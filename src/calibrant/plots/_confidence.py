@@ -96,10 +96,7 @@ def reliability_bars(
     error adds up. A gap above the bar is overconfidence, a gap inside the bar underconfidence; the
     direction of the hatching distinguishes them without color.
 
-    Parameters
-    ----------
-    bins, score_name, frequency_name, legend, ax
-        As in `confidence_histogram`.
+    Parameters are those of `confidence_histogram`.
 
     Returns
     -------
@@ -155,10 +152,7 @@ def confidence_and_reliability(
 ) -> Figure:
     """Return Guo et al.'s figure: the confidence histogram beside the reliability bars of the same bins.
 
-    Parameters
-    ----------
-    bins, score_name, frequency_name
-        As in `confidence_histogram`.
+    Parameters are those of `confidence_histogram`.
 
     Returns
     -------

@@ -182,21 +182,13 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return recalibrated probabilities with one column per class, as scikit-learn's classifiers do.
 
-        Parameters
-        ----------
-        X
-            As in `transform`.
+        Parameters and errors are those of `transform`.
 
         Returns
         -------
         ndarray of float64
             (n, K), columns in the order of ``classes_``; (n, 2) for scores of one event, whose second column
             is what `transform` returns.
-
-        Raises
-        ------
-        InputError
-            As `transform`.
 
         Examples
         --------
@@ -213,20 +205,12 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of the highest probability; equal ones go to the first in ``classes_``.
 
-        Parameters
-        ----------
-        X
-            As in `transform`.
+        Parameters and errors are those of `transform`.
 
         Returns
         -------
         ndarray
             (n,) labels of ``classes_``.
-
-        Raises
-        ------
-        InputError
-            As `transform`.
 
         Examples
         --------

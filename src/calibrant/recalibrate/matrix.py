@@ -37,18 +37,13 @@ class MatrixScaling(LogitScaling):
 
     Parameters
     ----------
-    classes
-        K class names, if the columns are not in the sorted order of the labels. None: labels are indices
-        0..K - 1, or K names in sorted order.
-    logits
-        True if X contains logits. By default X contains probabilities, whose logarithms are used.
+    classes, logits, clip
+        As in `VectorScaling`.
     penalty
         Factor of the penalty that is added to the mean negative log-likelihood: the mean square of the
         K (K - 1) off-diagonal elements plus the mean square of the bias. None chooses the factor
         among 1e5, 1e4, ..., 1e-4 with the smallest log loss in five-fold cross-validation. 0 is
         plain maximum likelihood.
-    clip
-        Probability that replaces 0, as in `VectorScaling`.
 
     Attributes
     ----------
@@ -59,14 +54,8 @@ class MatrixScaling(LogitScaling):
         (K,) which sums to 0.
     penalty_
         Factor of the penalty, as given or chosen.
-    converged_, step_count_
-        True if the mean gradient over items is below 1e-6, and the number of steps of L-BFGS.
-    clipped_count_
-        Number of probabilities of 0 in the fit.
-    n_features_in_
-        K.
-    pair_count_, score_range_
-        As in `Recalibrator`; items and their probabilities.
+    converged_, step_count_, clipped_count_, n_features_in_, pair_count_, score_range_
+        As in `VectorScaling`.
 
     Notes
     -----

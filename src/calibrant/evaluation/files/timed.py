@@ -43,6 +43,8 @@ class LabeledRows:
 
     def __init__(self, reader: TableReader, time: str, *, dated: bool) -> None:
         roles = {**reader.roles, "item": Role("item", column=time)}
+        if "item" in reader.roles:  # as clusters, items can be counted where they are no longer named
+            roles.setdefault("cluster", reader.roles["item"])
         self._reader = replace(
             reader, roles=roles, item_codes=Codes(), whole_items=False, change=self._labeled
         )

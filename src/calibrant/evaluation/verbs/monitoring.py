@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,7 @@ from calibrant.evaluation.monitoring import CalibrationMonitor, MonitorState, Un
 from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, Predictions, open_predictions
-from calibrant.io.atomic import check_place, keep_sources
+from calibrant.io.atomic import check_place, keep_sources, locked
 from calibrant.io.envelope import Envelope, Version
 from calibrant.io.row_store import RowStore
 from calibrant.verbs.figures import figure_kind, save_figure
@@ -152,15 +153,15 @@ def monitor(
     name = one_view(view, predictions)
     until = None if reference is None else _until(reference, by)
     settings = _Settings(time, by, name, against, until, alpha, epsilon, cast(Unit, unit), bool(restart))
-    with RowStore() as stored:
+    with RowStore() as stored, _kept(state):
         table = _read(predictions, settings, stored)
         watched = _restored(state, settings) or _new(table, settings)
         late = _take(watched, table)
-    found = structs.replace(watched.result(), late_warning=late, unlabeled_warning=table.warning)
-    if not (table.names or found.days):
-        raise InputError("no row has a label", "run the monitor when labels have arrived", code="empty")
-    if state is not None:
-        _save(state, settings, watched)
+        found = structs.replace(watched.result(), late_warning=late, unlabeled_warning=table.warning)
+        if not (table.names or found.days):
+            raise InputError("no row has a label", "run the monitor when labels have arrived", code="empty")
+        if state is not None:
+            _save(state, settings, watched)
     if output is not None:
         from calibrant.evaluation.plots import evidence_over_time
 
@@ -176,6 +177,7 @@ class _Table:
     names: list[str | int]
     old: list[bool]
     warning: str | None
+    single: bool  # if each row must be another item
 
     def windows(self) -> Iterator[tuple[str | int, list[int]]]:
         """Yield each window outside the reference, in order, with its numbers in the store."""
@@ -205,6 +207,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
     _check(predictions, settings)
     found, labeled = timed(predictions, settings.time, settings.by)
     windows = Windows(settings.by, settings.until, labeled.place)
+    single = settings.unit == "item" and settings.view != "pooled" and not predictions.clustered
     seen = 0
     for batch in found.batches(items=True):
         assert batch.item is not None
@@ -217,7 +220,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
         if len(pairs):
             each = len(pairs) // len(rows)
             columns = {"score": pairs.score, "outcome": pairs.label}
-            if pairs.cluster is not None:
+            if pairs.cluster is not None and (predictions.clustered or single):
                 columns["cluster"] = pairs.cluster
             if settings.until is not None:
                 columns["row"] = np.repeat(seen + rows, each)
@@ -228,7 +231,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
         hint = f"the classes are {', '.join(found.classes[:12])}"
         raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
     unlabeled = sum(map(len, labeled.unlabeled))
-    return _Table(stored, names, old, UNLABELED.format(unlabeled) if unlabeled else None)
+    return _Table(stored, names, old, UNLABELED.format(unlabeled) if unlabeled else None, single)
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
@@ -273,7 +276,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
         rows["outcome"],
         rows["score"],
         days=rows["window"],
-        clusters=rows.get("cluster"),
+        clusters=None if table.single else rows.get("cluster"),
         alpha=settings.alpha,
         unit=settings.unit,
         epsilon=settings.epsilon,
@@ -297,7 +300,13 @@ def _take(watched: CalibrationMonitor, table: _Table) -> str | None:
                 late.append(f"{name} ({count:,}, unless they are among the {day.n:,} counted)")
             continue
         rows = table.rows(numbers)
-        watched.update(name, rows["outcome"], rows["score"], clusters=rows.get("cluster"))
+        items = len(np.unique(rows["cluster"])) if table.single and "cluster" in rows else count
+        if items < count:
+            message = f"{count:,} rows of {name} are of only {items:,} items, and the monitor counts each row"
+            hint = "remove the copies, or use items as clusters (`unit='cluster'`)"
+            raise InputError(message, hint, code="duplicate")
+        clusters = None if table.single else rows.get("cluster")
+        watched.update(name, rows["outcome"], rows["score"], clusters=clusters)
     return LATE + ", ".join(late) if late else None
 
 
@@ -305,6 +314,15 @@ def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
     """Return True if the rows have the sums of those of the window that were counted."""
     found = [rows["score"].mean(dtype=np.float64) - day.score, rows["outcome"].mean() - day.frequency]
     return bool(np.abs(found).max() < 1e-9)
+
+
+def _kept(state: str | os.PathLike[str] | None) -> AbstractContextManager[object]:
+    """Lock a state from before it is read until after it is written: another run would lose windows."""
+    if state is None or (Path(state).exists() and not Path(state).is_file()):
+        return nullcontext()
+    place = Path(state).resolve()
+    message, hint = f"another run writes the state {place.name}", "run this again when it has ended"
+    return locked(place.with_name(f".{place.name}.lock"), message, hint)
 
 
 def _restored(state: str | os.PathLike[str] | None, settings: _Settings) -> CalibrationMonitor | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -29,7 +28,7 @@ from calibrant.events.files.store_parts import (
     write_manifest,
 )
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.atomic import not_writable, writing
+from calibrant.io.atomic import locked, not_writable, writing
 
 LOCK = ".lock"
 PART = 2000  # documents per part
@@ -106,7 +105,8 @@ class StoreWriter:
             foreign = self._folder.exists() and _is_foreign(self._folder)
             if not foreign:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                self._lock = _locked(self._folder)
+                hint = "wait until it ends, or give a new folder"
+                self._lock = locked(self._folder / LOCK, "another process writes to this store", hint)
                 parts.mkdir(exist_ok=True)
         except OSError as error:
             raise not_writable(self._folder, error) from error
@@ -234,23 +234,3 @@ def _difference(names: list[str], found: Manifest, asked: Manifest) -> str:
         plain = all(isinstance(value, (int, float, bool)) for value in (there, here))
         parts.append(f"{name} is {there} in the store and {here} in this run" if plain else f"another {name}")
     return ", ".join(parts)
-
-
-def _locked(folder: Path) -> IO[bytes]:
-    """Lock the folder until the file is closed or the process ends."""
-    file = (folder / LOCK).open("ab")
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        message, hint = "another process writes to this store", "wait until it ends, or give a new folder"
-        raise InputError(message, hint, code="output", file=str(folder)) from error
-    return file
