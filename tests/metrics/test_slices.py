@@ -534,7 +534,7 @@ def test_the_difference_of_rare_labels_is_covered_if_scores_are_too_high() -> No
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_equal_labels_of_few_clusters_do_not_find_an_error(label: int) -> None:
-    # Of 20 clusters whose labels are alike, a third have no event at a rate of 5 %; p was 1e-22.
+    # At a rate of 5 %, a third of samples of 20 clusters of equal labels have no event; p was 1e-22.
     score = abs(label - 0.05)
     tally = Tally.from_arrays(y_true=[label] * 1000, y_prob=[score] * 1000, clusters=np.arange(1000) // 50)
     found = SignedError.of(tally)
