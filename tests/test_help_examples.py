@@ -114,9 +114,9 @@ def write_store() -> None:
     from calibrant.events.files.store import StoredCount, StoredDocument
     from calibrant.events.files.store_writing import StoreWriter
 
-    with StoreWriter(Path("store"), {"samples": 8, "with_text": False}, part=8) as writer:
+    with StoreWriter(Path("store"), {"samples": 24, "with_text": False}, part=8) as writer:
         for number in range(8):
-            counts = [StoredCount(COUNTRIES[number % 2], 0.5, True, b"\x0f")]
+            counts = [StoredCount(COUNTRIES[number % 2], 0.5, True, b"\x00\x0f\xff")]
             writer.write(StoredDocument(f"n{number}", date(2001, 1 + number, 1), counts=counts))
         writer.finish()
 

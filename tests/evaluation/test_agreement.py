@@ -278,7 +278,7 @@ def test_missing_labels_of_every_library_are_missing() -> None:
     found = Ratings.from_lists({"a": ["x", pd.NA, pd.NaT, np.nan, None], "b": ["x"] * 5})
     assert (found.labels, len(found.label)) == (("x",), 6)
     missing: Any
-    for missing in (pd.NA, np.datetime64("NaT")):
+    for missing in (pd.NA, np.datetime64("NaT", "s")):
         with pytest.raises(InputError, match=r"labels\[1\] is missing"):
             Ratings.from_table([1, 1], ["a", "b"], [np.datetime64("2026-01-01"), missing])
 
