@@ -198,7 +198,8 @@ def few_events(cluster: NDArray[Any] | None, weight: NDArray[Any], positives: ND
     fewer, name = min((positives_of, "positives"), (negatives_of, "negatives"))
     if fewer >= max(FEW_CLUSTERS, min(40, every / 2)):
         return None
-    return f"the {name} count as those of {fewer:.1f} equal clusters, so that intervals may be too narrow"
+    what = f"the {name} count as those of {fewer:.1f} equal clusters" if fewer else f"there are no {name}"
+    return f"{what}, so that intervals may be too narrow"
 
 
 def skewed(skewness: float, units: float) -> str | None:
