@@ -192,8 +192,8 @@ def paired_permutation(
     found = np.concatenate(draws)
     if np.isnan(found).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
-    p_value = _share(found, difference, alternative, exact=exact)
     least = (2 if alternative == "two-sided" else 1) / 2**flips if exact else 1 / (samples + 1)
+    p_value = max(least, _share(found, difference, alternative, exact=exact))  # rounding may hide all swaps
     of = counted(flips, "differing unit") if exact else counted(samples, "sample")
     warning = f"with {of}, the smallest possible p-value is {least:.3g}"
     return ResampledTest(

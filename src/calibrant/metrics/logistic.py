@@ -259,7 +259,8 @@ def effective_units(tally: Tally) -> float:
     """Return the effective number of clusters, or of weighted pairs; 0 for pairs that count alike."""
     if tally.cluster is not None or not tally.weighted:
         return tally.effective_clusters
-    return tally.total_weight**2 / float(tally.weight2.sum())
+    units = tally.total_weight**2 / float(tally.weight2.sum())
+    return units if units < (1 - 1e-9) * tally.total_n else 0.0
 
 
 def _independent(tally: Tally, mean: float) -> float:

@@ -18,11 +18,18 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import contrary_limit, inverted, standard_error
-from calibrant.metrics.logistic import BALANCED, NO_NOISE, effective_units, mean_residual
+from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
-from calibrant.metrics.tails import FEW_CLUSTERS, clopper_pearson, p_value_of, quantile, two_sided_p_value
+from calibrant.metrics.tails import (
+    FEW_CLUSTERS,
+    clopper_pearson,
+    few_events,
+    p_value_of,
+    quantile,
+    two_sided_p_value,
+)
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
 from calibrant.records.words import counted
@@ -72,7 +79,7 @@ class SignedError:
             mean_score=mean,
             error=found.standard_error or 0.0,
             binomial_n=coins,
-            clusters=effective_units(tally),
+            clusters=tally.effective_clusters,
             balanced=found.warning == BALANCED,
         )
 
@@ -151,9 +158,11 @@ class SquaredError:
         return standard_error(self.moments)
 
     @property
-    def p_value(self) -> float:
-        """One-sided: large errors speak against calibration."""
+    def p_value(self) -> float | None:
+        """One-sided: large errors speak against calibration; None if few labels hide that clusters differ."""
         found = self.moments
+        if self.clusters and self.rarer < LEAST_POSITIVES:
+            return None
         return p_value_of(found.estimate / math.sqrt(found.null_variance), found.null_skewness, self.clusters)
 
     @property
@@ -348,6 +357,7 @@ TOO_FEW_CLUSTERS = (
 WEAK_CLUSTERS = (
     "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."
 )
+FEW_EVENTS = "In {}, few clusters have positives, or negatives: intervals may cover less than they state."
 FEW_CONTRARY = (
     "In {}, fewer than {} labels are on the other side of 0.5 than their scores: intervals may cover less "
     "than they state."
@@ -441,6 +451,8 @@ def slice_errors(
     squared, squared_spread, limit = _squared(list(large.values()), level, adjust)
     weak = sum(0 < tally.effective_clusters < FEW_CLUSTERS for tally in large.values())
     notes = [WEAK_CLUSTERS.format(counted(weak, "slice"), FEW_CLUSTERS)] if weak else []
+    few = sum(bool(few_events(each.cluster, each.weight, each.weight_positives)) for each in large.values())
+    notes += [FEW_EVENTS.format(counted(few, "slice"))] if few else []
     sharp = sum(
         found < LEAST_POSITIVES and (other.low is not None or (one.low is not None and expected < 1))
         for (found, expected), one, other in zip(map(_contrary, large.values()), signed, squared, strict=True)
