@@ -52,6 +52,19 @@ def test_the_planned_labels_give_the_wanted_power(dependence: dict[str, Any]) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("a", "b"), [(0.05, 2), (0.02, 1), (1, 1), (0.3, 6)])
+def test_the_planned_labels_show_an_error_also_of_scores_near_0(a: float, b: float) -> None:
+    rng, seen = np.random.default_rng(2), 0
+    plan = labels_needed(error=0.05, scores=rng.beta(a, b, 20_000))
+    assert plan.labels is not None
+    for _ in range(150):
+        q = rng.beta(a, b, plan.labels)
+        y = rng.random(plan.labels) < np.clip(q + np.where(q < 0.5, 0.05, -0.05), 0, 1)
+        seen += defined(error_interval(pairs(y, q)).low) > 0
+    assert seen / 150 > 0.7
+
+
+@pytest.mark.slow
 def test_the_planned_labels_show_a_difference() -> None:
     pilot = np.linspace(0.2, 0.8, 1001)
     plan = labels_needed(error=0.15, difference=0.1, scores=pilot)

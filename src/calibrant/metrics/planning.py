@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, is_list, non_negative, positive, positive_integer, proportion, shown
 from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
+from calibrant.metrics.grouping import ratio
 from calibrant.metrics.residuals import EDGES, estimator_bin_size
 from calibrant.metrics.tails import quantile
 from calibrant.results.intervals import LabelPlan
@@ -100,15 +101,25 @@ def labels_needed(
     if worse > most * (1 + 1e-9):
         message = f"error is {worse:g}, but the largest RMS error that these scores can have is {most:.3g}"
         raise InputError(message, "give a smaller error", code="parameter")
-    share = np.bincount(np.searchsorted(EDGES, q), weight) / weight.sum()  # per section, which ends a bin
+    section = np.searchsorted(EDGES, q)  # which ends a bin
+    held = np.bincount(section, weight).astype(np.float64)
+    share = held / weight.sum()
     nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
     noise = np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)])
-    shifted, overconfident = np.average([noise, noise**2], axis=2, weights=weight).T.tolist()
+    squares = (np.bincount(section, weight * p**2).astype(np.float64) for p in noise)
+    shifted, overconfident = zip(
+        np.average(noise, axis=1, weights=weight).tolist(),
+        (ratio(each, held) for each in squares),
+        strict=True,
+    )
     effect = 1 + (cluster_size - 1) * label_correlation
 
-    def null_variance(n: float, variance: float, variance2: float) -> float:
-        bins = n / (estimator_bin_size(n) - 1) + np.count_nonzero(n * share >= 1) / 2
-        return 2 * (variance2 * bins + ((effect - 1) * variance) ** 2) / n**2
+    def null_variance(n: float, variance: float, variance2: Floats) -> float:
+        size, own = estimator_bin_size(n), n * share
+        # The last bin of a section is short, and the noise of few pairs is larger.
+        short = np.where(own > 1.5, np.minimum(2, own / np.maximum(own - 1, 0.5)), own / (size - 1))
+        bins = np.where(own < size, short, own / (size - 1) + 0.5)
+        return 2 * (float(variance2 @ bins) + ((effect - 1) * variance) ** 2) / n**2
 
     def of_error(n: float) -> float:
         theta, margins = worse**2, []
