@@ -101,31 +101,14 @@ def labels_needed(
     if worse > most * (1 + 1e-9):
         message = f"error is {worse:g}, but the largest RMS error that these scores can have is {most:.3g}"
         raise InputError(message, "give a smaller error", code="parameter")
-    section = np.searchsorted(EDGES, q)  # which ends a bin
-    held = np.bincount(section, weight).astype(np.float64)
-    share = held / weight.sum()
-    nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
-    noise = np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)])
-    squares = (np.bincount(section, weight * p**2).astype(np.float64) for p in noise)
-    shifted, overconfident = zip(
-        np.average(noise, axis=1, weights=weight).tolist(),
-        (ratio(each, held) for each in squares),
-        strict=True,
-    )
+    share, (shifted, overconfident) = _noise(q, weight, worse)
     effect = 1 + (cluster_size - 1) * label_correlation
-
-    def null_variance(n: float, variance: float, variance2: Floats) -> float:
-        size, own = estimator_bin_size(n), n * share
-        # The last bin of a section is short, and the noise of few pairs is larger.
-        short = np.where(own > 1.5, np.minimum(2, own / np.maximum(own - 1, 0.5)), own / (size - 1))
-        bins = np.where(own < size, short, own / (size - 1) + 0.5)
-        return 2 * (float(variance2 @ bins) + ((effect - 1) * variance) ** 2) / n**2
 
     def of_error(n: float) -> float:
         theta, margins = worse**2, []
         # Dependence cancels if the model is too high at half of the scores and too low at the others.
         for variances, factor in ((shifted, effect), (overconfident, 1.0)):
-            null = null_variance(n, *variances)
+            null = _null_variance(n, share, effect, *variances)
             spread = math.sqrt(null + 4 * variances[0] * factor * theta / n)
             margins.append((theta - z * math.sqrt(null)) / spread)
         return min(margins)
@@ -133,7 +116,7 @@ def labels_needed(
     def of_difference(n: float) -> float:
         better = worse - (difference or 0.0)
         linear = 4 * shifted[0] * effect * (worse**2 + better**2) / n
-        return (worse**2 - better**2) / math.sqrt(2 * null_variance(n, *shifted) + linear) - z
+        return (worse**2 - better**2) / math.sqrt(2 * _null_variance(n, share, effect, *shifted) + linear) - z
 
     labels = _smallest(of_error if difference is None else of_difference, power, cluster_size)
     return LabelPlan(
@@ -151,6 +134,31 @@ def labels_needed(
         assumptions=_assumptions(scores, beta, difference, worse, cluster_size),
         reason=None if labels is not None else f"more than {LARGEST:,} labels would be needed",
     )
+
+
+def _noise(q: Floats, weight: Floats, worse: float) -> tuple[Floats, list[tuple[float, Floats]]]:
+    """Return the fraction of pairs of each section of scores, and the noise of labels of two models.
+
+    One is shifted, the other overconfident. Their noise is the mean of p (1 - p), and in each section that of
+    its square.
+    """
+    section = np.searchsorted(EDGES, q)  # which ends a bin
+    held = np.bincount(section, weight).astype(np.float64)
+    nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
+    found = []
+    for noise in np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)]):
+        squares = np.bincount(section, weight * noise**2).astype(np.float64)
+        found.append((float(np.average(noise, weights=weight)), ratio(squares, held)))
+    return held / weight.sum(), found
+
+
+def _null_variance(n: float, share: Floats, effect: float, variance: float, variance2: Floats) -> float:
+    """Return the variance of T for n pairs of a calibrated model."""
+    size, own = estimator_bin_size(n), n * share
+    # The last bin of a section is short, and the noise of few pairs is larger.
+    short = np.where(own > 1.5, np.minimum(2, own / np.maximum(own - 1, 0.5)), own / (size - 1))
+    bins = np.where(own < size, short, own / (size - 1) + 0.5)
+    return 2 * (float(variance2 @ bins) + ((effect - 1) * variance) ** 2) / n**2
 
 
 def _goal(value: float, name: str) -> float:
