@@ -112,9 +112,12 @@ def locked(lock: Path, message: str, hint: str) -> IO[bytes]:
     Raises
     ------
     InputError
-        If another process has locked it.
+        If another process has locked it, or it cannot be written.
     """
-    file = lock.open("ab")
+    try:
+        file = lock.open("ab")
+    except OSError as error:
+        raise not_writable(lock, error) from error
     try:
         if sys.platform == "win32":
             import msvcrt

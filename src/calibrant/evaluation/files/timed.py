@@ -39,11 +39,13 @@ class LabeledRows:
         Column of time, which has the items.
     dated
         True to cut times to days.
+    items
+        True to read the column of items, if there is one, as clusters: all names stay in memory.
     """
 
-    def __init__(self, reader: TableReader, time: str, *, dated: bool) -> None:
+    def __init__(self, reader: TableReader, time: str, *, dated: bool, items: bool) -> None:
         roles = {**reader.roles, "item": Role("item", column=time)}
-        if "item" in reader.roles:  # as clusters, items can be counted where they are no longer named
+        if items and "item" in reader.roles:
             roles.setdefault("cluster", reader.roles["item"])
         self._reader = replace(
             reader, roles=roles, item_codes=Codes(), whole_items=False, change=self._labeled
@@ -81,7 +83,9 @@ class LabeledRows:
         return *place_of(table, table.first_row + number + int(earlier)), self._reader.roles["item"].name
 
 
-def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, LabeledRows]:
+def timed(
+    predictions: Predictions, column: str, by: str = "value", *, items: bool = False
+) -> tuple[Predictions, LabeledRows]:
     """Return the labeled rows of a table, whose items are the values of its column of time, and their reader.
 
     Except by ``value``, time stamps are cut to their days.
@@ -94,6 +98,8 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
         Name of the column.
     by
         One of `BY`.
+    items
+        True to read the column of items as clusters.
 
     Raises
     ------
@@ -118,7 +124,7 @@ def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Pre
     dated = by != "value" and column not in [
         role.name for role in reader.roles.values() if role.part != "item"
     ]
-    labeled = LabeledRows(reader, column, dated=dated)
+    labeled = LabeledRows(reader, column, dated=dated, items=items)
     found = predictions.through(labeled, predictions.name)
     found.has_items = True
     return found, labeled

@@ -86,7 +86,8 @@ def monitor(
     ----------
     source
         A table as `calibrant.verbs.measure` takes it, with a column of time. It is read once, batch
-        by batch; one window at a time, and the reference, is held in memory whole.
+        by batch; one window at a time, and the reference, is held in memory whole (with ``unit="item"`` also
+        the names of all items).
     time
         Name of that column: dates (YYYY-MM-DD; a time after the date is ignored) or time stamps. If labels
         arrive late, use the day on which they arrived. Rows whose label is empty are counted and left out.
@@ -205,9 +206,9 @@ class _Table:
 def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _Table:
     """Store the pairs of the view by their windows, in one pass."""
     _check(predictions, settings)
-    found, labeled = timed(predictions, settings.time, settings.by)
-    windows = Windows(settings.by, settings.until, labeled.place)
     single = settings.unit == "item" and settings.view != "pooled" and not predictions.clustered
+    found, labeled = timed(predictions, settings.time, settings.by, items=single)
+    windows = Windows(settings.by, settings.until, labeled.place)
     seen = 0
     for batch in found.batches(items=True):
         assert batch.item is not None
@@ -220,7 +221,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
         if len(pairs):
             each = len(pairs) // len(rows)
             columns = {"score": pairs.score, "outcome": pairs.label}
-            if pairs.cluster is not None and (predictions.clustered or single):
+            if pairs.cluster is not None:
                 columns["cluster"] = pairs.cluster
             if settings.until is not None:
                 columns["row"] = np.repeat(seen + rows, each)
