@@ -24,6 +24,7 @@ PRESENT = {"BUR": "MMR", "BYS": "BLR", "DHY": "BEN", "HVO": "BFA", "NHB": "VUT",
 PRESENT |= {"VDR": "VNM", "ZAR": "COD"}
 DISSOLVED = {"ANT", "CSK", "DDR", "SCG", "SUN", "YMD", "YUG"}
 NO_STATE = {"ATA", "BVT", "HMD", "UMI", "ATF", "IOT"}  # nobody there does anything
+NO_COUNTRY = "-"
 OTHER_CODES = {"XK": "XKX"}
 
 Row = tuple[str, str, str]
@@ -96,8 +97,9 @@ def shown_names() -> dict[str, str]:
     codes = {country.alpha_2: country.alpha_3 for country in pycountry.countries} | OTHER_CODES
     found = {code: territories[short] for short, code in codes.items() if short in territories}
     for code, name, _ in own_names():
-        found.setdefault(code, name)
-    return {code: found[code] for code in sorted({code for code, _, _ in rows()})}
+        if code != NO_COUNTRY:
+            found.setdefault(code, name)
+    return {code: found[code] for code in sorted({code for code, _, _ in rows()} - {NO_COUNTRY})}
 
 
 def by_code(row: Row) -> tuple[str, str]:

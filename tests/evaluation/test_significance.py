@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
+from calibrant._checks import Floats
 from calibrant.evaluation import (
     adjusted_p_values,
     compare_systems,
@@ -576,3 +579,45 @@ def test_the_interval_of_two_brier_scores_is_that_of_the_mean_difference(
     plain = mean_interval((y - q) ** 2 - (y - other) ** 2, clusters=clusters).mean
     for name in ("estimate", "low", "high", "standard_error"):
         assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-12)
+
+
+def positive_predictions(rng: np.random.Generator, n: int, rate: float, right: NDArray[Any]) -> Floats:
+    """Counts of items whose class is predicted at a rate, with the same precision at every rate."""
+    chosen = rng.random(n) < rate
+    return np.column_stack([chosen & right, chosen, right]).astype(float)
+
+
+def precision(totals: Floats) -> Floats:
+    return totals[:, 0] / totals[:, 1]
+
+
+def test_swaps_err_as_often_as_stated_if_one_system_predicts_a_class_more_often() -> None:
+    rng, rejected = np.random.default_rng(0), []
+    for seed in range(200):
+        right = rng.random(400) < 0.3
+        one, other = (positive_predictions(rng, 400, rate, right) for rate in (0.1, 0.9))
+        found = paired_permutation(one, other, statistic=precision, samples=200, seed=seed)
+        rejected.append(defined(found.p_value) <= 0.05)
+    assert np.mean(rejected) < 0.09  # 0.24 without the standard error of each swap
+
+
+def test_six_right_predictions_of_six_have_a_warning_beside_sixty_predictions() -> None:
+    right = np.r_[np.ones(42), np.zeros(158)].astype(bool)
+    few, many = np.arange(200) < 6, (np.arange(200) >= 6) & (np.arange(200) < 66)
+    one, other = (np.column_stack([each & right, each, right]).astype(float) for each in (few, many))
+    for test in (paired_bootstrap, paired_permutation):
+        assert "rests on 6.0 units" in str(test(one, other, statistic=precision).warning)
+    assert paired_bootstrap(many, few).warning is None
+
+
+@pytest.mark.parametrize("change", [lambda x: 10 * x, lambda x: x + 1e6, lambda x: x / 7])
+def test_swaps_do_not_depend_on_the_unit_of_scores(change: Callable[[Floats], Floats]) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        first, second = np.round(rng.normal(size=(2, 8)), 1)
+        changed = paired_permutation(change(first), change(second))
+        assert changed.p_value == pytest.approx(paired_permutation(first, second).p_value)
+
+
+def test_a_p_value_of_mcnemars_test_is_not_0() -> None:
+    assert defined(mcnemar([1] * 3000, [0] * 3000).p_value) > 0

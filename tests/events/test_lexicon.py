@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,37 @@ def test_each_code_has_a_name_for_people_and_the_lexicon_knows_it_by_that() -> N
     }
     strange = {"BES", "COD", "GGY", "HKG", "MAC", "MMR", "PSE", "VIR", "VGB"}  # "Congo - Kinshasa"
     assert {code for code, codes in found.items() if code not in codes} <= strange
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the People ’s Republic of China", ["CHN"]),
+        ("Democratic People’s Republic of Korea", ["PRK"]),
+        (unicodedata.normalize("NFD", "Côte d'Ivoire and Türkiye"), ["CIV", "TUR"]),
+    ],
+)
+def test_curly_apostrophes_and_decomposed_letters_are_those_of_the_names(text: str, found: list[str]) -> None:
+    assert codes(default_lexicon(), text) == found
+
+
+def test_places_that_contain_the_name_of_a_country_are_not_the_country() -> None:
+    text = "Indiana , New Mexico , New Jersey and New South Wales ; the Indian Ocean and Mexico"
+    assert codes(default_lexicon(), text) == ["AUS", "MEX"]
+
+
+def test_a_name_of_no_country_is_no_code_and_hides_shorter_names() -> None:
+    lexicon = Lexicon([Entry("MEX", "Mexico"), Entry("-", "New Mexico")])
+    assert (lexicon.codes, codes(lexicon, "New Mexico Mexico")) == (("MEX",), ["MEX"])
+
+
+def test_cased_names_of_several_words_match_as_they_are_written_and_before_others() -> None:
+    text = "code,name,cased\nUSA,United States,1\nUSA,US,1\nXXX,us,\nPRK,N_K,1\nPRK,D-K,1\n"
+    lexicon = parse_lexicon(text)
+    assert codes(lexicon, "The United States , united states , US , us , N K , n k , D - K") == [
+        "USA",
+        "USA",
+        "XXX",
+        "PRK",
+        "PRK",
+    ]

@@ -23,6 +23,7 @@ from calibrant.seeds import Seed, generator
 
 REFITS = 200
 FEWEST_REFITS = 20
+ENOUGH_LABELS, ENOUGH_ALIKE = 50, 10  # units, and those with each label
 NO_DRIFT = (
     "The total interval assumes that probabilities are as well calibrated in every period as in the labeled "
     "documents. If log-odds differ by 0.2 between periods, it covers fewer counts (with 1,000 labels of "
@@ -66,6 +67,8 @@ class RefittedRecalibrator:
         The `Drift` in the total interval, or None.
     failed
         Draws to which none could be fitted (one label only).
+    warning
+        Warning on few labels, with which total intervals are too narrow; else None.
 
     Raises
     ------
@@ -110,6 +113,7 @@ class RefittedRecalibrator:
         if self.failed > refits / 2:
             message = f"{self.failed} of {refits} draws of dev could not be fitted"
             raise InputError(message, "label more documents", code="undefined")
+        self.warning = _few(rows)
         fitted = self.probabilities(rows.score)
         self.drift, self._shifts = _drift(rows, fitted, drift, periods, len(self.maps), rng)
 
@@ -192,7 +196,10 @@ class RefittedRecalibrator:
                 replace(
                     narrow,
                     total=Quantity(
-                        count.estimate, min(float(low), count.low or 0.0), max(float(high), count.high or 0.0)
+                        count.estimate,
+                        min(float(low), count.low or 0.0),
+                        max(float(high), count.high or 0.0),
+                        warning=self.warning,
                     ),
                     refits=len(self.maps),
                     failed_refits=self.failed,
@@ -201,6 +208,17 @@ class RefittedRecalibrator:
                 )
             )
         return found
+
+
+def _few(rows: Rows) -> str | None:
+    units = "labels" if rows.cluster is None else "clusters of labels"
+    kinds = [len(np.unique(rows.units[rows.label == label])) for label in (0, 1)]
+    if rows.unit_count >= ENOUGH_LABELS and min(kinds) >= ENOUGH_ALIKE:
+        return None
+    return (
+        f"{rows.unit_count} {units} ({kinds[1]} with a positive one) are few: the total interval may be too "
+        f"narrow. It needs {ENOUGH_LABELS}, and {ENOUGH_ALIKE} of each kind."
+    )
 
 
 def _drift(

@@ -7,7 +7,8 @@ resampled or swapped are items or clusters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.evaluation.results.significance import McNemarTest, ResampledTest
+from calibrant.evaluation.score_interval import information_of
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import (
     FEWEST_UNITS,
@@ -33,6 +35,7 @@ from calibrant.metrics.tails import (
     ALTERNATIVES,
     Alternative,
     cr2,
+    effective_number,
     few_clusters,
     skewed,
     skewness_of,
@@ -45,6 +48,9 @@ from calibrant.seeds import Seed, generator_of, number
 
 Value = Callable[[Floats], Floats]
 MOST_EXACT = 14  # units: 2^14 swaps
+UNEVEN, ENOUGH_OF_ONE = 1.5, 100  # ratio of the units behind two statistics from which few of one matter
+SMALLEST = 5e-324  # a p-value is not 0
+ROUNDING = 1e-12
 _NUMBERS_A_CHUNK = 1 << 22
 UNDEFINED = "the statistic is undefined"
 SAME = "the systems do not differ on any unit"
@@ -69,7 +75,9 @@ def paired_bootstrap(
     are percentiles of resamples, further out for few units and on the side of their skewness (see
     `mean_interval`). With fewer than 30 items or effective clusters, resampled differences vary too little,
     and the test rejects up to three times too often. The interval and the p-value are then those of Student's
-    t, with the CR2 variance of the linearized statistic, and ``method`` is ``t``.
+    t, with the CR2 variance of the linearized statistic, and ``method`` is ``t``. Units count by their part
+    in the statistic: the precision of a system with 6 positive predictions rests on 6 units. A warning says
+    if far fewer units count for one system than for the other: 6 correct predictions of 6 show no variance.
 
     Parameters
     ----------
@@ -116,8 +124,9 @@ def paired_bootstrap(
         return _unknown("bootstrap", None, settings, UNDEFINED)
     if units.number < 2:
         return _unknown("bootstrap", difference, settings, ONE_UNIT)
-    if units.effective < FEWEST_UNITS:
-        return _linearized(units, gap, difference, settings)
+    parts = _parts(units, width, statistic)
+    if min([units.effective, *map(effective_number, parts)]) < FEWEST_UNITS:
+        return _linearized(units, gap, difference, parts, settings)
     rng = generator_of(seeded, "bootstrap")
     draws = np.concatenate([gap(totals) for totals in resampled_totals(units, samples, rng)])
     draws = draws[~np.isnan(draws)]
@@ -153,7 +162,9 @@ def paired_permutation(
 ) -> ResampledTest:
     """Test two systems by swapping their outputs in random items.
 
-    If 14 units or fewer differ, the test enumerates all swaps.
+    The test compares the difference, divided by its standard error after the swaps: the variance of a plain
+    difference is too small if one system has many more of the items that count, such as positive predictions
+    for precision [2]_. If 14 units or fewer differ, the test enumerates all swaps.
 
     Parameters and errors are those of `paired_bootstrap`.
 
@@ -161,6 +172,8 @@ def paired_permutation(
     ----------
     .. [1] Yeh (2000). More accurate tests for the statistical significance of result differences.
        COLING, 947-953.
+    .. [2] Chung and Romano (2013). Exact and asymptotically robust permutation tests. Annals of Statistics
+       41(2), 484-507.
 
     Examples
     --------
@@ -172,8 +185,8 @@ def paired_permutation(
     level, samples = _checks.proportion(level, "level"), check_samples(samples)
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)
-    one, other = units.sums[:, :width], units.sums[:, width:]
-    differs = (one != other).any(axis=1)
+    swapped = replace(units, sums=np.roll(units.sums, width, axis=1))
+    differs = (units.sums != swapped.sums).any(axis=1)
     flips = int(units.count[differs].sum())
     exact = flips <= MOST_EXACT
     totals = units.totals
@@ -183,24 +196,25 @@ def paired_permutation(
         return _unknown("permutation", None, settings, UNDEFINED)
     if not flips:
         return _unknown("permutation", difference, settings, SAME)
-    gap, count = (one - other)[differs], units.count[differs]
-    both = totals[:width] + totals[width:]
+    fixed, moving, moved = units.at(~differs), units.at(differs), swapped.at(differs)
+    count = moving.count
+    whole = _studentized([(units, units.count[None])], width, value)
     draws = []
     for kept in _kept(count, flips, exact, samples, generator_of(seeded, "permutation")):
-        moved = (2 * kept - count) @ gap
-        draws.append(value((both + moved) / 2) - value((both - moved) / 2))
-    found = np.concatenate(draws)
+        held = np.broadcast_to(fixed.count, (len(kept), len(fixed.count)))
+        draws.append(_studentized([(fixed, held), (moving, kept), (moved, count - kept)], width, value))
+    seen, found = float(whole[0]), np.concatenate(draws)
     if np.isnan(found).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
     least = (2 if alternative == "two-sided" else 1) / 2**flips if exact else 1 / (samples + 1)
-    p_value = max(least, _share(found, difference, alternative, exact=exact))  # rounding may hide all swaps
+    p_value = max(least, _share(found, seen, alternative, exact=exact))  # rounding may hide all swaps
     of = counted(flips, "differing unit") if exact else counted(samples, "sample")
     warning = f"with {of}, the smallest possible p-value is {least:.3g}"
     return ResampledTest(
         method="permutation",
         difference=Quantity(difference),
         p_value=p_value,
-        warning=warning if least > 1 - level else None,
+        warning=warning if least > 1 - level else _uneven(_parts(units, width, statistic)),
         **settings,
     )
 
@@ -247,6 +261,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
     elif both:
         statistic = max(0.0, abs(alone - others) - 1) ** 2 / both
         p_value = float(chdtrc(1, statistic))
+    p_value = p_value if p_value is None else max(p_value, SMALLEST)
     return McNemarTest(
         first_only=alone,
         second_only=others,
@@ -299,20 +314,79 @@ def _both(
     return _units(sums, codes, count), one.shape[1], statistic
 
 
+def _slopes(value: Value, totals: Floats) -> Floats:
+    """Return the derivatives of a statistic by each total, for (draws, columns) totals."""
+    step = 1e-6 * np.maximum(np.abs(totals), 1e-3 * np.abs(totals).max(axis=1, keepdims=True))
+    slopes = np.empty(totals.shape)
+    for column in range(totals.shape[1]):
+        up, down = totals.copy(), totals.copy()
+        up[:, column] += step[:, column]
+        down[:, column] -= step[:, column]
+        slopes[:, column] = (value(up) - value(down)) / (2 * step[:, column])
+    return np.nan_to_num(slopes)
+
+
 def _influence(units: Units, gap: Value) -> tuple[Floats, Floats]:
     """Return the influence of each unit on the difference, and its size."""
-    totals = units.totals
-    step = 1e-6 * np.maximum(np.abs(totals), 1e-3 * np.abs(totals).max())
-    slope = (gap(totals + np.diag(step)) - gap(totals - np.diag(step))) / (2 * step)
-    influence = np.repeat(units.sums @ np.nan_to_num(slope), units.count)
+    influence = np.repeat(units.sums @ _slopes(gap, units.totals[None])[0], units.count)
     size = np.ones(units.number) if units.size is None else units.size
     return influence - size * influence.sum() / size.sum(), size
 
 
-def _linearized(units: Units, gap: Value, difference: float, settings: dict[str, Any]) -> ResampledTest:
+def _parts(units: Units, width: int, statistic: Value | None) -> list[Floats]:
+    """Return the part of each unit in the statistic of each system: its sums by the size of their slopes.
+
+    Empty for a mean, in which the items count.
+    """
+    if statistic is None:
+        return []
+    parts = [
+        np.repeat(np.abs(sums) @ np.abs(_slopes(statistic, (units.count @ sums)[None])[0]), units.count)
+        for sums in (units.sums[:, :width], units.sums[:, width:])
+    ]
+    return parts if all(each.any() for each in parts) else []
+
+
+def _uneven(parts: Sequence[Floats]) -> str | None:
+    """Return a warning if the statistic of one system rests on few units, and the other on far more."""
+    if not parts:
+        return None
+    fewer, more = sorted(map(effective_number, parts))
+    if fewer >= ENOUGH_OF_ONE or more < UNEVEN * fewer:
+        return None
+    return (
+        f"the statistic of one system rests on {fewer:.1f} units and that of the other on {more:.1f}: the "
+        "interval and the p-value may claim too much"
+    )
+
+
+def uneven(first: Floats, second: Floats, statistic: Value, clusters: ArrayLike | None) -> str | None:
+    """Return the warning of the tests if the statistic of one system rests on far fewer units."""
+    units, width, _ = _both(first, second, statistic, clusters)
+    return _uneven(_parts(units, width, statistic))
+
+
+def _studentized(parts: Sequence[tuple[Units, NDArray[np.int64]]], width: int, value: Value) -> Floats:
+    """Return (draws,) differences over their standard errors, from (draws, rows) numbers of units."""
+    totals: Floats = np.add.reduce([number @ units.sums for units, number in parts])
+    each = value(totals[:, :width]), value(totals[:, width:])
+    slopes = np.hstack([_slopes(value, totals[:, :width]), -_slopes(value, totals[:, width:])])
+    squares = [(number * (slopes @ units.sums.T) ** 2).sum(axis=1) for units, number in parts]
+    difference, dust = each[0] - each[1], ROUNDING * np.maximum(np.abs(each[0]), np.abs(each[1]))
+    difference[np.abs(difference) <= dust] = 0.0  # equal but for rounding
+    found: Floats = difference / np.sqrt(np.maximum(sum(squares), np.maximum(dust, 1e-150) ** 2))
+    return found
+
+
+def _linearized(
+    units: Units, gap: Value, difference: float, parts: Sequence[Floats], settings: dict[str, Any]
+) -> ResampledTest:
     """Apply Student's t for few units, with the CR2 variance of the units' influences on the difference."""
     alternative, level = settings["alternative"], settings["level"]
     influence, size = _influence(units, gap)
+    if parts:
+        of_both = np.add.reduce([each / each.sum() for each in parts])
+        size = information_of(size.sum() / len(parts) * of_both, influence**2)
     if np.abs(influence).max() < 1e-9 * max(1.0, abs(difference)):
         return _unknown("t", difference, settings, SAME)
     variance, freedom = cr2(size, influence)
@@ -322,7 +396,8 @@ def _linearized(units: Units, gap: Value, difference: float, settings: dict[str,
         method="t",
         difference=Quantity(difference, *student(difference, error, freedom, level, skewness), error),
         p_value=tail(difference / error, freedom, alternative),
-        warning=few_clusters(size, "item" if units.size is None else "cluster")
+        warning=_uneven(parts)
+        or few_clusters(size, "item" if units.size is None else "cluster")
         or skewed(skewness, units.number),
         **settings,
     )
@@ -362,7 +437,7 @@ def _kept(
 
 def _share(draws: Floats, seen: float, alternative: str, *, exact: bool) -> float:
     """Return the Monte Carlo p-value; the observed statistic counts as one of the draws."""
-    near = 1e-9 * max(1e-300, abs(seen))
+    near = 1e-9 * max(1.0, abs(seen))
     if alternative == "two-sided":
         extreme = np.sum(np.abs(draws) >= abs(seen) - near)
     else:

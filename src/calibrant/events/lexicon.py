@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import StringIO
@@ -19,6 +19,7 @@ SHOWN = Path(__file__).with_name("country_names.csv")
 SHORTEST_STEM = 4
 REMEMBERED = 1 << 16
 STEMMED = ("any", "capitalised")
+NO_COUNTRY = "-"
 YES_NO = {"": False, "0": False, "1": True}
 
 Stemmed = Literal["any", "capitalised"]
@@ -30,7 +31,8 @@ class Entry(NamedTuple):
     Attributes
     ----------
     code
-        ISO 3166 alpha-3 code of a country, or a code that begins with ``IGO`` for an organization.
+        ISO 3166 alpha-3 code of a country, or a code that begins with ``IGO`` for an organization. ``-``: the
+        name is no country's, as New Mexico.
     name
         Name of one or several words.
     cased
@@ -60,6 +62,15 @@ class Conflict(NamedTuple):
     kept: str
     dropped: str
     line: int
+
+
+class Longer(NamedTuple):
+    """Name of several words, in lower case unless it is cased."""
+
+    first: str
+    rest: tuple[str, ...]
+    code: str
+    cased: bool
 
 
 class Lexicon:
@@ -109,8 +120,8 @@ class Lexicon:
         self._words: dict[str, str] = {}
         self._known: dict[str, str | None] = {}  # cache of looked-up words
         self._cased: dict[str, str] = {}
-        self._longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        names: dict[tuple[str, ...], str] = {}
+        self._longer: dict[str, list[Longer]] = {}
+        names: dict[tuple[bool, tuple[str, ...]], str] = {}
         codes: dict[str, None] = {}
         conflicts = []
         for entry in entries:
@@ -120,30 +131,32 @@ class Lexicon:
                     message, "give a code and a name", code="missing-value", line=entry.line or None
                 )
             kept = self._add(entry, names)
-            codes.setdefault(entry.code)
+            if entry.code != NO_COUNTRY:
+                codes.setdefault(entry.code)
             if kept != entry.code:
                 conflicts.append(Conflict(entry.name, kept, entry.code, entry.line))
         if not codes:
             raise InputError("the lexicon has no names", "give at least one", code="empty")
         for found in self._longer.values():
-            found.sort(key=lambda name: (-len(name[0]), name[0]))
+            found.sort(key=lambda name: (-len(name.rest), not name.cased, name.rest))
         self.codes = tuple(codes)
         self.conflicts = tuple(conflicts)
 
-    def _add(self, entry: Entry, names: dict[tuple[str, ...], str]) -> str:
+    def _add(self, entry: Entry, names: dict[tuple[bool, tuple[str, ...]], str]) -> str:
         """Add every tokenization of a name; return the code that the name already has."""
-        if entry.cased:
-            return self._cased.setdefault(entry.name, entry.code)
         kept = entry.code
-        for number, words in enumerate(filter(None, _cuts(entry.name))):  # a lone hyphen leaves no word
-            code = names.setdefault(words, entry.code)
+        name = entry.name if entry.cased else entry.name.lower()
+        for number, words in enumerate(filter(None, _cuts(name))):  # a lone hyphen leaves no word
+            code = names.setdefault((entry.cased, words), entry.code)
             kept = code if number == 0 else kept
             if code != entry.code:
                 continue
             if len(words) == 1:
-                self._words[words[0]] = code
-            elif (words[1:], code) not in (longer := self._longer.setdefault(words[0], [])):
-                longer.append((words[1:], code))
+                (self._cased if entry.cased else self._words)[words[0]] = code
+                continue
+            longer = Longer(words[0], words[1:], code, entry.cased)
+            if longer not in (found := self._longer.setdefault(words[0].lower(), [])):
+                found.append(longer)
         return kept
 
     def __len__(self) -> int:
@@ -168,12 +181,14 @@ class Lexicon:
         except KeyError:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            code = self._known[word] = self._look_up(word)
+            found = self._look_up(word)
+            code = self._known[word] = None if found == NO_COUNTRY else found
             return code
 
     def _look_up(self, word: str) -> str | None:
+        word = _plain(word)
         lower = word.lower()
-        code = self._words.get(lower) or self._cased.get(word)
+        code = self._cased.get(word) or self._words.get(lower)
         if code is None:
             for stem in self._stems(word, lower):
                 if stem in self._words:
@@ -188,25 +203,32 @@ class Lexicon:
         words
             Words of the sentence.
         """
-        lower = [word.lower() for word in words]
+        plain = [_plain(word) for word in words]
+        lower = [word.lower() for word in plain]
         found = []
         place = 0
         while place < len(words):
-            match = self._longest(words, lower, place) if lower[place] in self._longer else None
+            match = self._longest(plain, lower, place) if lower[place] in self._longer else None
             if match is None and (code := self.code_of(words[place])) is not None:
                 match = Match(place, place + 1, code)
-            if match is not None:
+            if match is not None and match.code != NO_COUNTRY:
                 found.append(match)
             place = place + 1 if match is None else match.end
         return found
 
     def _longest(self, words: Sequence[str], lower: list[str], place: int) -> Match | None:
-        for rest, code in self._longer[lower[place]]:
-            last = place + len(rest)
-            if last >= len(words) or tuple(lower[place + 1 : last]) != rest[:-1]:
+        for name in self._longer[lower[place]]:
+            last = place + len(name.rest)
+            if last >= len(words):
                 continue
-            if lower[last] == rest[-1] or rest[-1] in self._stems(words[last], lower[last]):
-                return Match(place, last + 1, code)
+            if name.cased:
+                if (words[place], *words[place + 1 : last + 1]) == (name.first, *name.rest):
+                    return Match(place, last + 1, name.code)
+                continue
+            if tuple(lower[place + 1 : last]) != name.rest[:-1]:
+                continue
+            if lower[last] == name.rest[-1] or name.rest[-1] in self._stems(words[last], lower[last]):
+                return Match(place, last + 1, name.code)
         return None
 
     def _stems(self, word: str, lower: str) -> Iterator[str]:
@@ -220,16 +242,21 @@ def _pieces(name: str) -> list[str]:
     return name.replace("_", " ").split()
 
 
+def _plain(text: str) -> str:
+    """Return a text with composed letters and straight apostrophes."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text).replace("’", "'")
+
+
 def _cuts(name: str) -> Iterator[tuple[str, ...]]:
-    """Yield a name's words in lower case, split at blanks, then also at hyphens and apostrophes."""
-    lower = " ".join(_pieces(name)).lower().replace("’", "'")
-    yield tuple(lower.split())
-    if "-" in lower:
-        yield tuple(lower.replace("-", " - ").split())
-        yield tuple(lower.replace("-", " ").split())
-    if "'" in lower:
-        yield tuple(re.sub("'", "' ", lower).split())
-        yield tuple(re.sub("'", " '", lower).split())
+    """Yield a name's words, split at blanks, then also at hyphens and apostrophes."""
+    whole = _plain(" ".join(_pieces(name)))
+    yield tuple(whole.split())
+    if "-" in whole:
+        yield tuple(whole.replace("-", " - ").split())
+        yield tuple(whole.replace("-", " ").split())
+    if "'" in whole:
+        yield tuple(whole.replace("'", "' ").split())
+        yield tuple(whole.replace("'", " '").split())
 
 
 def parse_lexicon(text: str, *, file: str | None = None) -> Lexicon:
@@ -339,7 +366,8 @@ def default_lexicon() -> Lexicon:
     ``scripts/lexicon.py`` writes the lexicon from ISO 3166 (pycountry), Unicode CLDR (Babel) and calibrant's
     list of demonyms, historical states and organizations. Abbreviations match only in their written case. A
     name shared by several countries has one code: "Korean" is South Korea, "Congo" the Democratic Republic,
-    and "Guinea" the republic of that name. The lexicon has no capital cities, rulers or nicknames.
+    and "Guinea" the republic of that name. Places such as New Mexico, Indiana and the Indian Ocean are no
+    country. The lexicon has no capital cities, rulers or nicknames.
 
     Examples
     --------
@@ -382,7 +410,7 @@ def code_named(text: str) -> str | None:
     for code, name in country_names().items():
         if name.casefold() == folded:
             return code
-    words = folded.title().replace("’", "'").split()
+    words = folded.title().split()
     return next(
         (each.code for each in default_lexicon().matches(words) if each.end - each.start == len(words)), None
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
@@ -29,6 +30,7 @@ KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "labe
 GROUPS = {"cluster", "document", "period", "date"}  # may be the column of each other, and of these:
 UNITS = {"item", "fold", "class"}
 ROWS = 1 << 18  # of a batch
+INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"  # spaces of no width, joiners, soft hyphens
 
 
 @dataclass(frozen=True)
@@ -262,14 +264,17 @@ class FoundColumns:
         return self.placed(InputError(message, hint, code=code, row=row), part)
 
     def check_spelling(self, part: str, hint: str) -> None:
-        """Raise if two names of a part differ in capitals, in spaces at the ends, or as 1, 01 and 1.0 do."""
+        """Raise if two names of a part look alike: but for capitals and spaces, or as 1, 01 and 1.0 do."""
         seen: dict[str, tuple[str, str]] = {}
         for code, name in enumerate(self.names[part]):
-            text = name.strip().casefold()
+            visible = "".join(each for each in unicodedata.normalize("NFKC", name) if each not in INVISIBLE)
+            text = " ".join(visible.split()).casefold()
             number = re.sub(r"^\+?(-?)0*(\d+)(\.0*)?$", r"\1\2", text)
             other, written = seen.setdefault(number, (name, text))
             if other != name:
-                how = "differ in spaces or capitals only" if text == written else "are the same number"
+                how = "look alike" if text == written else "are the same number"
+                if name.strip().casefold() == other.strip().casefold():
+                    how = "differ in spaces or capitals only"
                 self._refuse(
                     code, part, f"{shown(name)} and {shown(other)} {how}", hint, code="name-spelling"
                 )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, sample_count
 from calibrant.metrics.tails import effective_number
@@ -55,6 +56,10 @@ class Units:
     def totals(self) -> Floats:
         """(columns,) sums over all units."""
         return self.count @ self.sums
+
+    def at(self, rows: NDArray[np.bool_]) -> Units:
+        """Return some rows."""
+        return Units(self.sums[rows], self.count[rows], None if self.size is None else self.size[rows])
 
 
 def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:

@@ -396,3 +396,21 @@ def test_the_model_that_ships_goes_by_its_name(tmp_path: Path) -> None:
     assert found.matched >= 8
     with pytest.raises(InputError, match=r"an included model: .*litbank"):
         extract_events(dated_documents(), tmp_path / "t", coref="litbonk")
+
+
+def test_documents_that_changed_since_the_store_was_made_are_kept_and_noted(
+    tmp_path: Path, coref: Path
+) -> None:
+    text = Path(dated_documents()).read_text()
+    docs, store = tmp_path / "docs.conllu", tmp_path / "store"
+    docs.write_text(text)
+    before = extract_events(docs, store, coref=coref, samples=20)
+    assert not any(
+        "differ" in each
+        for each in (*before.notes, *extract_events(docs, store, coref=coref, samples=20).notes)
+    )
+    day = text.index("# date = ") + len("# date = ")
+    docs.write_text(f"{text[:day]}1931{text[day + 4 :]}")
+    again = extract_events(docs, store, coref=coref, samples=20)
+    assert again.kept == before.documents
+    assert [each for each in again.notes if each.startswith("1 document differs from the store in date")]

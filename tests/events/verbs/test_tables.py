@@ -340,3 +340,30 @@ def test_dates_that_are_thousands_of_years_apart_make_no_endless_table(tmp_path:
         event_table(tmp_path / "s", by="week")
     assert error.value.code == "date"
     assert len(event_table(tmp_path / "s", by="year").counts) == 2001
+
+
+def test_codes_of_an_own_lexicon_may_be_lower_case(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": 8, "with_text": False}) as writer:
+        count = StoredCount("irq", 0.5, True, b"\x0f")
+        writer.write(StoredDocument("d", date(2001, 1, 1), counts=[count]))
+    for given in ("irq", "IRQ"):
+        (row,) = event_table(tmp_path / "s", by="year", countries=[given]).counts
+        assert (row.country, row.count.estimate) == ("irq", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("positives", "zeros", "warned"),
+    [(200, 0, None), (200, 7, "7 of 20 labeled documents with probability 0 count"), (9, 0, "are few")],
+)
+def test_few_labels_and_labels_of_missed_documents_have_a_warning(
+    store: Path, positives: int, zeros: int, warned: str | None
+) -> None:
+    label = [1] * positives + [0] * 200 + [1] * zeros + [0] * (20 - zeros)
+    dev = pa.table(
+        {
+            "score": [0.6, 0.4] * ((len(label) - 20) // 2) + [0.5] * (len(label) % 2) + [0.0] * 20,
+            "label": label,
+        }
+    )
+    found = event_table(store, by="year", dev=dev).labels_warning
+    assert found is None if warned is None else warned in (found or "")

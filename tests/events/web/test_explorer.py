@@ -283,3 +283,17 @@ def test_each_number_of_a_narrow_table_names_its_column_since_small_screens_hide
         labels = [re.search(r'data-label="(.*?)"', cell) for cell in re.findall("<td.*?>", row)]
         assert [each and html.unescape(each[1]) for each in labels] == headings
     assert len(headings) >= 7
+
+
+def test_a_comparison_is_of_the_recalibrated_counts_of_the_charts(store: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    score = rng.random(400)
+    lines = [f"{q:.3f},{int(rng.random() < q**3)}" for q in score]
+    (tmp_path / "dev.csv").write_text("\n".join(["score,label", *lines]), encoding="utf-8")
+    plain, found = (
+        Explorer(store, dev=dev).compare("USA", "IRQ", by="year") for dev in (None, tmp_path / "dev.csv")
+    )
+    for page in (plain, found):
+        difference = page.together.counts.difference.estimate
+        assert difference == pytest.approx(page.first.mean - page.second.mean)
+    assert found.together.counts.difference != plain.together.counts.difference

@@ -217,3 +217,13 @@ def test_a_threshold_leaves_spans_out_and_their_gold_spans_count_as_missed() -> 
     )
     assert (found.score.tolist(), found.missed, found.threshold) == ([0.8], {"A": 1}, 0.2)
     assert found.query.threshold == 0.2
+
+
+@pytest.mark.parametrize(("match", "scores"), [("boundary", [0.8, 0.6]), ("type", [0.625])])
+def test_a_threshold_is_of_the_pairs_whose_sums_count_smaller_scores_too(
+    match: Match, scores: list[float]
+) -> None:
+    given = rows((0, 0, 2, 0, 0.5), (0, 0, 2, 1, 0.3), (0, 4, 5, 0, 0.3), (0, 4, 5, 1, 0.3))
+    found = paired(given, rows((0, 0, 2, 0)), match, threshold=0.4)
+    assert found.score.tolist() == pytest.approx(scores)
+    assert (found.gold, found.missed) == (1, {})

@@ -148,7 +148,8 @@ class MetricPair(Record, frozen=True, kw_only=True):
         float | None,
         number(
             "p-value",
-            "Permutation test of no difference.",
+            "Permutation test of no difference; from the two scores' own intervals if one score rests on far "
+            "fewer units.",
             group=DIFFERENCE,
             unit="p-value",
             headline=True,

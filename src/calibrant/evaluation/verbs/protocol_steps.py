@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,8 +19,9 @@ from calibrant.evaluation.detectable import minimum_detectable_difference
 from calibrant.evaluation.files.protocol_file import ProtocolFile, read_protocol_file
 from calibrant.evaluation.files.protocol_tables import ItemLabels, read_folds
 from calibrant.evaluation.files.tables import read_results
-from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluation.paired import SMALLEST, mcnemar, paired_bootstrap, paired_permutation, uneven
 from calibrant.evaluation.results.agreement import Agreement
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.results.protocol import (
     ControlTask,
     Finding,
@@ -36,23 +38,36 @@ from calibrant.evaluation.verbs._protocol_reference import Gold, reference_of
 from calibrant.evaluation.verbs._protocol_systems import Decided, calibration, decided, evaluated
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
+from calibrant.metrics.tails import critical_value, tail
 from calibrant.progress import Progress, tell
+from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.drawing import Report
 
 PERMUTATIONS = 10_000
+NORMAL = 1e9  # degrees of freedom, as good as infinite
 NOT_ACCURACY = "the test is for accuracy"
+FROM_OWN = (
+    "the score of one system rests on far fewer units than that of the other: interval and p-value come from "
+    "the two scores' own intervals, as if the systems were independent"
+)
 IN_CLUSTERS = "items of a document depend on each other"
 
 
-def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile) -> MetricComparison:
+def compared(
+    systems: Sequence[Decided],
+    scored: Sequence[SystemEvaluation],
+    gold: Gold,
+    metric: Metric,
+    plan: ProtocolFile,
+) -> MetricComparison:
     """Compare each pair of systems by one metric on the same items; units are documents, if known."""
     sums = [metric.sums(gold.label, each.label) for each in systems]
     pairs = [
-        _pair(systems[one], systems[other], sums[one], sums[other], gold, metric, plan)
+        _pair(scored[one], scored[other], sums[one], sums[other], gold, metric, plan)
         for one, other in pairs_of([each.system.name for each in systems], plan.baseline)
     ]
-    p_values = [pair.permutation.p_value for pair in pairs]
+    p_values = [pair.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
     return MetricComparison(
         metric=metric.name,
@@ -72,15 +87,16 @@ def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: Proto
 
 def _better(pair: MetricPair, p_value: float | None, level: float) -> str | None:
     difference, low, high = pair.difference.estimate, pair.difference.low, pair.difference.high
-    unsure = pair.permutation.alternative == "two-sided" and low is not None and low <= 0 <= (high or 0)
+    careful = pair.permutation.alternative == "two-sided" or pair.difference.warning == FROM_OWN
+    unsure = careful and low is not None and low <= 0 <= (high or 0)
     if unsure or p_value is None or difference is None or p_value >= 1 - level:
         return None
     return pair.first if difference > 0 else pair.second
 
 
 def _pair(
-    one: Decided,
-    other: Decided,
+    one: SystemEvaluation,
+    other: SystemEvaluation,
     first: Floats,
     second: Floats,
     gold: Gold,
@@ -100,12 +116,17 @@ def _pair(
         )
         for test, samples in ((paired_bootstrap, plan.samples), (paired_permutation, PERMUTATIONS))
     )
+    difference, p_value = bootstrap.difference, permutation.p_value
+    warning = uneven(first, second, metric.value, metric.clusters)
+    if warning is not None:
+        ends = _of_ends(one.values[metric.name], other.values[metric.name], plan)
+        difference, p_value = ends or (difference, p_value)
     without = NOT_ACCURACY if metric.name != "accuracy" else None if gold.documents is None else IN_CLUSTERS
     return MetricPair(
-        first=one.system.name,
-        second=other.system.name,
-        difference=bootstrap.difference,
-        p_value=permutation.p_value,
+        first=one.name,
+        second=other.name,
+        difference=difference,
+        p_value=p_value,
         bootstrap=bootstrap,
         permutation=permutation,
         mcnemar=mcnemar(first[:, 0], second[:, 0]) if without is None else None,
@@ -113,6 +134,31 @@ def _pair(
         detectable=_detectable(first, second, metric, plan, bootstrap.difference.estimate),
         reason=permutation.reason,
     )
+
+
+def _of_ends(
+    first: IntervalEstimate, second: IntervalEstimate, plan: ProtocolFile
+) -> tuple[Quantity, float] | None:
+    """Return the difference of two scores with interval and p-value from the scores' own intervals.
+
+    The square of each end's distance is the sum of those of the two scores (MOVER): right for independent
+    scores, and too wide for those of the same items.
+
+    References
+    ----------
+    Zou and Donner (2008). Construction of confidence limits about effect measures. Statistics in Medicine
+    27, 1693-1702.
+    """
+    ends = [(each.estimate, each.low, each.high) for each in (first, second)]
+    if any(None in each for each in ends):
+        return None
+    (one, low, high), (other, lowest, highest) = np.array(ends, np.float64).tolist()
+    difference = one - other
+    below, above = math.hypot(one - low, highest - other), math.hypot(high - one, other - lowest)
+    toward = below if difference > 0 else above
+    t = critical_value(plan.level, NORMAL, "two-sided") * difference / toward if toward else None
+    found = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
+    return found, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or SMALLEST
 
 
 def _detectable(
@@ -462,7 +508,7 @@ def protocol(
     comparisons = []
     for done, metric in enumerate(metrics):
         tell(progress, "comparing", done, len(metrics))
-        comparisons.append(compared(systems, gold, metric, plan))
+        comparisons.append(compared(systems, scored, gold, metric, plan))
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
     task = ControlTask(plan.name, plan.description, plan.labels, plan.positive, plan.budget)
     reason = None

@@ -31,6 +31,7 @@ Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 LIGHT = ("id", "date", "counts")
 LISTS = ("counts", "evidence")
 ENTITIES = "entities"
+LATER = (ENTITIES, "source")  # columns that parts of earlier versions lack
 MOST_ENTITIES = 255
 MOST_SAMPLES = 2**31 - 1
 FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
@@ -109,6 +110,8 @@ class StoredDocument:
     entities
         For each of ``counts``, one byte per sample and one for the 1-best structure: the number of entities
         that count, at most 255. None if unknown, as in stores that earlier versions wrote.
+    source
+        Digest of the document as it was read, from `source_of`; None if unknown.
     """
 
     id: str
@@ -119,6 +122,7 @@ class StoredDocument:
     title: str | None = None
     text: str | None = None
     entities: Sequence[bytes] | None = None
+    source: bytes | None = None
 
 
 class Manifest(Struct, frozen=True, tag_field="kind", tag="calibrant events"):
@@ -245,6 +249,7 @@ def schema() -> pa.Schema:
             pa.field("title", pa.string()),
             pa.field("text", pa.string()),
             pa.field("entities", pa.list_(pa.binary())),
+            pa.field("source", pa.binary()),
         ]
     )
 
@@ -264,6 +269,7 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
             "title": each.title,
             "text": each.text,
             "entities": None if each.entities is None else list(each.entities),
+            "source": each.source,
         }
         for each in documents
     ]
@@ -321,10 +327,11 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
     names = schema().names if columns is None else list(columns)
     try:
         found = parquet_file(file, page_checksum_verification=True).read(columns=names)
-        if ENTITIES in names and ENTITIES not in found.column_names:  # a part of an earlier version
-            unknown = pa.nulls(len(found), pa.list_(pa.binary()))
-            found = found.append_column(schema().field(ENTITIES), [unknown])
-            found = found.select(names)
+        for name in LATER:
+            if name in names and name not in found.column_names:
+                field = schema().field(name)
+                found = found.append_column(field, [pa.nulls(len(found), field.type)])
+        found = found.select(names)
         table = found.cast(pa.schema([schema().field(name) for name in names]))
         table.validate(full=True)  # texts are UTF-8
         problem = _part_problem(table, samples)
@@ -389,13 +396,14 @@ def documents_of(table: pa.Table) -> list[StoredDocument]:
             row["title"],
             row["text"],
             None if row["entities"] is None else tuple(row["entities"]),
+            row["source"],
         )
         for row in table.to_pylist()
     ]
 
 
 def document_digest(document: StoredDocument) -> int:
-    """Return a 256-bit number for the stored values of a document."""
+    """Return a 256-bit number for the stored results of a document."""
     values = [
         document.id,
         document.date.isoformat(),

@@ -96,6 +96,7 @@ class StoreWriter:
         self._part = part
         self._waiting: list[StoredDocument] = []
         self._seen: dict[bytes, frozenset[str] | None] = {}
+        self._sources: dict[bytes, bytes] = {}
         self._same: dict[frozenset[str] | None, frozenset[str] | None] = {}
         self.put_aside: tuple[str, ...] = ()
 
@@ -140,8 +141,9 @@ class StoreWriter:
                 self._put_aside(file)
                 sound.remove(file)
                 continue
-            for row in table.select(["id", "skipped", "counts"]).to_pylist():
-                self._note(row["id"], row["skipped"], (count["country"] for count in row["counts"]))
+            for row in table.select(["id", "skipped", "counts", "source"]).to_pylist():
+                countries = (count["country"] for count in row["counts"])
+                self._note(row["id"], row["skipped"], countries, row["source"])
         kept = {file.name: self._manifest.parts[file.name] for file in sound}
         self._manifest = replace(self._manifest, finished=False, parts=kept)
         write_manifest(self._folder, self._manifest)
@@ -158,8 +160,14 @@ class StoreWriter:
         """Return the countries for which a document of the store counts; None if it was not parsed."""
         return self._seen[_key(name)]
 
-    def _note(self, name: str, skipped: bool, countries: Iterable[str]) -> None:
+    def has_other(self, name: str, source: bytes) -> bool:
+        """Return True if a document of the store was read with another date, title or text."""
+        return self._sources.get(_key(name), source) != source
+
+    def _note(self, name: str, skipped: bool, countries: Iterable[str], source: bytes | None) -> None:
         found = None if skipped else frozenset(countries)
+        if source is not None:
+            self._sources[_key(name)] = source
         self._seen[_key(name)] = self._same.setdefault(found, found)  # many documents have the same countries
 
     def write(self, document: StoredDocument) -> None:
@@ -173,7 +181,8 @@ class StoreWriter:
         if document.id in self:
             message = f"document {document.id!r} is already in the store"
             raise InputError(message, "give every document a unique id", file=str(self._folder))
-        self._note(document.id, document.skipped, (count.country for count in document.counts))
+        countries = (count.country for count in document.counts)
+        self._note(document.id, document.skipped, countries, document.source)
         self._waiting.append(document)
         if len(self._waiting) >= self._part:
             self.flush()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from calibrant._checks import FEWEST_SAMPLED
 from calibrant.estimation.results.propagation import Deviation, Expected, HowDrift, HowInterval, Shared
-from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting
+from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting, warning
 from calibrant.records.record import columns_of
 from calibrant.results.errors import IntervalLevel
 
@@ -170,6 +170,9 @@ class EventTable(Record, frozen=True, kw_only=True):
     condition: Annotated[
         str | None,
         setting("Condition", "Assumption of the total interval; null if there is no such interval."),
+    ] = None
+    labels_warning: Annotated[
+        str | None, warning("Few labels, or labeled documents with probability 0 that count.")
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:

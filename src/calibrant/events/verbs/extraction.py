@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
 from threading import Lock
@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from calibrant._checks import FEWEST_SAMPLED, one_of, sample_count
 from calibrant.events.files.dated import check_dated
-from calibrant.events.files.dated_pieces import Item, Unread, iter_unread
+from calibrant.events.files.dated_pieces import Item, Unread, iter_unread, source_of
 from calibrant.events.files.store import Manifest, StoredDocument
 from calibrant.events.files.store_writing import PART, StoreWriter
 from calibrant.events.files.verb_lists import read_verbs
@@ -34,6 +34,7 @@ from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import Workers, workers_of
 
 SHOWN = 5
+CHANGED = "from the store in date, title or text; the store keeps the earlier version: use a new store"
 COMMENT = re.compile(r"^#.*\n", re.MULTILINE)
 
 
@@ -94,7 +95,10 @@ def work(settings: Extraction, digest: str, batch: Sequence[Item]) -> list[Store
     if prepared.digest != digest:
         message = "a worker has another coreference model, parser or lexicon under the same path"
         raise InputError(message, "give all workers the same files", code="worker")
-    return [extractor.stored(item.read() if isinstance(item, Unread) else item) for item in batch]
+    return [
+        replace(extractor.stored(item.read() if isinstance(item, Unread) else item), source=source_of(item))
+        for item in batch
+    ]
 
 
 BATCH = 256  # most documents per batch
@@ -251,6 +255,7 @@ class Done:
         self.countries: set[str] = set()
         self.texts: set[bytes] = set()
         self.repeats: list[str] = []
+        self.changed: list[str] = []
 
     def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
         """Yield the documents that the store does not contain, and count the others."""
@@ -262,16 +267,23 @@ class Done:
             self.texts.add(key)
             if item.id in writer:
                 self.kept += 1
+                if writer.has_other(item.id, source_of(item)):
+                    self.changed.append(item.id)
                 self.add(writer[item.id])
             else:
                 yield item
 
     def notes(self) -> list[str]:
-        """Return a note on documents with the text of an earlier one."""
-        some = f"{len(self.repeats):,} documents have" if self.repeats[1:] else "1 document has"
-        names = listed(self.repeats, SHOWN)
-        note = f"{some} the same text as an earlier one; each counts separately: {names}"
-        return [note] if self.repeats else []
+        """Return notes on documents with the text of an earlier one, and on those that changed since."""
+        found = []
+        for names, one, more, what in (
+            (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
+            (self.changed, "differs", "differ", CHANGED),
+        ):
+            if names:
+                some = f"{len(names):,} documents {more}" if names[1:] else f"1 document {one}"
+                found.append(f"{some} {what}: {listed(names, SHOWN)}")
+        return found
 
     def add(self, countries: frozenset[str] | None) -> None:
         """Count a document of the store by its countries, which are None if it was not parsed."""

@@ -168,9 +168,9 @@ def event_table(
     if dev is not None and count == "entities":
         hint = "count documents, or leave `dev` out"
         raise InputError("labels of documents cannot recalibrate counts of entities", hint, code="parameter")
-    recalibrator = None
+    recalibrator = caution = None
     if dev is not None:
-        recalibrator = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
+        recalibrator, caution = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
     if recalibrator is not None and interval == "samples":
         hint = "use poisson-binomial or normal, or leave `dev` out"
         raise InputError("the interval samples cannot be recalibrated", hint, code="parameter")
@@ -190,6 +190,7 @@ def event_table(
         counts=tuple(row for country in chosen for row in counted.rows(country)),
         drift=None if recalibrator is None else recalibrator.drift,
         condition=None if recalibrator is None else condition_of(recalibrator.drift),
+        labels_warning=caution,
     )
 
 
@@ -284,13 +285,13 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
         if not given or given != given.strip():
             message = f"{given!r:.20} is not a country code"
             raise InputError(message, "give codes such as IRQ, or names", code="parameter")
-        code = given.upper()
-        if code not in counts.countries and code not in country_names():
-            named = code_named(given)
-            if named is None:
-                message = f"neither the store nor the lexicon has a country {given[:40]!r}"
-                raise InputError(message, "give codes such as IRQ, or names", code="parameter")
-            code = named
+        same = [code for code in counts.countries if code.upper() == given.upper()]
+        code = given if given in same else next(iter(same), None)  # codes of an own lexicon may be lower case
+        if code is None:
+            code = given.upper() if given.upper() in country_names() else code_named(given)
+        if code is None:
+            message = f"neither the store nor the lexicon has a country {given[:40]!r}"
+            raise InputError(message, "give codes such as IRQ, or names", code="parameter")
         found.append(code)
     return tuple(dict.fromkeys(found))
 
@@ -308,8 +309,8 @@ def condition_of(drift: Drift | None) -> str:
 
 def labelled_recalibrator(
     dev: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
-) -> RefittedRecalibrator:
-    """Return Platt scaling fitted to a table of labeled documents, and to its resampled clusters.
+) -> tuple[RefittedRecalibrator, str | None]:
+    """Return Platt scaling fitted to a table of labeled documents and its resampled clusters, and a warning.
 
     Probabilities of 0 and 1 from ``samples`` samples are moved inward by half a sample. Otherwise a single
     wrong label at 1 would determine the fit.
@@ -335,11 +336,16 @@ def labelled_recalibrator(
     sd = None if drift is None or isinstance(drift, str) else drift
     platt = Platt(clip=0.5 / samples)
     try:
-        return RefittedRecalibrator(platt, labelled, seed=seed, drift=sd, periods=periods)
+        found = RefittedRecalibrator(platt, labelled, seed=seed, drift=sd, periods=periods)
     except InputError as error:
         if error.code == "undefined":
             error.hint = "label more documents"
         raise error.at(file=table.name, row=error.row) from None
+    impossible = np.asarray(batch.label)[np.asarray(batch.score) == 0]
+    missed = int(np.count_nonzero(impossible))
+    note = f"{missed:,} of {len(impossible):,} labeled documents with probability 0 count. Documents with "
+    note += "probability 0 count for nothing here, so that counts and intervals are too low."
+    return found, " ".join(filter(None, (found.warning, note if missed else None))) or None
 
 
 def _periods_of(dev: Any, by: By) -> Any:

@@ -9,8 +9,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats
 from calibrant.estimation.counts import compare_counts, joint_probabilities
 from calibrant.estimation.results.propagation import Exceedance
+from calibrant.estimation.total import RefittedRecalibrator
 from calibrant.events.files.store import Counts
 from calibrant.events.verbs.tables import Calendar
 from calibrant.records import Record, name, number, part
@@ -63,7 +65,8 @@ class Joint:
     documents
         (D,) indices of the documents in ``counts.names``.
     only_first, only_second
-        (D,) proportions of samples in which a document counts for one country and not for the other.
+        (D,) probabilities that a document counts for one country and not for the other: proportions of
+        samples, or recalibrated.
     """
 
     counts: Counts
@@ -74,14 +77,16 @@ class Joint:
     only_second: NDArray[np.float64]
 
     @classmethod
-    def of(cls, counts: Counts, first: str, second: str) -> Joint:
-        """Return the documents of two countries of a store."""
+    def of(cls, counts: Counts, recalibrator: RefittedRecalibrator | None, first: str, second: str) -> Joint:
+        """Return the documents of two countries of a store, recalibrated if there is a recalibrator."""
         rows = counts.rows_of(first), counts.rows_of(second)
         documents = np.union1d(*(counts.document[each] for each in rows))
         bits = [np.zeros((counts.sample_count, len(documents)), np.bool_) for _ in rows]
         for each, found in zip(rows, bits, strict=True):
             found[:, np.searchsorted(documents, counts.document[each])] = counts.bits(each)
-        _, only_first, only_second, _ = joint_probabilities(*bits)
+        both, only_first, only_second, _ = joint_probabilities(*bits)
+        if recalibrator is not None:
+            both, only_first, only_second = _recalibrated(recalibrator, both, only_first, only_second)
         return cls(counts, (first, second), rows, documents, only_first, only_second)
 
     @property
@@ -123,3 +128,20 @@ class Joint:
 
     def _compared(self, part: slice) -> Exceedance:
         return compare_counts(self.only_first[part], self.only_second[part], names=self.names, level=LEVEL)
+
+
+def _recalibrated(
+    recalibrator: RefittedRecalibrator, both: Floats, only_first: Floats, only_second: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return joint probabilities whose sums are the recalibrated ones of each country, as in the charts.
+
+    The smaller of the two changes applies to documents of both countries.
+    """
+    sums = both + only_first, both + only_second
+    changed = [np.where(each > 0, recalibrator.probabilities(each), 0.0) for each in sums]
+    ratios = [
+        np.divide(new, old, out=np.zeros(len(old)), where=old > 0)
+        for new, old in zip(changed, sums, strict=True)
+    ]
+    both = both * np.minimum(*ratios)
+    return both, changed[0] - both, changed[1] - both

@@ -187,7 +187,9 @@ class Explorer:
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
-        self._recalibrator = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
+        self._recalibrator = self._caution = None
+        if dev is not None:
+            self._recalibrator, self._caution = labelled_recalibrator(dev, 0, self._store.sample_count)
         tell(progress, "reading the store")
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)
@@ -196,7 +198,7 @@ class Explorer:
         )
         self.calendar = lru_cache(partial(Calendar.of, self._store))
         self.series = lru_cache(REMEMBERED)(self._count)
-        self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts))
+        self.joint = lru_cache(REMEMBERED)(partial(Joint.of, self.counts, self._recalibrator))
         self.comparison = lru_cache(REMEMBERED)(self._compare)
         self.countries = country_codes(None, self.counts)
 
@@ -378,6 +380,7 @@ class Explorer:
             samples=self._store.sample_count,
             level=LEVEL,
             recalibrated=self._recalibrator is not None,
+            labels_warning=self._caution,
             finished=self._store.manifest.finished,
             problems=self._store.problems,
         )

@@ -57,7 +57,7 @@ COLUMNS = tuple(
     "--threshold",
     type=float,
     default=0.0,
-    help="Leave out spans with scores below this threshold in [0, 1); the table records the threshold.",
+    help="Leave out pairs with scores below this threshold in [0, 1); the table records the threshold.",
 )
 @(lambda function: added(function, COLUMNS))
 @printing

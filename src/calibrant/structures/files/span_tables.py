@@ -90,7 +90,7 @@ def read_spans(
     match, type_scores, repeats
         As in `calibrant.structures.posterior.span_pairs.pair_spans`.
     threshold
-        Smallest score of a predicted span, in [0, 1). A threshold recorded in the table also applies.
+        Smallest score of a pair, in [0, 1). A threshold recorded in the table also applies.
     columns
         Names of the columns.
 

@@ -138,7 +138,7 @@ def pair_spans(
         Treatment of a span that is predicted with different scores: ``refuse``, or use the ``largest`` score
         or the ``mean``. Rows with the same score are one span.
     threshold
-        Smallest score of a predicted span.
+        Smallest score of a pair: of a boundary, for ``boundary``, and of a type given it, for ``type``.
 
     Raises
     ------
@@ -162,8 +162,6 @@ def pair_spans(
     spans, boundaries = _codes(predicted, gold)
     count = len(predicted.score)
     score, row = _once(spans[:count], predicted, repeats)
-    if threshold is not None:
-        row = row[score[row] >= threshold]
     row = row[np.argsort(predicted.document[row], kind="stable")]
     true, true_row = np.unique(spans[count:], return_index=True)
     true_boundary = boundaries[count:][true_row]
@@ -185,6 +183,8 @@ def pair_spans(
         known = total[row]
         score = score.copy()
         score[row] = np.divide(score[row], known, out=np.zeros(len(row)), where=known > 0)
+    if threshold is not None:  # of the pair: the sum of a boundary needs the small scores too
+        row = row[score[row] >= threshold]
     lost = ~np.isin(true_unit, unit[row])
     known_type = np.isin(type_of_true, output_types)
     return SpanPairs(

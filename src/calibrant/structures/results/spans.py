@@ -123,3 +123,9 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
             yield "without_gold", "leave out documents that were not annotated"
         if self.match == "type":
             yield "", "A type without a score at a boundary has probability 0."
+        if self.threshold and self.match != "exact":
+            yield (
+                "threshold",
+                "if the table of spans lacks scores below it, the sums at boundaries lack them too, and even "
+                "a calibrated model has an error",
+            )

@@ -94,6 +94,8 @@ class About:
         Coverage of all intervals.
     recalibrated
         True if rows have a total interval.
+    labels_warning
+        Warning on the labeled documents, or None.
     finished
         True if the run that wrote the store has finished.
     problems
@@ -110,13 +112,15 @@ class About:
     samples: int
     level: float
     recalibrated: bool
+    labels_warning: str | None
     finished: bool
     problems: tuple[str, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes on the store, except for problems, which are a separate list."""
-        return store_notes(self.finished, (), self.samples)
+        """Return the notes on the store and the labels, except for problems, which are a separate list."""
+        notes = store_notes(self.finished, (), self.samples)
+        return notes if self.labels_warning is None else (*notes, self.labels_warning)
 
 
 @dataclass(frozen=True)
