@@ -515,3 +515,16 @@ def test_documents_without_sentences_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text("# newdoc id = a\n\n", encoding="utf-8")
     with pytest.raises(InputError, match="the file has no sentence: write the file again"):
         read_documents(tmp_path / "a.conllu")
+
+
+@pytest.mark.parametrize(
+    "second", ["# date = 2001-02-04\n# newdoc id = b", "# newdoc id = b\n# date = 2001-02-04"]
+)
+def test_a_date_before_its_newdoc_is_refused_if_the_document_has_another(tmp_path: Path, second: str) -> None:
+    text = f"# newdoc id = a\n# date = 2001-02-03\n{word(1, 'Yes')}\n\n{second}\n{word(1, 'No')}\n"
+    file = written(tmp_path, text.encode(), "a.conllu")
+    if second.startswith("# date"):
+        with pytest.raises(FormatError, match="the document has the dates 2001-02-03 and 2001-02-04"):
+            read_documents(file)
+    else:
+        assert [each.date for each in read_documents(file)] == ["2001-02-03", "2001-02-04"]

@@ -44,7 +44,7 @@ class ConlluDocuments(ConlluReader):
         self._parts: Parts | None = None
         self._id_field, self._head_field = 0, -1
         self._annotated = self._any_words = False
-        self._speaker = ""
+        self._speaker = self._date_key = ""
         self._words: list[tuple[int, list[str]]] = []
         self._nodes = 0
 
@@ -63,7 +63,12 @@ class ConlluDocuments(ConlluReader):
         elif key == "speaker":
             self._speaker = value or ""
         elif key in DATES:
-            self._current().date = self._current().date or _day(value)
+            day, known = _day(value), self._current().date
+            if known and day and day != known and key == self._date_key:
+                hint = "give each document one date, after its newdoc"
+                raise self.broken(number, f"the document has the dates {known} and {day}", hint)
+            if not known:
+                self._current().date, self._date_key = day, key
         elif key in GENRES:
             self._current().genre = self._current().genre or value
         else:
