@@ -169,6 +169,9 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
     again = run("report", tags, "--dev", tags, "--method", "platt", "--view", "pooled", "-o", page)
     assert again.code == 0
     assert "maps fitted to resamples" in again.out
+    # Their interval would treat the map as fixed.
+    assert "Brier scores:" in fixed.out
+    assert "Brier scores:" not in again.out
 
 
 def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:

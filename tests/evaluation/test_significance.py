@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from calibrant._checks import Floats
 from calibrant.evaluation import (
     adjusted_p_values,
     compare_systems,
@@ -581,13 +580,13 @@ def test_the_interval_of_two_brier_scores_is_that_of_the_mean_difference(
         assert getattr(found, name) == pytest.approx(getattr(plain, name), rel=1e-12)
 
 
-def positive_predictions(rng: np.random.Generator, n: int, rate: float, right: NDArray[Any]) -> Floats:
+def positive_predictions(rng: np.random.Generator, n: int, rate: float, right: NDArray[Any]) -> NDArray[Any]:
     """Counts of items whose class is predicted at a rate, with the same precision at every rate."""
     chosen = rng.random(n) < rate
     return np.column_stack([chosen & right, chosen, right]).astype(float)
 
 
-def precision(totals: Floats) -> Floats:
+def precision(totals: NDArray[Any]) -> NDArray[Any]:
     return totals[:, 0] / totals[:, 1]
 
 
@@ -611,7 +610,7 @@ def test_six_right_predictions_of_six_have_a_warning_beside_sixty_predictions() 
 
 
 @pytest.mark.parametrize("change", [lambda x: 10 * x, lambda x: x + 1e6, lambda x: x / 7])
-def test_swaps_do_not_depend_on_the_unit_of_scores(change: Callable[[Floats], Floats]) -> None:
+def test_swaps_do_not_depend_on_the_unit_of_scores(change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
     rng = np.random.default_rng(3)
     for _ in range(30):
         first, second = np.round(rng.normal(size=(2, 8)), 1)

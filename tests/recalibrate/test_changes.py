@@ -198,6 +198,9 @@ def test_intervals_of_the_roots_follow_from_those_of_the_squares() -> None:
     exact = with_map_error(known, 0, before, test=0, dev=0)
     assert (exact.rms_difference.low, exact.rms_difference.high) == pytest.approx((0.02, 0.02))
     assert (exact.relative_change.low, exact.relative_change.high) == pytest.approx((-0.2, -0.2))
+    assert fixed.brier_difference is None
+    scored = structs.replace(known, brier_difference=Quantity(0.01, 0.009, 0.011))
+    assert with_map_error(scored, 1e-4, before, test=0, dev=0).brier_difference is None
     unknown = with_map_error(fixed, 1e-4, structs.replace(before, low=0.0), test=0, dev=0)
     assert unknown.relative_change.low is None
     assert "may be 0" in (unknown.relative_change.reason or "")
@@ -223,3 +226,21 @@ def test_bad_arguments_are_refused() -> None:
         resampled_changes(Shared(Platt()), without, without)
     with pytest.raises(InputError, match=r"test scores\[0\] is 1.5"):
         resampled_changes(Platt(), without, LabelledScores([1.5], [1]))
+
+
+def test_scores_at_the_threshold_count_in_float32_as_in_float64() -> None:
+    # In float32, 0.01 is smaller than in float64.
+    def rounded(n: int, seed: int, kind: Any) -> LabelledScores:
+        rng = np.random.default_rng(seed)
+        score = np.maximum(np.round(rng.beta(0.4, 2, n), 2), 0.01)
+        return LabelledScores(score.astype(kind), rng.random(n) < np.minimum(1, 2 * score))
+
+    narrow, wide = (
+        first_of(Platt(), rounded(600, 0, kind), rounded(600, 1, kind), threshold=0.01, draws=20)
+        for kind in (np.float32, np.float64)
+    )
+    assert narrow.change.before.n == wide.change.before.n == 600
+    for one, other in ((narrow.change.after, wide.change.after), (narrow.map_deviation, wide.map_deviation)):
+        assert (getattr(one, "plug_in_calibration_error", None) or one.estimate) == pytest.approx(
+            getattr(other, "plug_in_calibration_error", None) or other.estimate, rel=1e-4
+        )

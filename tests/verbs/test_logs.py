@@ -126,3 +126,15 @@ def test_a_model_that_was_not_asked_leaves_its_cells_empty(runs: Path, tmp_path:
         (False, False),
     ]
     assert "not evaluated" in made.to_html()
+
+
+def test_the_error_of_a_task_is_that_of_measure(runs: Path) -> None:
+    (tasks,) = report(runs / "two").tasks
+    for task in ("law", "art"):
+        (row,) = (each for each in tasks.table.slices if each.keys == ("quiz", f"{HOSTILE} {task}"))
+        found = measure(runs / "two" / f"samples_{task}_{DATE}.jsonl", view="top")["top"]
+        assert row.squared.estimate == pytest.approx(found.debiased_squared_error.estimate, abs=1e-12)
+        assert row.error.estimate == pytest.approx(found.calibration_error.estimate, abs=1e-9)
+        # Adjusted for two tasks.
+        assert defined(row.error.low) <= defined(found.calibration_error.low)
+        assert defined(row.error.high) >= defined(found.calibration_error.high)

@@ -20,7 +20,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Columns, slice_columns, slicing
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
-from calibrant.verbs import slice_tables, slices, tally_by
+from calibrant.verbs import slice_tables, slices, sources, tally_by
 
 COUNTS = ("low", "high", "n", "positives")
 SUMS = ("weight", "weight_positives", "offset", "offset2", "offset_positive")
@@ -438,3 +438,17 @@ def test_several_rows_per_item_are_noted_unless_the_slices_tell_them_apart() -> 
 def test_numbers_of_items_in_a_text_file_are_cut_into_bands(tmp_path: Path) -> None:
     csv.write_csv(pa.table(columns(item=range(600))), tmp_path / "a.csv")
     assert [row.n for row in slices(tmp_path / "a.csv", "item:2").slices] == [300, 300]
+
+
+def test_few_pairs_can_be_tallied_by_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = columns(topic=chosen(["law", "art"]))
+    found = tally_by(pa.table(table), "topic", exact=True)
+    for (topic,), each in found.items():
+        rows = rows_of(table["topic"], topic)
+        whole = Tally.from_arrays(y_true=table["label"][rows], y_prob=table["score"][rows], exact=True)
+        assert each.kind == "exact"
+        assert_equal(each, whole)
+    clustered = pa.table({**table, "cluster": np.arange(600) // 5})
+    assert tally_by(clustered, "topic", exact=True)["law",].kind == "compressed"  # as `measure` has them
+    monkeypatch.setattr(sources, "LARGEST_EXACT", 599)
+    assert tally_by(pa.table(table), "topic", exact=True)["law",].kind == "compressed"

@@ -54,7 +54,7 @@ def lines_of(report: Report) -> list[str]:
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
         difference, roots = found.difference, found.difference.rms_difference
-        scores = difference.brier_difference or Quantity(None)
+        scores = difference.brier_difference
         lines += [
             "",
             f"Difference of the errors in common bins, {found.first} - {found.second}, view {found.view}",
@@ -66,11 +66,17 @@ def lines_of(report: Report) -> list[str]:
                 else text.p_value(difference.p_value)
             )
             + _adjusted(found, len(report.differences)),
-            f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval "
-            f"{text.interval(scores.low, scores.high)}{f' ({scores.reason})' if scores.reason else ''}",
+            *([] if scores is None else [_brier(scores, level)]),
             *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
+
+
+def _brier(scores: Quantity, level: str) -> str:
+    """Return the line on the difference of the Brier scores."""
+    interval = text.interval(scores.low, scores.high)
+    reason = f" ({scores.reason})" if scores.reason else ""
+    return f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval {interval}{reason}"
 
 
 def _adjusted(found: ModelDifference, several: int) -> str:

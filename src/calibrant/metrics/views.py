@@ -461,3 +461,19 @@ def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
     raise InputError(
         f"there is no view {view!r}", "give binary, top, class:NAME, classwise or pooled", code="view"
     )
+
+
+def reaching(score: NDArray[np.floating[Any]], threshold: float) -> NDArray[np.bool_]:
+    """Return which scores reach a threshold, in float32 or float64, and after float32 is widened.
+
+    A threshold such as 0.01 is smaller in float32 than in float64. Scores at it that were once in float32
+    still reach it in float64.
+
+    Examples
+    --------
+    >>> score = np.array([0.0099, 0.01, 0.02], np.float32)
+    >>> reaching(score, 0.01).tolist(), reaching(score.astype(float), 0.01).tolist()
+    ([False, True, True], [False, True, True])
+    """
+    found: NDArray[np.bool_] = score >= min(float(threshold), float(np.float32(threshold)))
+    return found

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats, positive_integer, sample_count
 from calibrant.exceptions import InputError
@@ -14,6 +15,7 @@ from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of,
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, changes_between
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
+from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.labelled import (
     LabelledScores,
@@ -116,7 +118,8 @@ def resampled_changes(
         )
     recipe = Recipe.of(n_bins, "inverted", level, seed)
     least = positive_integer(min_scores, "min_scores")
-    setting = _Setting(whole, groups, threshold, recipe, least, class_mean and whole.has_classes)
+    high = reaching(whole.score, threshold)
+    setting = _Setting(whole, high, groups, threshold, recipe, least, class_mean and whole.has_classes)
     before, after = setting.subjects(whole.score), setting.subjects(setting.after(some.fit(recalibrator)))
     given = changes_between(before, after, recipe)
     found: list[Floats] = []
@@ -131,9 +134,10 @@ def resampled_changes(
 
 
 class _Setting(NamedTuple):
-    """Test data and settings of the measurement of each map."""
+    """Test data, which of its scores count, and settings of the measurement of each map."""
 
     test: Rows
+    high: NDArray[np.bool_]
     groups: Groups
     threshold: float
     recipe: Recipe
@@ -144,14 +148,14 @@ class _Setting(NamedTuple):
         """Return the subjects of the errors after a map."""
         test = self.test
         given = Arguments(test.label, test.code, test.names, None, test.cluster, self.threshold)
-        scores = given.scores(score, reference=test.score)
+        # Test scores of float32 are widened here, and at the threshold would be below it.
+        scores = given.scores(score, reference=self.high.astype(np.float64))
         return subjects(scores, self.groups, self.min_scores, class_mean=self.class_mean)
 
     def after(self, fitted: Single) -> Floats:
         """Return test scores after a map; scores below the threshold stay unchanged."""
-        high = self.test.score >= self.threshold
         score = np.array(self.test.score)
-        score[high] = self.test.at(high).mended(fitted)
+        score[self.high] = self.test.at(self.high).mended(fitted)
         return score
 
     def errors(self, fitted: Single, reference: list[Subject]) -> Floats:
@@ -245,6 +249,8 @@ def with_map_error(
 ) -> ErrorDifference:
     """Return a change for a fixed map with intervals that include the sampling error of the map.
 
+    The difference of the Brier scores is left out: the variance of the Brier score over maps is unknown here.
+
     Parameters
     ----------
     paired
@@ -279,6 +285,7 @@ def with_map_error(
         paired,
         mse_difference=Quantity(difference, whole.low, whole.high),
         p_value=p_value,
+        brier_difference=None,
         calibration_map="resampled",
     )
     if before is None or before.low is None or before.high is None:

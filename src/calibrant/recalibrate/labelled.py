@@ -15,6 +15,7 @@ from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
 from calibrant.metrics.tails import effective_number
+from calibrant.metrics.views import reaching
 from calibrant.recalibrate._classwise import ClasswiseRecalibrator
 from calibrant.recalibrate.base import BinaryRecalibrator
 
@@ -144,7 +145,7 @@ def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
         code, names = class_codes(data.classes, data.names)
         _checks.same_length(f"{name} classes", len(code), f"{name} scores", len(pairs))
     score = pairs.score.astype(np.float64, copy=False)
-    kept = np.flatnonzero(pairs.score >= limit)
+    kept = np.flatnonzero(reaching(pairs.score, limit))
     if not len(kept):
         raise InputError(f"no {name} score reaches the threshold of {limit:g}", "lower it", code="empty")
     cluster, count = None, 0

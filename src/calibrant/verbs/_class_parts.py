@@ -15,6 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
 
@@ -88,7 +89,7 @@ def _parts(
         tell(progress, "reading", done, predictions.rows)
         part = batch if joint or predictions.form == "long" else batch.long()
         if threshold is not None:
-            part = part.take(part.score >= threshold)
+            part = part.take(reaching(part.score, threshold))
         if len(part):
             yield part
 

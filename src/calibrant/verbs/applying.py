@@ -25,6 +25,7 @@ from calibrant.io.saved_recalibrators import (
     file_digest,
     load_recalibrator,
 )
+from calibrant.metrics.views import reaching
 from calibrant.verbs.sources import Rows, ViewSource
 
 
@@ -104,7 +105,7 @@ class Recalibration:
         """Return recalibrated scores, (n,) of a long table with codes of classes or (n, K) of a wide one."""
         self.scores += scores.size
         threshold = self._model.threshold
-        taken = None if threshold is None else scores >= threshold
+        taken = None if threshold is None else reaching(scores, threshold)
         kept = scores if taken is None else scores[taken]
         self.below += scores.size - kept.size
         self.beyond += int(np.count_nonzero((kept < self._low) | (kept > self._high)))

@@ -84,7 +84,7 @@ def task_errors(
     for name, predictions in logs.items():
         if predictions.log is None:
             continue
-        tallies = tally_by(predictions, BY, view="top")
+        tallies = tally_by(predictions, BY, view="top", exact=True)
         found.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
         notes += [note if len(names) == 1 else f"{name}: {note}" for note in predictions.log.notes]
     several = any(len(each.table.slices) > 1 for each in found)
@@ -131,7 +131,8 @@ def report(
     ----------
     sources
         One prediction table per model: a list of paths or dataframes, or a single one. A folder of logs may
-        contain several models; ``tasks`` then has the errors of each task. Results of `calibrant.measure`,
+        contain several models; ``tasks`` then has the errors of each task, whose intervals are simultaneous
+        and therefore wider than those of `calibrant.measure`. Results of `calibrant.measure`,
         and single views of them, are shown without the settings below.
     names
         Names of the models; by default file names without their endings.
@@ -143,7 +144,7 @@ def report(
     dev
         Table to which the recalibrator was fitted. It is refitted to 200 resamples of the table, and the
         intervals of the changes include the sampling error of the map; ``resampled`` contains both kinds. For
-        long tables of at most 10^7 scores.
+        long tables of at most 10^7 scores. A note says how many items of the test table are in it.
     group, groups, counts
         As in `calibrant.verbs.group_changes`: groups of classes whose change is shown. By default the groups
         of the recalibrator, if it has any.
@@ -181,6 +182,7 @@ def report(
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
+    fitted_to = dev
     model, dev = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
@@ -190,7 +192,7 @@ def report(
         tables = _Tables(*by_model(sources, names, columns))
     else:
         grouping = Grouping(group, groups, counts, level=level, seed=seed)
-        tables = _before_and_after(sources, names, model, dev, grouping, columns, progress)
+        tables = _before_and_after(sources, names, model, dev, fitted_to, grouping, columns, progress)
     sources, called = tables.sources, _named(tables.names, tables.sources)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
@@ -290,12 +292,14 @@ def _before_and_after(
     names: Sequence[str] | None,
     model: SavedRecalibrator | str | os.PathLike[str],
     dev: Any,
+    fitted_to: Any,
     grouping: Grouping,
     columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> _Tables:
-    """Return one table before and after recalibration."""
+    """Return one table before and after recalibration; dev is None if maps cannot be refitted to it."""
     from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
+    from calibrant.verbs.overlapping import SAME_DATA, overlap_note
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()
@@ -309,11 +313,15 @@ def _before_and_after(
         notes = [*notes, "Groups of classes are only shown for long tables."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
-        digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
+    if fitted_to is not None:
+        digest = file_digest(fitted_to) if isinstance(fitted_to, (str, os.PathLike)) else None
         path = sources[0] if isinstance(sources[0], (str, os.PathLike)) else "-"
-        if digest is not None and path != "-" and file_digest(path) == digest:
-            notes.append("The maps were fitted to the same data, so their errors here are underestimated.")
-        if digest is not None and saved.digest is not None and digest != saved.digest:
+        if digest is None or path == "-" or file_digest(path) != digest:
+            shared = overlap_note(tables[0], open_predictions(fitted_to, columns) if again is None else again)
+            notes += [] if shared is None else [shared]
+        elif again is not None:  # else a note on the recalibrator says so
+            notes.append(SAME_DATA)
+        if again is not None and digest is not None and saved.digest is not None and digest != saved.digest:
             notes.append(
                 f"{again.name} is not the file to which the recalibrator was fitted ({saved.source}). The "
                 f"sampling error is that of a map fitted to {again.name}."

@@ -17,7 +17,8 @@ from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, joined
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
-from calibrant.metrics.tally import Tally, ordered
+from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
+from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.records.words import counted
 
@@ -237,7 +238,7 @@ def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: in
         pairs = class_view(table, predictions.classes[class_of(view, predictions)])
     if predictions.threshold is None:
         return pairs
-    return pairs.part(np.flatnonzero(pairs.score >= predictions.threshold))
+    return pairs.part(np.flatnonzero(reaching(pairs.score, predictions.threshold)))
 
 
 def _count(cluster: NDArray[np.int64] | None) -> int:
@@ -292,8 +293,13 @@ class TallyParts:
         if self._length >= max(most, min(LEAST_AT_ONCE, TALLIED_AT_ONCE)):
             self._flush()
 
-    def tally(self) -> Tally | None:
-        """Return the tally of all pairs, with codes as names of clusters; None without pairs."""
+    def tally(self, *, exact: bool = False) -> Tally | None:
+        """Return the tally of all pairs, with codes as names of clusters; None without pairs.
+
+        With ``exact``, at most 2^20 pairs get one row per distinct score.
+        """
+        if exact and 0 < self._length <= LARGEST_EXACT and self._running is None and not self._merged:
+            return tally_of_pairs(Pairs.joined(self._waiting), exact=True)
         self._flush()
         self._finish()
         parts = [part for _, part in reversed(self._merged)]

@@ -19,6 +19,7 @@ from calibrant.io.slice_columns import JointCodes, Keys, Slices
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import COLUMNS, Tally, ordered
+from calibrant.metrics.views import reaching
 from calibrant.progress import Progress
 from calibrant.verbs.sources import (
     CLASS,
@@ -99,6 +100,7 @@ def tally_by(
     by: str | Sequence[str],
     *,
     view: str | None = None,
+    exact: bool = False,
     columns: Columns | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -117,14 +119,17 @@ def tally_by(
         table without such a column.
     view
         As in `tally`.
+    exact
+        One row per distinct score, as `calibrant.verbs.measure` has them, for at most 2^20 pairs in all,
+        without clusters and outside an engine; all others are on the fixed grid.
     columns, threads, progress
         As in `tally`.
 
     Returns
     -------
     dict of tuple of str or None to Tally
-        Tallies by the values of the columns as text, with None for missing values. The tallies are on the
-        fixed grid, by cluster if the table has clusters.
+        Tallies by the values of the columns as text, with None for missing values, by cluster if the table
+        has clusters.
 
     Raises
     ------
@@ -184,7 +189,7 @@ def tally_by(
             batch = replace(batch, cluster=unit)
             parts.add(pairs_of(view, batch, predictions) if classes is None else long_pairs(batch))
             first_row += len(batch)
-        whole = parts.tally()
+        whole = parts.tally(exact=exact and units is None)  # `measure` has clusters on the grid, too
     if whole is None:
         if view.startswith(CLASS):
             class_of(view, predictions)
@@ -223,7 +228,9 @@ class _ClassSlices:
         assert long.class_code is not None
         within = np.zeros(len(long), np.int64) if long.slice_code is None else long.slice_code
         long = replace(long, slice_code=self._codes.of(within, long.class_code))
-        return long if self._threshold is None else long.take(np.flatnonzero(long.score >= self._threshold))
+        if self._threshold is None:
+            return long
+        return long.take(np.flatnonzero(reaching(long.score, self._threshold)))
 
     def keys(self, within: Sequence[Keys]) -> list[Keys]:
         """Return the key of each code, with the class in its place."""
