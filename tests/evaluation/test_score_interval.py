@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import ndtri
 
 from calibrant.evaluation import (
     IntervalEstimate,
@@ -16,6 +19,10 @@ from calibrant.evaluation import (
     classification_scores,
     pair_agreement,
 )
+from calibrant.evaluation.coefficient_sums import agreement_weights, two_statistics
+from calibrant.evaluation.pair_coefficients import pair_cells
+from calibrant.evaluation.score_interval import Cells, GoodnessOfFit, Statistic
+from calibrant.evaluation.scores import averages, score_cells
 from calibrant.metrics.tails import cr2, wilson
 from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
 from tests.quantities import defined
@@ -113,11 +120,10 @@ def test_the_ends_are_where_a_search_over_all_probabilities_stops_rejecting(tabl
         both = (kappa * (1 - chance) + chance - 1 + one + other) / 2
         cells = np.array([1 - one - other + both, other - both, one - both, both])
         counts = np.array(table)[:, None, None]
-        logs = np.where(counts > 0, counts * np.log(np.maximum(cells, 1e-300)), 0.0).sum(axis=0)
-        best = np.unravel_index(np.argmax(np.where((cells >= 0).all(axis=0), logs, -np.inf)), one.shape)
-        fitted = cells[:, best[0], best[1]]
-        statistic = sum(c**2 / (n * p) for c, p in zip(table, fitted, strict=True) if c) - n
-        assert statistic == pytest.approx(CRITICAL, abs=0.2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistic = np.where(counts > 0, counts**2 / (n * cells), 0.0).sum(axis=0) - n
+        smallest = np.where((cells > 0).all(axis=0), statistic, np.inf).min()
+        assert smallest == pytest.approx(CRITICAL, abs=0.1)
 
 
 def test_an_interval_exists_for_one_rare_label_and_for_perfect_agreement() -> None:
@@ -184,6 +190,154 @@ def test_cr2_has_the_degrees_of_freedom_of_equal_clusters_and_fewer_of_unequal_o
     assert cr2(np.array([50.0] + [5] * 10), np.zeros(11))[1] < 4
 
 
+# Probabilities that the test does not reject, given or sampled, and those of a general solver.
+
+LEVELS = (0.8, 0.9, 0.95, 0.99, 0.999)
+# Two annotators, four ordered labels.
+FIRST = [2, 4, 4, 2, 3, 1, 2, 2, 2, 1, 1, 2, 1, 2, 1]
+SECOND = [2, 3, 2, 1, 3, 2, 2, 2, 2, 1, 1, 1, 1, 4, 2]
+
+
+def tables(seed: int, number: int) -> Iterator[tuple[Any, Any, int]]:
+    """Labels of two annotators for few items of 2 to 4 classes, often rare ones."""
+    random = np.random.default_rng(seed)
+    for _ in range(number):
+        k, n = int(random.integers(2, 5)), int(random.integers(6, 40))
+        first = random.choice(k, n, p=random.dirichlet(np.ones(k)))
+        yield first, np.where(random.random(n) < random.choice([0.3, 0.8, 1.0]), first, first[::-1]), k
+
+
+def fits(seed: int, number: int) -> Iterator[GoodnessOfFit]:
+    """Macro scores and kappas of such tables."""
+    for first, second, k in tables(seed, number):
+        counts = np.bincount(second * k + first, minlength=k * k).reshape(k, k)
+        cells, found = score_cells(first, second, k, counts, None), averages(k, np.arange(k))
+        kinds: list[tuple[Cells, Statistic]] = [
+            (cells, found[f"{name}_macro"]) for name in ("precision", "recall", "f1")
+        ]
+        for weights in (None, "quadratic"):
+            weight = agreement_weights(k, weights)
+            cells = pair_cells(second, first, counts, weight, None)
+            kinds += [(cells, two_statistics(weight)[name]) for name in ("cohen_kappa", "scott_pi")]
+        for cells, statistic in kinds:
+            fit = GoodnessOfFit(cells.rows, cells.count.astype(float), statistic)
+            if not math.isnan(fit.estimate):
+                yield fit
+
+
+def test_a_perfect_macro_recall_has_the_values_of_tables_that_are_not_rejected() -> None:
+    labels = ["a"] * 10 + ["b"] * 10
+    lows = [ends(classification_scores(labels, labels, level=level).recall_macro)[0] for level in LEVELS]
+    # Cells (9.5, 0.5, 0.5, 9.5) have the recall 0.95 and a statistic of 1.05; 1.64 is the limit at 80 %.
+    assert lows[0] < 0.95
+    assert (np.diff(lows) < -0.01).all()
+    # All rejections are of one class: its recall has Wilson's interval of 10 of 10, or a lower end.
+    assert lows[2] <= (1 + wilson(np.array([1.0]), np.array([10.0]), 0.95)[0][0]) / 2 + 0.01
+
+
+def test_an_explicit_table_that_is_not_rejected_is_inside() -> None:
+    true = np.repeat([0, 1, 0, 2], [26, 1, 2, 1])
+    pred = np.repeat([0, 1, 2, 2], [26, 1, 2, 1])
+    # Six percent of all items of the second class, predicted as the first: recall 0.757, statistic 1.92.
+    assert ends(classification_scores(true, pred).recall_macro)[0] < 0.757
+
+
+def test_a_weighted_kappa_has_the_end_of_a_general_solver() -> None:
+    ratings = Ratings.from_lists({"a": FIRST, "b": SECOND}, order=[1, 2, 3, 4])
+    found = pair_agreement(ratings, weights="quadratic").cohen_kappa
+    # SLSQP finds 0.036 with a statistic of 2.4, and -0.109 as the smallest kappa that is not rejected.
+    assert ends(found)[0] == pytest.approx(-0.109, abs=0.002)
+
+
+def test_a_perfect_weighted_kappa_allows_disagreement_of_distant_labels_alone() -> None:
+    labels = np.repeat(np.arange(4), 5).tolist()
+    ratings = Ratings.from_lists({"a": labels, "b": labels}, order=[0, 1, 2, 3])
+    found = pair_agreement(ratings, weights="quadratic").cohen_kappa
+    share = np.diag(np.full(4, 0.25 / (1 + 3.8 / 20)))
+    share[0, 3] = share[3, 0] = (1 - share.sum()) / 2  # statistic 3.8
+    weight = agreement_weights(4, "quadratic")
+    chance = share.sum(axis=1) @ weight @ share.sum(axis=0)
+    assert ends(found)[0] < ((share * weight).sum() - chance) / (1 - chance)
+
+
+def test_sampled_probabilities_that_are_not_rejected_are_inside() -> None:
+    random = np.random.default_rng(3)
+    for fit in fits(4, 12):
+        seen = fit._count > 0
+        low, high = fit.interval(1.96)
+        share = random.dirichlet(fit._count + 0.3, size=3000)
+        share[:, seen] = np.maximum(share[:, seen], 1e-9)
+        statistic = fit._n * ((fit._start[seen] ** 2 / share[:, seen]).sum(axis=1) - 1)
+        values = fit._values(share[statistic <= 1.96**2] @ fit._rows)
+        assert len(values) > 5
+        assert low - 1e-6 <= np.nanmin(values)
+        assert np.nanmax(values) <= high + 1e-6
+
+
+def test_ends_are_those_of_a_general_solver() -> None:
+    room, random = 1.96**2, np.random.default_rng(5)
+    for fit in fits(6, 2):
+        seen, n, begin = fit._count > 0, fit._n, fit._start
+
+        def far(share: Any, fit: GoodnessOfFit = fit) -> float:
+            found = float(fit._values(share[None] @ fit._rows)[0])
+            return 2.0 if math.isnan(found) else found
+
+        def inside(share: Any, seen: Any = seen, n: float = n, begin: Any = begin) -> float:
+            return room / n + 1 - float((begin[seen] ** 2 / share[seen]).sum())
+
+        best = math.inf
+        for _ in range(3):
+            solved = minimize(
+                far,
+                random.dirichlet(fit._count + 0.3),
+                method="SLSQP",
+                bounds=[(1e-4 * one, 1) for one in seen],
+                constraints=[
+                    {"type": "eq", "fun": lambda share: share.sum() - 1},
+                    {"type": "ineq", "fun": inside},
+                ],
+            )
+            if solved.success and inside(solved.x) > -1e-6:
+                best = min(best, far(solved.x))
+        low = fit.interval(1.96)[0]
+        # The general solver often stops early; the interval never does.
+        assert low <= best + 1e-4
+
+
+def test_intervals_of_greater_levels_contain_those_of_smaller_ones() -> None:
+    criticals = [float(ndtri(0.5 + level / 2)) for level in LEVELS]
+    for fit in fits(7, 6):
+        found = np.array([fit.interval(critical) for critical in criticals])
+        assert (np.diff(found[:, 0]) <= 1e-5).all()
+        assert (np.diff(found[:, 1]) >= -1e-5).all()
+
+
+def test_intervals_of_greater_levels_of_agreement_contain_those_of_smaller_ones() -> None:
+    for first, second, k in tables(8, 6):
+        columns = {"a": first.tolist(), "b": second.tolist(), "c": second[::-1].tolist()}
+        ratings = Ratings.from_lists(columns, order=list(range(k)))
+        found = [agreement(ratings, distance="interval", level=level) for level in LEVELS[::2]]
+        for name in ("krippendorff_alpha", "fleiss_kappa", "gwet_ac1"):
+            if defined(getattr(found[0], name).estimate) < 1:
+                low, high = np.array([ends(getattr(each, name)) for each in found]).T
+                assert (np.diff(low) <= 1e-5).all()
+                assert (np.diff(high) >= -1e-5).all()
+
+
+def test_names_of_labels_do_not_move_an_end() -> None:
+    for first, second, k in tables(9, 10):
+        ways = []
+        for one, other in ((first, second), (k - 1 - first, k - 1 - second)):
+            ratings = Ratings.from_lists({"a": one.tolist(), "b": other.tolist()}, order=list(range(k)))
+            pair, scores = pair_agreement(ratings), classification_scores(one, other)
+            ways.append([pair.cohen_kappa, pair.scott_pi, scores.recall_macro, scores.f1_macro])
+        for one, other in zip(*ways, strict=True):
+            assert (one.low is None) == (other.low is None)
+            if one.low is not None:
+                assert ends(one) == pytest.approx(ends(other), abs=2e-4)
+
+
 # Coverage: small runs that would have caught each defect.
 
 
@@ -199,6 +353,22 @@ def test_intervals_of_rare_labels_cover_where_normal_ones_fail(name: str) -> Non
 def test_intervals_of_several_annotators_cover_for_rare_labels(name: str) -> None:
     for row in panel_rows(2, 40, name, items=(20,)):
         assert row["covers"] >= 87, row
+
+
+def test_intervals_of_macro_scores_cover_for_rare_classes() -> None:
+    random, share = np.random.default_rng(5), np.array([0.9, 0.05, 0.05])
+    covered, number = np.zeros(2), 60
+    for _ in range(number):
+        true = random.choice(3, 30, p=share)
+        pred = np.where(random.random(30) < 0.85, true, (true + random.integers(1, 3, 30)) % 3)
+        found = classification_scores(true, pred)
+        # True scores: recall 0.85; precision of a rare class 0.0425 / (0.0425 + 0.0675 + 0.00375).
+        for place, (score, truth) in enumerate(
+            ((found.recall_macro, 0.85), (found.precision_macro, (0.765 / 0.7725 + 2 * 0.0425 / 0.11375) / 3))
+        ):
+            low, high = ends(score)
+            covered[place] += low <= truth <= high
+    assert (covered / number >= 0.9).all()
 
 
 def test_few_items_of_three_annotators_have_a_warning() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from calibrant.evaluation import (
+    IntervalEstimate,
     classification_scores,
     decide,
     expected_f_decision,
@@ -24,8 +25,13 @@ from calibrant.evaluation import (
 from calibrant.evaluation.decisions import LARGEST_EXACT
 from calibrant.exceptions import InputError
 from calibrant_studies.agreement import pair_rows
+from tests.quantities import defined
 
 KEEP, DROP = "keep", "not keep"
+
+
+def ends_of(found: IntervalEstimate) -> tuple[float, float]:
+    return defined(found.low), defined(found.high)
 
 
 def test_the_lecture_has_its_scores() -> None:
@@ -66,6 +72,33 @@ def test_what_is_never_predicted_has_no_precision_and_a_reason() -> None:
     assert first.precision.reason == "the class is never predicted"
     assert third.f1.estimate is None
     assert third.f1.reason == "the class is neither predicted nor in the reference"
+
+
+def test_macro_scores_that_count_an_unknown_score_as_zero_warn_and_allow_any_score() -> None:
+    some, other = ["a"] * 90 + ["b"] * 90 + ["a"], ["a"] * 80 + ["b"] * 10 + ["b"] * 80 + ["a"] * 10 + ["c"]
+    found = classification_scores(some, other)
+    assert found.recall_macro.warning == (
+        "recall counts as 0 for classes that the reference lacks: c; "
+        "the interval includes every recall that they may have"
+    )
+    # The mean of the classes a and b alone is 0.88: the interval has it as a third of 0, and of 1.
+    assert ends_of(found.recall_macro)[0] < 2 * 0.88 / 3 < (1 + 2 * 0.88) / 3 < ends_of(found.recall_macro)[1]
+    assert found.precision_macro.warning is None
+    turned = classification_scores(other, some)
+    assert "precision counts as 0 for classes that are never predicted: c" in str(
+        turned.precision_macro.warning
+    )
+    assert turned.recall_macro.warning is None
+    # A class that does not occur is left out, as is one that is not averaged.
+    assert classification_scores(some[:-1], other[:-1], labels=["a", "b", "c"]).recall_macro.warning is None
+    assert classification_scores(some, other, averaged=["a", "b"]).recall_macro.warning is None
+
+
+def test_the_warning_of_clusters_follows_that_of_unknown_scores() -> None:
+    true, pred = ["a"] * 9 + ["b"] * 10 + ["a"], ["a"] * 8 + ["b"] * 11 + ["c"]
+    warning = str(classification_scores(true, pred, clusters=np.arange(20) // 2).recall_macro.warning)
+    assert warning.startswith("recall counts as 0")
+    assert "effective clusters" in warning
 
 
 def test_a_perfect_score_has_an_interval_that_is_not_a_point() -> None:

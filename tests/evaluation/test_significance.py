@@ -586,7 +586,7 @@ def positive_predictions(rng: np.random.Generator, n: int, rate: float, right: N
     return np.column_stack([chosen & right, chosen, right]).astype(float)
 
 
-def precision(totals: NDArray[Any]) -> NDArray[Any]:
+def precision(totals: NDArray[Any]) -> Any:
     return totals[:, 0] / totals[:, 1]
 
 

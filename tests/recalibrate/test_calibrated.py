@@ -136,6 +136,19 @@ def test_clusters_are_never_divided_between_training_and_calibration(cv: Any) ->
     assert sorted(scored) == sorted(set(cluster.tolist()))
 
 
+def test_the_map_itself_knows_the_clusters() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 4))
+    truth = X + 2 * rng.normal(size=(100, 4))
+    y = (truth[:, None] + rng.gumbel(size=(100, 20, 4))).argmax(axis=2).ravel()  # 20 labels of each item
+    many, cluster = np.repeat(X, 20, axis=0), np.repeat(np.arange(100), 20)
+    other = rng.normal(size=(300, 4))
+    estimator = LogisticRegression().fit(other, (other + rng.gumbel(size=(300, 4))).argmax(axis=1))
+    model = Calibrated(estimator, "matrix", cv="prefit")
+    loose = model.fit(many, y).members_[0].recalibrator.penalty_
+    assert loose < model.fit(many, y, groups=cluster).members_[0].recalibrator.penalty_
+
+
 def test_a_splitter_that_divides_a_cluster_is_refused() -> None:
     X, y = cancer()
     with pytest.raises(InputError, match="fold 1 of 4 has items of one cluster in both parts"):

@@ -22,6 +22,7 @@ from calibrant.recalibrate import (
     choose_recalibrator,
     frequency_candidates,
 )
+from calibrant.recalibrate.draws import content_order, dealt
 from calibrant.results import RecalibratorCandidate
 from tests.quantities import defined
 
@@ -58,7 +59,7 @@ def test_the_loss_is_that_of_all_scores_mended_by_the_other_folds_maps(objective
     data = labelled(600, 1)
     q, y, cluster = (np.asarray(part) for part in (data.scores, data.labels, data.clusters))
     choice = choose_recalibrator({"platt": Platt()}, data, objective=objective, folds=3, seed=5)
-    fold = (np.random.default_rng(5).permutation(60) % 3)[cluster]
+    fold = dealt(content_order([q], [], cluster, 60), 3, np.random.default_rng(5))[cluster]
     held = np.empty(600)
     for number in range(3):
         out = fold == number
@@ -89,7 +90,7 @@ def test_a_paired_interval_is_as_wide_as_student_s_t_over_clusters_has_it() -> N
     q, y, cluster = (np.asarray(part) for part in (data.scores, data.labels, data.clusters))
     models = {"a": Platt(), "b": HistogramBinning(n_bins=2)}
     choice = choose_recalibrator(models, data, folds=2, seed=0)
-    fold = (np.random.default_rng(0).permutation(10) % 2)[cluster]
+    fold = dealt(content_order([q], [], cluster, 10), 2, np.random.default_rng(0))[cluster]
     loss = {name: np.empty(100) for name in models}
     for name, model in models.items():
         for number in range(2):
@@ -101,6 +102,28 @@ def test_a_paired_interval_is_as_wide_as_student_s_t_over_clusters_has_it() -> N
     found = defined(other.difference)
     margin = t.ppf(0.975, 9) * np.std(sums, ddof=1) * np.sqrt(10) / 100
     assert defined(found.high) - (found.estimate or 0) == pytest.approx(margin, rel=1e-6)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_neither_the_order_of_rows_nor_the_codes_of_classes_and_clusters_move_the_losses(
+    clustered: bool,
+) -> None:
+    data = labelled(600, 5)
+    q, y, tag, cluster = (
+        np.asarray(part) for part in (data.scores, data.labels, data.classes, data.clusters)
+    )
+    q = q.round(1)  # many equal scores
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        order, renamed = rng.permutation(600), rng.permutation(60)[cluster]
+        names = rng.permutation(list(COUNTS)).tolist()
+        code = np.array([names.index(name) for name in tag])
+        clusters = renamed[order] if clustered else None
+        found.append(losses(LabelledScores(q[order], y[order], code[order], clusters, names)))
+    for name, candidate in found[0][1].items():
+        for _, other in found[1:]:
+            assert other[name].loss.estimate == pytest.approx(candidate.loss.estimate, rel=1e-12)
 
 
 def test_ties_go_to_the_first_candidate() -> None:

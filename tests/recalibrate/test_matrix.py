@@ -16,6 +16,7 @@ from scipy.special import log_softmax, softmax
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import MatrixScaling, Recalibrator, Temperature, VectorScaling
 from calibrant.verbs.recalibrating import map_notes
+from tests.recalibrate.separation import is_separated, tagged
 
 Floats = NDArray[np.float64]
 
@@ -132,6 +133,61 @@ def test_classes_told_apart_without_error_are_refused(penalty: float | None) -> 
     logits, _ = items(40, 9)
     with pytest.raises(InputError, match="separate some classes without error"):
         MatrixScaling(logits=True, penalty=penalty).fit(logits, logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("separated", "spread"), [(1, 0.9), (2, 0.3), (1, 1.5), (0, 1.0)])
+def test_without_a_penalty_a_map_is_refused_where_and_only_where_no_finite_one_is_best(
+    seed: int, separated: int, spread: float
+) -> None:
+    logits, y = tagged(150, seed, separated=separated, gap=[0.2, 2.0][seed % 2], spread=spread)
+    whole = np.column_stack([logits, np.ones(150)])
+    model = MatrixScaling(logits=True, penalty=0)
+    if is_separated(np.broadcast_to(whole[:, None], (150, 5, 6)), y):
+        with pytest.raises(InputError, match="separate some classes without error"):
+            model.fit(logits, y)
+    else:
+        assert spread >= 1
+        assert model.fit(logits, y).converged_
+    model.set_params(penalty=0.01)
+    if is_separated(logits[:, :, None], y):  # by the diagonal, which has no penalty
+        with pytest.raises(InputError, match="separate some classes without error"):
+            model.fit(logits, y)
+    else:
+        assert model.fit(logits, y).converged_
+
+
+def test_two_groups_of_classes_that_are_separated_from_each_other_are_refused_without_a_penalty() -> None:
+    logits, y = items(400, 14, classes=4)
+    logits[:, 3] = 5 * np.where(y < 2, 1, -1) + np.random.default_rng(0).normal(size=400)
+    with pytest.raises(InputError, match="separate some classes without error"):
+        MatrixScaling(logits=True, penalty=0).fit(logits, y)
+
+
+def test_cross_validation_does_not_split_clusters() -> None:
+    rng = np.random.default_rng(0)
+    logits, _ = items(120, 15, classes=6)
+    truth = logits + 2 * rng.normal(size=(120, 6))
+    y = (truth[:, None] + rng.gumbel(size=(120, 20, 6))).argmax(axis=2).ravel()  # 20 labels of each item
+    many, cluster = np.repeat(logits, 20, axis=0), np.repeat(np.arange(120), 20)
+    loose = MatrixScaling(logits=True).fit(many, y)
+    assert loose.penalty_ < MatrixScaling(logits=True).fit(many, y, clusters=cluster).penalty_ / 10
+    few = MatrixScaling(logits=True).fit(many, y, clusters=cluster % 4)
+    assert few.penalty_ == 1e5
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_neither_the_order_of_items_nor_the_names_of_clusters_move_the_map(clustered: bool) -> None:
+    logits, y = items(200, 16, classes=4)
+    cluster = np.arange(200) // 4
+    model = MatrixScaling(logits=True).fit(logits, y, clusters=cluster if clustered else None)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(200)
+        renamed = rng.permutation(50)[cluster][order] if clustered else None
+        other = MatrixScaling(logits=True).fit(logits[order], y[order], clusters=renamed)
+        assert other.penalty_ == model.penalty_
+        np.testing.assert_allclose(other.matrix_, model.matrix_, atol=1e-5)
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.01])

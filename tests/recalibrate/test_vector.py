@@ -11,6 +11,7 @@ from scipy.special import log_softmax, softmax
 
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import Recalibrator, Temperature, VectorScaling
+from tests.recalibrate.separation import is_separated, tagged
 
 Floats = NDArray[np.float64]
 
@@ -88,6 +89,35 @@ def test_classes_told_apart_without_error_are_refused() -> None:
     logits, _ = items(40, 7, classes=3)
     with pytest.raises(InputError, match="separate some classes without error"):
         VectorScaling(logits=True).fit(logits, logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("separated", "spread"), [(1, 0.9), (3, 0.3), (1, 1.3), (0, 1.0)])
+def test_a_map_is_refused_where_and_only_where_no_finite_one_is_best(
+    seed: int, separated: int, spread: float
+) -> None:
+    gap = [0.1, 1.0, 4.0][seed % 3]
+    logits, y = tagged(120, seed, separated=separated, gap=gap, spread=spread)
+    if seed % 2:
+        logits = logits.round(1)  # with ties at the boundary
+    model = VectorScaling(logits=True)
+    if is_separated(np.stack([logits, np.ones_like(logits)], axis=2), y):
+        with pytest.raises(InputError, match=r"separate some classes without error.*penalty"):
+            model.fit(logits, y)
+        assert np.abs(model.set_params(penalty=1e-4).fit(logits, y).scale_).max() < 1000
+    else:
+        assert spread >= 1 or seed % 2
+        assert model.fit(logits, y).converged_
+
+
+def test_rare_classes_and_sure_scores_are_not_mistaken_for_separated_ones() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        logits = rng.normal(0, 3, (400, 8)) + np.arange(8)
+        y = (logits + rng.gumbel(size=(400, 8))).argmax(axis=1)
+        y[:40] = np.arange(40) % 8  # every class has noise
+        w = rng.random(400) if seed % 2 else None
+        assert VectorScaling(logits=True).fit(5 * logits, y, w).converged_
 
 
 def test_weights_are_copies() -> None:

@@ -16,6 +16,7 @@ from calibrant.io import load_recalibrator, save_recalibrator, save_tally
 from calibrant.io.saved_recalibrators import file_digest
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tally import Tally
+from calibrant.pages.text import difference_verdict
 from calibrant.recalibrate import (
     HistogramBinning,
     Isotonic,
@@ -30,7 +31,7 @@ from calibrant.recalibrate import (
     resampled_changes,
 )
 from calibrant.recalibrate.choosing import GROUPS
-from calibrant.verbs import _class_parts, apply, fit, measure, report
+from calibrant.verbs import _class_parts, apply, fit, measure, report, tally_by
 from tests.quantities import defined
 
 CLASSES = ["N", "V", "D", "X"]
@@ -383,6 +384,43 @@ def test_rows_of_a_wide_table_stay_together_when_numbers_are_chosen() -> None:
     assert "over 400 clusters" in model.notes[0]
 
 
+@pytest.mark.parametrize("unit", ["cluster", "item"])
+def test_labels_of_one_item_stay_together_when_a_penalty_is_chosen(unit: str) -> None:
+    rng = np.random.default_rng(0)
+    logit = rng.normal(size=(120, 4))
+    truth = logit + 2 * rng.normal(size=(120, 4))
+    y = (truth[:, None] + rng.gumbel(size=(120, 20, 4))).argmax(axis=2).ravel()  # 20 labels of each item
+    prob = np.exp(logit) / np.exp(logit).sum(axis=1, keepdims=True)
+    many = {f"p_{name}": np.repeat(prob[:, k], 20) for k, name in enumerate(CLASSES)}
+    table = pa.table({**many, "label": [CLASSES[k] for k in y]})
+    loose: Any = fit(table, method="matrix").recalibrator
+    named = table.append_column(unit, pa.array([f"u{k // 20}" for k in range(2400)]))
+    found: Any = fit(named, method="matrix").recalibrator
+    assert loose.penalty_ < found.penalty_
+    order = rng.permutation(2400)
+    moved: Any = fit(named.take(pa.array(order)), method="matrix").recalibrator
+    np.testing.assert_allclose(moved.matrix_, found.matrix_, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["wide", "long", "items"])
+@pytest.mark.parametrize(
+    "setting", [{"method": "scaling-binning"}, {"method": "histogram", "n_bins": "auto"}]
+)
+def test_the_order_of_rows_does_not_move_a_map_of_random_parts(form: str, setting: Any) -> None:
+    table = rows(300, 25) if form == "wide" else long(300, 25)
+    table = table.drop_columns(["cluster"]) if form == "items" else table
+    model = fit(table, **setting)
+    scores = np.linspace(0, 1, 50)
+    for seed in range(3):
+        order = pa.array(np.random.default_rng(seed).permutation(len(table)))
+        other = fit(table.take(order), **setting)
+        assert [note.split(" in ")[0] for note in other.notes] == [
+            note.split(" in ")[0] for note in model.notes
+        ]
+        maps = [each.recalibrator.parts_[0].transform(scores) for each in (model, other)]
+        np.testing.assert_allclose(maps[0], maps[1], rtol=1e-9)
+
+
 def test_numbers_are_not_chosen_for_sums_or_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dev = binary(400, 24)
     settings: dict[str, Any] = {"method": "histogram", "n_bins": "auto"}
@@ -523,3 +561,43 @@ def test_a_method_can_be_fitted_to_a_wide_dev_set_whose_maps_are_not_refitted() 
     given = report(rows(80, 0), model=fit(rows(300, 0), method="temperature"))
     assert found.differences == given.differences
     assert any("treat the calibration map as fixed" in note for note in found.notes)
+
+
+def test_scores_at_the_threshold_are_recalibrated_in_float32_too() -> None:
+    rng = np.random.default_rng(40)
+    score = np.maximum(np.round(rng.beta(0.4, 2, 1000), 2), 0.01)
+    label = (rng.random(1000) < np.minimum(1, 2 * score)).astype(int)
+    tables = {kind: pa.table({"score": score.astype(kind), "label": label}) for kind in ("f4", "f8")}
+    models = {kind: fit(table, method="isotonic", threshold=0.01) for kind, table in tables.items()}
+    assert models["f4"].pairs == models["f8"].pairs == 1000
+    for model in models.values():
+        narrow, wide = (apply(model, table)["score"].to_numpy()[score == 0.01] for table in tables.values())
+        assert wide[0] > 0.011
+        assert narrow == pytest.approx(wide, rel=1e-3)
+    after = {
+        kind: report(table, model=models[kind]).models[1].measured["binary"] for kind, table in tables.items()
+    }
+    assert after["f4"].brier == pytest.approx(after["f8"].brier, rel=1e-5)
+
+
+def test_a_wide_table_with_scores_of_two_precisions_keeps_those_at_its_threshold() -> None:
+    score = np.array([0.01, 0.5, 0.0, 0.3])
+    table = pa.table(
+        {"p_a": score.astype("f4"), "p_b": 1 - score, "label": ["a", "b", "b", "a"]}
+    ).replace_schema_metadata({"calibrant.threshold": "0.01"})
+    assert [(each.view, each.n) for each in measure(table, view=["class:a", "pooled"]).views] == [
+        ("class:a", 3),
+        ("pooled", 7),
+    ]
+    found = tally_by(table, "class", view="pooled")
+    assert {keys: each.total_n for keys, each in found.items()} == {("a",): 3, ("b",): 4}
+
+
+def test_the_brier_scores_are_left_out_if_maps_are_resampled() -> None:
+    dev, test = binary(500, 33), binary(500, 34)
+    resampled, fixed = (report(test, model=fit(dev), dev=given) for given in (dev, None))
+    assert resampled.differences[0].difference.calibration_map == "resampled"
+    assert resampled.differences[0].difference.brier_difference is None
+    assert fixed.differences[0].difference.brier_difference is not None
+    assert "Brier" not in difference_verdict(resampled.differences[0])
+    assert "Brier" in difference_verdict(fixed.differences[0])

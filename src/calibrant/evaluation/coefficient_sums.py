@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.ratings import Ratings
-from calibrant.evaluation.score_interval import Cells, Statistic, with_possible
+from calibrant.evaluation.score_interval import Cells, Statistic
 
 DISTANCES = ("nominal", "ordinal", "interval", "ratio")
 ONE_LABEL = "the items that two of these annotators labeled have only one label, so chance agreement is 1"
@@ -65,9 +65,7 @@ class Patterns:
     def cells(self, rows: Floats, cluster: Integers | None) -> Cells:
         """Return the cells of the items, from the contribution of an item of each pattern."""
         item = None if cluster is None else self.pattern
-        # Items with one label are neither agreement nor disagreement.
-        equal = np.where(self.pairable, equal_pairs(self.counts), np.nan)
-        return Cells(with_possible(rows, self.number, equal), self.number, item, cluster)
+        return Cells(rows, self.number, item, cluster)
 
     def with_possible(self) -> Patterns:
         """Add patterns without items: all labels equal, and every division between two labels."""

@@ -14,7 +14,7 @@ from calibrant._checks import Floats, Integers
 from calibrant.evaluation import coefficient_sums as sums
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.agreement import PairAgreement
-from calibrant.evaluation.score_interval import Cells, estimates, warning_of, with_possible
+from calibrant.evaluation.score_interval import Cells, estimates, warning_of
 from calibrant.exceptions import InputError
 
 Weights = Literal["linear", "quadratic"]
@@ -151,7 +151,7 @@ def pair_cells(
         np.fill_diagonal(used, True)
         used[most], used[:, most] = True, True
     row, column = np.nonzero(used)
-    rows = with_possible(sums.two_sums(row, column, weight), counts[row, column], 1.0 * (row == column))
+    rows = sums.two_sums(row, column, weight)
     if cluster is None:
         return Cells(rows, counts[row, column])
     place = np.full((labels, labels), -1)

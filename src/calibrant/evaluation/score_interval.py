@@ -1,11 +1,17 @@
 """Intervals that invert a goodness-of-fit test, for any coefficient of the counts of items in cells.
 
-Items fall into cells, such as the pairs of labels that two annotators give. For each value that a coefficient
-may have, the solver finds the most likely cell probabilities that give the coefficient this value. Pearson's
-statistic compares the counts with them, and the interval contains the values that the test does not reject.
-For a proportion this is Wilson's interval. For kappa it is the test of Donner and Eliasziw (1992), with the
-nuisance probabilities estimated under each value instead of held at their estimates. Cells without items may
-have probability, so the interval exists where all annotators agree and where one item carries a rare label.
+Items fall into cells, such as the pairs of labels that two annotators give. Pearson's statistic compares the
+counts with cell probabilities, and the interval is the range of the coefficient over the probabilities that
+the test does not reject: a value is inside if the smallest statistic of all probabilities that give it is at
+most the critical value. For a proportion this is Wilson's interval. For kappa it is the test of Donner and
+Eliasziw (1992), with the nuisance probabilities fitted to each value instead of held at their estimates.
+Cells without items may have probability, so the interval exists where all annotators agree and where one item
+carries a rare label.
+
+The probabilities that are not rejected are a convex set. The solver climbs in it: an extreme point for the
+current influences has a closed form up to one root, and each step is a line search (Frank and Wolfe 1956).
+All points of the search are in the set, so an end is the value of probabilities that are not rejected, and
+intervals of greater levels contain those of smaller ones.
 """
 
 from __future__ import annotations
@@ -26,8 +32,12 @@ ONE_CLUSTER = "an interval needs two clusters or more"
 ONE_CARRIES = "an interval needs two clusters or more with items that the estimate depends on"
 ALIKE = "the items are too much alike for an interval"
 _STEP = 1e-6  # of the numerical derivative, in units of the largest entry of a column
-_MOST_ITERATIONS = 60
+_MOST_ITERATIONS = 200
 _NEAREST = 2e-6  # precision of the ends
+_PARTS = (0.01, 0.99)  # starts: of the greatest probability that empty cells may have
+_FEW = 20  # items; of fewer, the search starts also where single empty cells have all of that probability
+_STEPS = np.geomspace(1e-3, 1.0, 16)  # of a line search
+_FURTHER = np.geomspace(0.25, 64.0, 17)
 _BY_SQUARES = 0.75  # how much of a cluster's information is from the squares of its influences
 _EQUAL = 0.6  # effective clusters per cluster; below, sizes are unequal
 CARRYING = 30  # effective clusters that carry an estimate; below, it has a warning
@@ -128,20 +138,6 @@ def cells_of(rows: Floats, cluster: Integers | None) -> Cells:
     return Cells(distinct, count, item.reshape(-1), cluster)
 
 
-def with_possible(rows: Floats, count: Integers, equal: Floats) -> Floats:
-    """Merge the empty cells of a kind (agreement or disagreement), if all cells of that kind are empty.
-
-    The best probabilities are not unique if several empty cells fit equally well. If all annotators agree,
-    the merged cell is the mean of the cells with the smallest proportion of equal labels, which gives the
-    widest interval.
-    """
-    found = rows.copy()
-    for kind in (equal == 1, equal < 1):
-        if kind.any() and not count[kind].any():
-            found[kind] = rows[equal == equal[kind].min()].mean(axis=0)
-    return found
-
-
 def warning_of(cells: Cells) -> str | None:
     """Return a warning if clusters are few or one has most of the items; otherwise None."""
     if cells.cluster is None or not cells.count.any():
@@ -236,7 +232,7 @@ def proportion_interval(
 
 
 class GoodnessOfFit:
-    """Pearson's statistic for each value of a coefficient.
+    """Values of a coefficient that Pearson's test does not reject.
 
     Parameters
     ----------
@@ -249,29 +245,33 @@ class GoodnessOfFit:
     """
 
     def __init__(self, rows: Floats, count: Floats, statistic: Statistic) -> None:
-        used = (rows != 0).any(axis=0)
-        self._columns, self._used = rows.shape[1], np.flatnonzero(used)
-        self._n, self._count, self._seen = max(1.0, float(count.sum())), count, count > 0
-        self._rows, self._value = rows[:, used], statistic.value
-        self._quotient: tuple[Floats, Floats] | None = None
-        if statistic.quotient is not None:
-            above, below = statistic.quotient
-            self._quotient = rows[:, above].sum(axis=1), rows[:, below].sum(axis=1)
+        self._n, self._cells = max(1.0, float(count.sum())), len(rows)
+        self._quotient = statistic.quotient is not None
+        if statistic.quotient is None:
+            self._value, self._columns = statistic.value, rows.shape[1]
+            self._used = np.flatnonzero((rows != 0).any(axis=0))
+            self._rows = rows[:, self._used]
+        else:
+            parts = np.column_stack([rows[:, part].sum(axis=1) for part in statistic.quotient])
+            # A success and a failure are always possible.
+            self._rows, self._columns = np.vstack([parts, [[1.0, 1.0], [0.0, 1.0]]]), 2
+            self._value, self._used = _ratio, np.arange(2)
+            count = np.append(count, [0.0, 0.0])
+        self._count, self._seen = count, count > 0
         self._step = _STEP * np.abs(self._rows).max(axis=0, initial=0.0)
         self._start = count / self._n
-        self._tilted = 0.0
-        self.estimate = float(self._values(self._start[None] @ self._rows)[0])
-        self.influence = np.zeros(len(rows)) if math.isnan(self.estimate) else self._influence()
+        self.estimate = float(self._values((self._start @ self._rows)[None])[0])
+        self.influence = np.zeros(self._cells) if math.isnan(self.estimate) else self._influence()
 
     @property
     def denominator(self) -> Floats | None:
         """Return the contribution (cells,) of an item of each cell to the denominator of a quotient."""
-        return None if self._quotient is None else self._quotient[1]
+        return self._rows[: self._cells, 1] if self._quotient else None
 
     @property
     def standard_error(self) -> float:
         """Return the standard error of the estimate for independent items, from their influences."""
-        return math.sqrt(float(self._start @ self.influence**2) / self._n)
+        return math.sqrt(float(self._start[: self._cells] @ self.influence**2) / self._n)
 
     def interval(self, critical: float) -> tuple[float, float]:
         """Return the ends of the values whose statistic is at most the square of ``critical``."""
@@ -288,61 +288,21 @@ class GoodnessOfFit:
 
     def _binomial(self) -> tuple[float, float, float, float] | None:
         """Return contributions, trials and successes of a quotient with two kinds of items."""
-        if self._quotient is None:
+        if not self._quotient:
             return None
-        above, below = self._quotient
+        (above, below), count = self._rows[: self._cells].T, self._count[: self._cells]
         right, wrong = (below > 0) & (above == below), (below > 0) & (above == 0)
         added, missed = np.unique(below[right]), np.unique(below[wrong])
         if (right | wrong).sum() < (below > 0).sum() or max(len(added), len(missed)) > 1:
             return None
         success = float(added[0]) if len(added) else float(missed[0])
         failure = float(missed[0]) if len(missed) else success
-        return (
-            success,
-            failure,
-            float(self._count[right | wrong].sum()),
-            float(self._count[right].sum()),
-        )
-
-    def statistic(self, value: float, share: Floats | None = None) -> tuple[float, Floats]:
-        """Return Pearson's statistic and the best probabilities; infinite if the value is impossible."""
-        share = self._start if share is None else share
-        if self._quotient is not None:
-            gap = self._quotient[0] - value * self._quotient[1]
-            # A success and a failure are always possible.
-            least, greatest = min(float(gap.min()), -value), max(float(gap.max()), 1 - value)
-            tilt = self._tilt(gap, least, greatest)
-            return (math.inf if tilt is None else max(0.0, tilt * float(self._count @ gap))), share
-        statistic, relax, move = math.inf, 1.0, np.zeros(0)
-        for _ in range(_MOST_ITERATIONS):
-            influence, now = self._linear(share)
-            gap = influence + now - value
-            tilt = self._tilt(gap, float(gap.min()), float(gap.max()))
-            if tilt is None:
-                return math.inf, share
-            fitted = np.zeros(len(gap))
-            fitted[self._seen] = self._start[self._seen] / (1 + tilt * gap[self._seen])
-            # The rest of the probability is that of the empty cell that bounds the tilt.
-            fitted[np.argmax(gap) if tilt < 0 else np.argmin(gap)] += max(0.0, 1 - float(fitted.sum()))
-            before, statistic = statistic, max(0.0, tilt * float(self._count @ gap))
-            last, move = move, fitted - share
-            if np.abs(move).max() < _NEAREST or abs(statistic - before) < 1e-6 * (1 + statistic):
-                return statistic, fitted
-            if len(last):
-                # Aitken's relaxation: longer steps where they shrink slowly, shorter where they alternate.
-                turn = move - last
-                relax = float(np.clip(-relax * (last @ turn) / max(float(turn @ turn), 1e-300), 0.02, 4.0))
-            ahead = share + relax * move
-            share = ahead if (ahead >= fitted / 10).all() else fitted
-        close = abs(statistic - before) < 0.02 * (1 + statistic)
-        return (max(statistic, before) if close else math.inf), share
+        return success, failure, float(count[right | wrong].sum()), float(count[right].sum())
 
     def _influence(self) -> Floats:
-        if self._quotient is not None:
-            above, below = self._quotient
-            return (above - self.estimate * below) / float(self._start @ below)
-        influence, _ = self._linear(self._start)
-        influence[np.abs(influence) < _NEAREST] = 0.0
+        influence = self._linear(self._start)[0][: self._cells]
+        if not self._quotient:
+            influence[np.abs(influence) < _NEAREST] = 0.0
         return influence
 
     def _values(self, means: Floats) -> Floats:
@@ -353,6 +313,9 @@ class GoodnessOfFit:
     def _linear(self, share: Floats) -> tuple[Floats, float]:
         """Return the influence (cells,) of an item, with mean 0 under ``share``, and the coefficient."""
         mean = share @ self._rows
+        if self._quotient:
+            value = float(mean[0] / mean[1])
+            return (self._rows[:, 0] - value * self._rows[:, 1]) / float(mean[1]), value
         columns = len(mean)
         moved = np.repeat(mean[None], 2 * columns + 1, axis=0)
         place = np.arange(columns)
@@ -363,56 +326,137 @@ class GoodnessOfFit:
         slope[np.isnan(slope)] = 0.0
         return self._rows @ slope - mean @ slope, float(found[-1])
 
-    def _tilt(self, gap: Floats, least: float, greatest: float) -> float | None:
-        """Return the multiplier of the constraint that the mean of ``gap`` is 0; None if it cannot be met."""
-        if not least < 0 < greatest:
-            return None
-        low, high = -1 / greatest, -1 / least
-        own, count = gap[self._seen], self._count[self._seen]
-        # An empty cell may bound the multiplier before the constraint is met; it then takes the rest.
-        if float(own.max()) < greatest * (1 - 1e-9) and float(count @ (own / (1 + low * own))) < 0:
-            return low
-        if float(own.min()) > least * (1 - 1e-9) and float(count @ (own / (1 + high * own))) > 0:
-            return high
-        tilt = self._tilted if low < self._tilted < high else 0.0
-        for _ in range(200):
-            share = own / (1 + tilt * own)
-            error = float(count @ share)
-            low, high = (tilt, high) if error > 0 else (low, tilt)
-            new = tilt + error / float(count @ share**2)
-            if not low < new < high:
-                new = (low + high) / 2
-            done, tilt = abs(new - tilt) <= 1e-11 * abs(new) or high - low <= 1e-11 * abs(new), new
-            if done:
-                break
-        self._tilted = tilt
-        return tilt
-
     def _end(self, side: int, critical: float) -> float:
-        """Follow the best probabilities away from the estimate until the test rejects."""
-        self._tilted = 0.0
-        inside, root, share = self.estimate, 0.0, self._start
-        step = critical * self.standard_error / 4 if self.standard_error > 1e-6 else 0.02
-        rejected = math.inf  # the nearest value found so far that the test rejects, and its root
-        beyond = math.inf
-        while step > _NEAREST:
-            value = inside + side * step
-            statistic, found = self.statistic(value, share)
-            new = math.sqrt(statistic)
-            if new > critical:
-                rejected, beyond = abs(value - self.estimate), new
-            else:
-                slope = (new - root) / step
-                inside, root, share = value, new, found
-                step = min(
-                    2 * step, max(critical / 4, 1.02 * (critical - root)) / slope if slope > 0 else step
-                )
-                if root > critical * (1 - 1e-5):
-                    break
-            room = rejected - abs(inside - self.estimate)
-            if math.isfinite(beyond):
-                step = room * min(0.9, max(0.1, (critical - root) / max(beyond - root, 1e-12)))
-                step = max(step, min(room / 2, 2 * _NEAREST)) if room > 2 * _NEAREST else 0.0
-            elif math.isfinite(rejected):
-                step = min(step, room / 2)
-        return inside
+        """Return the most extreme value over the probabilities that the test does not reject."""
+        room, best = critical**2 / self._n, self.estimate
+        for share in self._starts(side, room):
+            best = side * max(side * best, self._climb(side, room, share))
+        return best if abs(best - self.estimate) > _NEAREST else self.estimate
+
+    def _starts(self, side: int, room: float) -> list[Floats]:
+        """Return probabilities to start from, without those that the test rejects.
+
+        The coefficient may have several local extremes, or jump where an empty cell gets probability.
+        """
+        empty = np.flatnonzero(~self._seen)
+        if not len(empty):
+            return [self._start]
+        rests = [part * room / (1 + room) for part in _PARTS]
+        starts = [(1 - rest) * self._start + rest * ~self._seen / len(empty) for rest in rests]
+        if self._n < _FEW:
+            alone = (1 - rests[-1]) * self._start + rests[-1] * np.eye(len(self._start))[empty]
+            value = np.nan_to_num(side * self._values(alone @ self._rows), nan=-np.inf)
+            starts.extend(alone[np.argsort(-value, kind="stable")[:3]])
+        return starts
+
+    def _climb(self, side: int, room: float, share: Floats) -> float:
+        """Return the greatest value, times ``side``, that is found from probabilities ``share``.
+
+        Every step stays among the probabilities that are not rejected, so they give the value even if the
+        search ends early.
+        """
+        empty, past, now = ~self._seen, [share], -math.inf
+        for _ in range(_MOST_ITERATIONS):
+            influence, value = self._linear(share)
+            if math.isnan(value):
+                break
+            gain, before = side * influence, side * value
+            toward = self._extreme(gain, room) - share
+            now = before
+            if float(gain @ toward) > _NEAREST / 2:
+                share, now = self._search(side, share, toward, _STEPS, now)
+            given = empty & (share > 1e-9)
+            if given.any():
+                # Pearson's statistic does not change if one empty cell gives its probability to another.
+                swap, worst = np.zeros(len(share)), int(np.argmin(np.where(given, gain, np.inf)))
+                swap[worst] -= share[worst]
+                swap[np.argmax(np.where(empty, gain, -np.inf))] += share[worst]
+                if float(gain @ swap) > _NEAREST / 2:
+                    share, now = self._search(side, share, swap, _STEPS, now)
+            # Steps that alternate between two directions have their sum as a third.
+            for earlier in past[-3:-1]:
+                move = share - earlier
+                share, now = self._search(side, share, move, self._allowed(share, move, room), now)
+            past.append(share)
+            if now - before < _NEAREST / 20:
+                break
+        return now
+
+    def _extreme(self, gain: Floats, room: float) -> Floats:
+        """Return the probabilities with the greatest mean of ``gain`` that the test does not reject."""
+        from scipy.optimize import brentq
+
+        own, start = gain[self._seen], self._start[self._seen]
+        top = float(gain.max())
+        spread = top - float(own.min())
+        if spread <= 0:
+            return self._start
+        short = (top - own) / spread
+
+        def root_of(more: float) -> Floats:
+            root: Floats = np.sqrt(short + more)
+            return root
+
+        def left(more: float) -> float:
+            """Return how far the statistic is below its limit, in a scale that is almost linear."""
+            root = root_of(more)
+            statistic = float((start / root).sum()) * float(start @ root) - 1
+            return 1 / math.sqrt(max(statistic, 1e-300)) - 1 / math.sqrt(room)
+
+        share = np.zeros(len(gain))
+        least = 0.0 if short.min() > 1e-12 else 1e-18
+        if least == 0.0 and left(0.0) > 0:
+            # The empty cells with the greatest gain take the rest.
+            share[self._seen] = start / root_of(0.0) * float(start @ root_of(0.0)) / (1 + room)
+            best = ~self._seen & (gain >= top - 1e-9 * spread)
+            share[best] = max(0.0, 1 - float(share.sum())) / best.sum()
+            return share
+        most = 1.0
+        while left(most) < 0:
+            most *= 4
+        more = least if left(least) >= 0 else brentq(left, least, most, xtol=1e-300, rtol=1e-10)
+        fitted = start / root_of(more)
+        share[self._seen] = fitted / fitted.sum()
+        return share
+
+    def _search(
+        self, side: int, share: Floats, move: Floats, steps: Floats, value: float
+    ) -> tuple[Floats, float]:
+        """Return the best of the probabilities at some steps of a move, and its value times ``side``."""
+        mean, change = share @ self._rows, move @ self._rows
+
+        def values(steps: Floats) -> Floats:
+            found = side * self._values(np.maximum(mean + steps[:, None] * change, 0.0))
+            return np.where(np.isnan(found), -np.inf, found)
+
+        if not len(steps):
+            return share, value
+        found = np.append(value, values(steps))
+        steps = np.append(0.0, steps)
+        best = int(np.argmax(found))
+        step, value = float(steps[best]), float(found[best])
+        near = slice(best - 1, best + 2)
+        if 0 < best < len(steps) - 1 and np.isfinite(found[near]).all():
+            # The top of the parabola through the best step and its neighbors.
+            x, y = steps[near], found[near]
+            first, second = np.diff(y) / np.diff(x)
+            top = (x[0] + x[1]) / 2 - first * (x[2] - x[0]) / (2 * (second - first))
+            higher = float(values(np.array([top]))[0])
+            if higher > value:
+                step, value = float(top), higher
+        return share + step * move, value
+
+    def _allowed(self, share: Floats, move: Floats, room: float) -> Floats:
+        """Return steps further along a move to probabilities that the test does not reject."""
+        moved = share + _FURTHER[:, None] * move
+        own = moved[:, self._seen]
+        possible = (moved >= 0).all(axis=1) & (own > 0).all(axis=1)
+        statistic = (self._start[self._seen] ** 2 / np.where(own > 0, own, 1.0)).sum(axis=1) - 1
+        allowed: Floats = _FURTHER[possible & (statistic <= room)]
+        return allowed
+
+
+def _ratio(totals: Floats) -> Floats:
+    unknown = np.full(len(totals), np.nan)
+    found: Floats = np.divide(totals[:, 0], totals[:, 1], out=unknown, where=totals[:, 1] > 0)
+    return found

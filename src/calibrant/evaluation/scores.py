@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
@@ -13,6 +14,7 @@ from calibrant._checks import Floats, Integers
 from calibrant.evaluation.coefficient_sums import quotient, ratio
 from calibrant.evaluation.ratings import Ratings, text
 from calibrant.evaluation.results.classification import Classification, ClassScore
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.score_interval import Cells, Statistic, estimates, warning_of
 from calibrant.exceptions import InputError
 
@@ -20,6 +22,7 @@ NOT_PREDICTED = "the class is never predicted"
 NOT_THERE = "the reference does not contain the class"
 NEITHER = "the class is neither predicted nor in the reference"
 NONE_OCCURS = "none of the classes occurs"
+MOST_NAMED = 20  # classes
 
 __all__ = ["classification_scores", "f_of", "f_sums"]
 
@@ -79,6 +82,14 @@ def classification_scores(
     for code in range(k):
         statistics |= of_class(k, code)
     found = estimates(cells, statistics, level)
+    predicted, reference = confusion.sum(axis=1)[chosen], confusion.sum(axis=0)[chosen]
+    for score, below, other, why in (
+        ("precision", predicted, reference, "are never predicted"),
+        ("recall", reference, predicted, "the reference lacks"),
+    ):
+        zero = [names[code] for code in chosen[(below == 0) & (other > 0)].tolist()]
+        if zero:
+            found[f"{score}_macro"] = _of_unknown(found[f"{score}_macro"], score, zero, why)
     return Classification(
         n=len(true),
         labels=names,
@@ -201,14 +212,30 @@ def score_cells(
     return Cells(rows, count, place[pred, true], code)
 
 
+def _of_unknown(found: IntervalEstimate, score: str, names: Sequence[str], why: str) -> IntervalEstimate:
+    """Warn that a mean over classes counts an unknown score, 0 / 0, of some classes as 0."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    warning = f"{score} counts as 0 for classes that {why}: {', '.join(names[:MOST_NAMED])}{more}"
+    if found.low is not None:
+        # The interval allows probability in empty cells, so it has the values for any score of the class.
+        warning += f"; the interval includes every {score} that they may have"
+    return replace(found, warning="; ".join(filter(None, (warning, found.warning))))
+
+
+def mean_of_classes(scores: Floats, occurs: NDArray[np.bool_]) -> Floats:
+    """Return the mean score (draws,) over the classes that occur, from scores of classes (draws, classes).
+
+    A class that occurs, but not in the denominator of its score, counts as 0, of which
+    `classification_scores` warns.
+    """
+    return ratio((np.nan_to_num(scores) * occurs).sum(axis=1), occurs.sum(axis=1))
+
+
 def averages(k: int, chosen: Integers) -> dict[str, Statistic]:
     correct, predicted, reference = 1 + chosen, 1 + k + chosen, 1 + 2 * k + chosen
 
     def mean(quotient: Floats, totals: Floats) -> Floats:
-        # A class that occurs, but not in the denominator, counts as 0; a class that does not occur is
-        # omitted.
-        occurs = (totals[:, predicted] + totals[:, reference]) > 0
-        return ratio((np.nan_to_num(quotient) * occurs).sum(axis=1), occurs.sum(axis=1))
+        return mean_of_classes(quotient, (totals[:, predicted] + totals[:, reference]) > 0)
 
     def macro(below: Integers) -> Statistic:
         return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), NONE_OCCURS)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats
+from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.views import by_label
-from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of
+from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax
 from calibrant.recalibrate.base import ArrayRecalibrator, check_width
 
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -20,6 +21,11 @@ Objective = Callable[[Floats], tuple[float, Floats]]
 LARGE = 1e3
 SMALL_GRADIENT = 1e-6  # mean over items
 _MOST_STEPS = 2000
+_NEWTON_STEPS = 25
+_SMALL_MOVE = 0.01  # of log-odds
+_RIDGE = 1e-13
+_MOST_PARAMETERS = 4000  # more are not checked: their second derivatives take too long
+_CELLS = 1 << 22  # of features in memory at once
 _OPTIONS = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
 
 
@@ -38,7 +44,13 @@ class LogitScaling(ArrayRecalibrator):
     step_count_: int
     converged_: bool
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ) -> Self:
         """Fit the map to scores and labels.
 
         Parameters
@@ -49,6 +61,9 @@ class LogitScaling(ArrayRecalibrator):
             (n,) true classes: indices, or names (see ``classes``).
         sample_weight
             (n,) non-negative weights; None counts every item once.
+        clusters
+            (n,) clusters of dependent items (document, annotated item). The cross-validation of matrix
+            scaling does not split them; vector scaling does not use them.
 
         Raises
         ------
@@ -57,7 +72,8 @@ class LogitScaling(ArrayRecalibrator):
         """
         self.check_parameters()
         X = by_label(X, y, self.classes)
-        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=self.clip)
+        kept = clusters if self.splits else None
+        items = items_of(X, y, sample_weight, kept, classes=self.classes, logits=self.logits, clip=self.clip)
         self._minimize(items)
         self.clipped_count_ = items.clipped
         self.score_range_ = items.range
@@ -104,6 +120,71 @@ def minimum(objective: Objective, start: Floats, **options: Any) -> tuple[Floats
 
     found = minimize(objective, start, jac=True, method="L-BFGS-B", options=_OPTIONS | options)
     return found.x, int(found.nit), float(np.abs(objective(found.x)[1]).max())
+
+
+def is_endless(items: LogitItems, logit: Floats, features: Floats) -> bool:
+    """True if the likelihood rises without limit from where a search ended: Newton's steps never get small.
+
+    Where scores separate a class, its wrong probabilities fall as exp(-t), so every Newton step moves
+    log-odds by about 1. At a finite maximum the first step is already small. The gradient alone does not
+    tell these cases apart.
+
+    Parameters
+    ----------
+    logit
+        (n, K) outputs where the search ended.
+    features
+        (n, K, m) what the m parameters of each class multiply.
+    """
+    n, count, width = features.shape
+    if count * width > _MOST_PARAMETERS:
+        return False
+    used = features.any(axis=0).ravel()
+    for _ in range(_NEWTON_STEPS):
+        slope, curvature = np.zeros(count * width), np.zeros((count * width, count * width))
+        for piece in slices(n, max(1, _CELLS // (count * width))):
+            _add_derivatives(items, piece, logit, features[piece], slope, curvature)
+        size = np.sqrt(np.diag(curvature))
+        flat = size == 0
+        if flat[used].any():  # wrong probabilities are 0
+            return True
+        size[flat] = 1.0
+        scaled = curvature / np.outer(size, size) + _RIDGE * np.eye(len(size))  # a common bias has no effect
+        step = (np.linalg.solve(scaled, -slope / size) / size).reshape(count, width)
+        moved = np.einsum("ikm,km->ik", features, step)
+        moved -= moved[np.arange(n), items.label][:, None]
+        most = float(np.abs(moved).max())
+        if most < _SMALL_MOVE:
+            return False
+        logit = logit + moved / max(1.0, most)
+    return True
+
+
+def _add_derivatives(
+    items: LogitItems, piece: slice, logit: Floats, features: Floats, slope: Floats, curvature: Floats
+) -> None:
+    """Add the first two derivatives of the negative log-likelihood of some items.
+
+    They are sums over wrong classes, whose probabilities can be below the rounding error of the true one's.
+    """
+    n, count, width = features.shape
+    label, weight, every = items.label[piece], items.weight[piece], np.arange(n)
+    wrong = softmax(np.ascontiguousarray(logit[piece]), np.ones(count), np.zeros(count))
+    wrong[every, label] = 0.0
+    residual = wrong.copy()
+    residual[every, label] = -wrong.sum(axis=1)
+    part = (residual[:, :, None] * features).reshape(n, -1)
+    slope += weight @ part
+    curvature -= part.T @ (weight[:, None] * part)
+    part = (wrong[:, :, None] * features).reshape(n, -1)
+    for code in range(count):
+        own = slice(code * width, (code + 1) * width)
+        feature = weight[:, None] * features[:, code]
+        curvature[own, own] += features[:, code].T @ (np.abs(residual[:, code])[:, None] * feature)
+        rows = label == code
+        cross = part[rows].T @ feature[rows]
+        curvature[:, own] -= cross
+        curvature[own] -= cross.T
 
 
 def endless(what: str, remedy: str) -> InputError:

@@ -36,6 +36,8 @@ class LogitItems:
         Number of probabilities of 0, which were raised.
     range
         Lowest and highest probability.
+    cluster
+        (n,) codes of clusters; None: items are independent.
     """
 
     logit: Floats
@@ -44,6 +46,7 @@ class LogitItems:
     classes: NDArray[Any]
     clipped: int
     range: tuple[float, float]
+    cluster: Integers | None = None
 
 
 def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Floats]:
@@ -86,6 +89,7 @@ def items_of(
     X: ArrayLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
+    clusters: ArrayLike | None = None,
     *,
     classes: Sequence[str] | None,
     logits: bool,
@@ -100,7 +104,7 @@ def items_of(
     """
     logit, prob = logits_of(X, logits=logits, clip=clip)
     code, labels = label_codes(y, prob.shape[1], classes)
-    checked = class_predictions(code, prob, sample_weight=sample_weight)
+    checked = class_predictions(code, prob, sample_weight=sample_weight, clusters=clusters)
     if len(checked) < len(prob):
         kept = as_array(sample_weight, "sample_weight") > 0
         logit, prob = logit[kept], prob[kept]
@@ -110,7 +114,8 @@ def items_of(
     weight = np.ones(len(prob)) if checked.weight is None else checked.weight
     clipped = 0 if logits else int((prob == 0).sum())
     limits = float(prob.min()), float(prob.max())
-    return LogitItems(np.ascontiguousarray(logit), checked.label, weight, labels, clipped, limits)
+    logit = np.ascontiguousarray(logit)
+    return LogitItems(logit, checked.label, weight, labels, clipped, limits, checked.cluster)
 
 
 def softmax(logit: Floats, scale: Floats, bias: Floats) -> Floats:

@@ -578,9 +578,8 @@ def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data, classes
         unit = np.arange(len(code)) if data.cluster is None else data.cluster
         names = list(map(str, classes.tolist()))
         return copy.fit(scores.ravel(), label, columns, weight, np.repeat(unit, count), names=names)
-    if isinstance(copy, BinaryRecalibrator):
-        return copy.fit(scores[:, 1] if len(classes) == 2 else scores, code, data.weight, data.cluster)
-    return copy.fit(scores, code, data.weight)
+    event = isinstance(copy, BinaryRecalibrator) and len(classes) == 2
+    return copy.fit(scores[:, 1] if event else scores, code, data.weight, data.cluster)
 
 
 def _columns(scores: Floats) -> Integers:

@@ -18,6 +18,7 @@ from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tails import cr2, effective_number, quantile
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.base import BinaryRecalibrator
+from calibrant.recalibrate.draws import content_order, dealt
 from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.records import Quantity
@@ -191,15 +192,19 @@ def choose_recalibrator(
 
 
 def _folds(rows: Rows, folds: int, seed: Seed) -> Integers:
-    """Return the fold of each row; folds contain whole clusters, in almost equal numbers."""
+    """Return the fold of each row; folds contain whole clusters, in almost equal numbers.
+
+    The order of rows does not matter.
+    """
     if folds < 2:
         raise InputError("folds is 1, which leaves no data to fit to", "give at least 2", code="parameter")
     if rows.unit_count < folds:
         what = "scores" if rows.cluster is None else "clusters"
         message = f"there are {rows.unit_count} {what} for {folds} folds"
         raise InputError(message, "pass more, or lower folds", code="undefined")
-    dealt = generator(seed).permutation(rows.unit_count) % folds
-    return dealt[rows.units]
+    rank = np.argsort(np.argsort(np.array(rows.names, object)))  # codes may be in the order of appearance
+    order = content_order([rows.score], [rows.label, rank[rows.code]], rows.cluster, rows.unit_count)
+    return dealt(order, folds, generator(seed))[rows.units]
 
 
 def _cross_fitted(candidate: Single, rows: Rows, fold: Integers, folds: int) -> Floats:

@@ -16,15 +16,18 @@ from calibrant.recalibrate._logit_scaling import (
     LogitScaling,
     check_classes,
     endless,
+    is_endless,
     minimum,
 )
 from calibrant.recalibrate._softmax import LogitItems, affine_softmax, matrix_sums
 from calibrant.recalibrate.base import numbers_of
+from calibrant.recalibrate.draws import content_order, dealt
 
 PENALTIES = tuple(10.0**power for power in range(5, -5, -1))
 FOLDS = 5
 WORSE = 1.01  # of the least loss: weaker penalties, which take longest, are then not tried
 REMEDY = "leave the penalty to cross-validation"
+_DIGITS = 6  # of logits that tell items apart; logarithms of probabilities have rounding errors
 _ROUGH = {"ftol": 1e-9, "gtol": 1e-5}  # of fits that choose a penalty
 
 
@@ -59,10 +62,11 @@ class MatrixScaling(LogitScaling):
 
     Notes
     -----
-    The folds are drawn item by item, with a fixed seed. Strong penalties are tried first, and weaker ones
-    until the log loss is 1 % above the least, since weak ones take longest where classes are many. The
-    diagonal is not penalized, so that a strong penalty gives vector scaling without biases. With two classes
-    matrix and vector scaling are the same family of maps.
+    The folds are drawn over clusters, or else items, with a fixed seed; the order of items does not matter.
+    With fewer than 10 items or 5 clusters, the strongest penalty is taken. Strong penalties are tried first,
+    and weaker ones until the log loss is 1 % above the least, since weak ones take longest where classes are
+    many. The diagonal is not penalized, so that a strong penalty gives vector scaling without biases. With
+    two classes matrix and vector scaling are the same family of maps.
 
     References
     ----------
@@ -86,6 +90,7 @@ class MatrixScaling(LogitScaling):
     """
 
     method: ClassVar[str] = "matrix"
+    splits: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("matrix_", "bias_", "penalty_", *LogitScaling._status)
     _parameters: ClassVar[dict[str, Check]] = {
         "classes": optional(list_of_names),
@@ -116,11 +121,18 @@ class MatrixScaling(LogitScaling):
             check_classes(items, REMEDY)
         count = items.logit.shape[1]
         matrix, bias, self.step_count_, gradient = _fitted(items, penalty, np.eye(count), np.zeros(count))
-        decided = matrix if not penalty else np.diag(np.diag(matrix))  # what no penalty holds back
-        top = (items.logit @ decided.T + (bias if not penalty else 0.0)).argmax(axis=1)
         far = gradient > SMALL_GRADIENT and float(np.abs(matrix).max()) > LARGE
-        if far or np.array_equal(top, items.label):
-            raise endless("elements of the matrix", "use a method with fewer parameters")
+        features = items.logit[:, :, None]  # of what no penalty holds back
+        if not penalty:
+            whole = np.column_stack([items.logit, np.ones(len(items.logit))])
+            features = np.broadcast_to(whole[:, None], (len(whole), count, count + 1))
+        decided = matrix if not penalty else np.diag(np.diag(matrix))
+        alone = items.logit @ decided.T + (bias if not penalty else 0.0)
+        separated = np.array_equal(alone.argmax(axis=1), items.label)
+        if far or separated or is_endless(items, items.logit @ matrix.T + bias, features):
+            raise endless(
+                "elements of the matrix", "use a method with fewer parameters" if penalty else REMEDY
+            )
         self.matrix_, self.bias_, self.penalty_ = _centered(matrix), bias - bias.mean(), penalty
         self.converged_ = gradient <= SMALL_GRADIENT
 
@@ -161,10 +173,15 @@ def _fitted(
 
 def _chosen(items: LogitItems) -> float:
     """Penalty of the least log loss in cross-validation, from the strongest on; that for few items."""
+    unit = items.cluster
     n = len(items.label)
-    if n < 2 * FOLDS:
+    units = n if unit is None else int(unit.max()) + 1
+    if n < 2 * FOLDS or units < FOLDS:
         return PENALTIES[0]
-    fold = np.random.default_rng(0).permutation(n) % FOLDS
+    scores = [*items.logit.round(_DIGITS).T]
+    order = content_order(scores, [items.label, items.weight], unit, units)
+    fold = dealt(order, FOLDS, np.random.default_rng(0))
+    fold = fold if unit is None else fold[unit]
     parts = [(_part(items, fold != number), _part(items, fold == number)) for number in range(FOLDS)]
     found = [(np.eye(items.logit.shape[1]), np.zeros(items.logit.shape[1]))] * FOLDS
     losses: list[float] = []
@@ -182,7 +199,9 @@ def _chosen(items: LogitItems) -> float:
 
 
 def _part(items: LogitItems, rows: Any) -> LogitItems:
-    return replace(items, logit=items.logit[rows], label=items.label[rows], weight=items.weight[rows])
+    return replace(
+        items, logit=items.logit[rows], label=items.label[rows], weight=items.weight[rows], cluster=None
+    )
 
 
 def _centered(matrix: Floats) -> Floats:

@@ -16,6 +16,7 @@ from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.tally import COLUMNS, LARGEST_EXACT, Tally
 from calibrant.recalibrate._binned import BINS, StepRecalibrator, Strategy, cut, step_map
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, check_estimator
+from calibrant.recalibrate.draws import content_order
 from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.results.intervals import ErrorInterval
 from calibrant.seeds import Seed, generator
@@ -74,7 +75,9 @@ def _halves_by_cluster(tally: Tally, share: float, rng: np.random.Generator) -> 
             "all pairs are in one cluster", "pass pairs of at least two clusters", code="undefined"
         )
     chosen = np.zeros(count, bool)
-    chosen[rng.permutation(count)[: min(count - 1, max(1, round(share * count)))]] = True
+    weights = [each.astype(np.float32) for each in (tally.weight, tally.weight_positives)]  # sums are rounded
+    order = content_order([tally.low, tally.n], [tally.positives, *weights], tally.cluster, count)
+    chosen[order[rng.permutation(count)[: min(count - 1, max(1, round(share * count)))]]] = True
     first = chosen[tally.cluster]
     return rows(tally, first), rows(tally, ~first)
 
@@ -159,8 +162,9 @@ class ScalingBinning(StepRecalibrator):
     Notes
     -----
     Equal pairs have no order, so the split draws the number of them in each part. A fit to an exact tally
-    equals that to its pairs; a compressed tally gives another draw. Above 2^20 pairs, scores are moved to the
-    grid of a compressed tally. A weighted tally can only be split by clusters.
+    equals that to its pairs; a compressed tally gives another draw. The order of pairs and the names of
+    clusters do not matter. Above 2^20 pairs, scores are moved to the grid of a compressed tally. A weighted
+    tally can only be split by clusters.
 
     References
     ----------

@@ -15,11 +15,13 @@ from calibrant.recalibrate._logit_scaling import (
     LogitScaling,
     check_classes,
     endless,
+    is_endless,
     minimum,
 )
 from calibrant.recalibrate._softmax import LogitItems, softmax, vector_sums
 
 REMEDY = "set a penalty such as 1e-4"
+_ROUNDING = 1e-13
 
 
 class VectorScaling(LogitScaling):
@@ -110,10 +112,12 @@ class VectorScaling(LogitScaling):
             return float(sums[0] + penalty / 2 * gap @ gap), sums[1:] + penalty * gap
 
         found, self.step_count_, gradient = minimum(objective, identity)
-        top = (found[:count] * items.logit + found[count:]).argmax(axis=1)
-        far = gradient > SMALL_GRADIENT and float(np.abs(found).max()) > LARGE
-        if not penalty and (far or np.array_equal(top, items.label)):
-            raise endless("scales or biases", REMEDY)
+        if not penalty:
+            far = gradient > SMALL_GRADIENT and float(np.abs(found).max()) > LARGE
+            output = found[:count] * items.logit + found[count:]
+            certain = far or np.array_equal(output.argmax(axis=1), items.label)
+            if certain or is_endless(items, output, _features(items.logit, output)):
+                raise endless("scales or biases", REMEDY)
         self.scale_ = found[:count]
         self.bias_ = found[count:] - found[count:].mean()
         self.converged_ = gradient <= SMALL_GRADIENT
@@ -125,3 +129,17 @@ class VectorScaling(LogitScaling):
         super()._restore(learned)
         if self.scale_.shape != (self.n_features_in_,) or self.bias_.shape != self.scale_.shape:
             raise ValueError("there is not one scale and one bias per class")
+
+
+def _features(logit: Floats, output: Floats) -> Floats:
+    """Return (n, K, 2): what scale and bias multiply, with logits relative to a center of each class.
+
+    At the center, where the class is unsure, the map may be exact, as for equal logits at the boundary of
+    separated ones. The slope there is then distinct from the bias, whose curvature is much larger.
+    """
+    one = np.ones(logit.shape[1])
+    prob = softmax(np.ascontiguousarray(output), one, 0 * one)
+    unsure = prob * (1 - prob)
+    away = logit - np.sum(unsure * logit, axis=0) / np.maximum(unsure.sum(axis=0), np.finfo(float).tiny)
+    away[np.abs(away) <= _ROUNDING * np.abs(logit).max(axis=0)] = 0.0
+    return np.stack([away, np.ones_like(away)], axis=2)

@@ -161,7 +161,7 @@ def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence
         estimator.set_params(classes=list(classes))  # errors then name them
         if any(name.lstrip("-").isdigit() for name in classes):  # else they could be read as positions
             label = np.array(classes)[label]
-        estimator.fit(found.score, label, found.weight)
+        estimator.fit(found.score, label, found.weight, found.unit)
 
 
 def map_count(recalibrator: Any) -> int:

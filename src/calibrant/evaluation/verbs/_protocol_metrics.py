@@ -14,7 +14,7 @@ from calibrant.evaluation.entities import entity_scores, entity_sums, form_clust
 from calibrant.evaluation.files.protocol_file import OF_ENTITIES
 from calibrant.evaluation.results.classification import Classification
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
-from calibrant.evaluation.scores import f_of
+from calibrant.evaluation.scores import f_of, mean_of_classes
 from calibrant.evaluation.verbs._protocol_reference import Gold
 from calibrant.exceptions import InputError
 
@@ -158,4 +158,4 @@ def _macro(of_class: Callable[[Floats], Floats], totals: Floats) -> Floats:
     each = totals.reshape(len(totals), 3, classes)
     occurs = (each[:, 1] + each[:, 2]) > 0
     values = of_class(each.transpose(0, 2, 1).reshape(-1, 3)).reshape(len(totals), classes)
-    return ratio((np.nan_to_num(values) * occurs).sum(axis=1), occurs.sum(axis=1))
+    return mean_of_classes(values, occurs)
