@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.evaluation.results.significance import McNemarTest, ResampledTest
-from calibrant.evaluation.score_interval import information_of
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import (
     FEWEST_UNITS,
@@ -386,7 +385,7 @@ def _linearized(
     influence, size = _influence(units, gap)
     if parts:
         of_both = np.add.reduce([each / each.sum() for each in parts])
-        size = information_of(size.sum() / len(parts) * of_both, influence**2)
+        size = size.sum() / len(parts) * of_both
     if np.abs(influence).max() < 1e-9 * max(1.0, abs(difference)):
         return _unknown("t", difference, settings, SAME)
     variance, freedom = cr2(size, influence)
