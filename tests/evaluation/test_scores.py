@@ -202,6 +202,18 @@ def test_large_documents_are_decided_as_closely_by_expected_counts() -> None:
     assert score[exact].min() == pytest.approx(f / 2, abs=0.01)
 
 
+@pytest.mark.parametrize("p", [1e-7, 1e-5, 2e-4])
+def test_of_a_large_document_with_hardly_any_positives_nothing_is_kept(p: float) -> None:
+    assert not expected_f_decision(np.full(LARGEST_EXACT + 1, p)).any()
+
+
+def test_few_expected_positives_of_a_large_document_are_decided_as_in_a_small_one() -> None:
+    score = np.r_[np.random.default_rng(5).beta(0.3, 3, 40), np.full(LARGEST_EXACT - 41, 1e-4)]
+    small, large = (expected_f_decision(np.append(score, np.full(more, 1e-9))) for more in (1, 100))
+    assert small.any()
+    assert np.array_equal(small[: len(score)], large[: len(score)])
+
+
 def test_a_rule_is_called_by_its_name() -> None:
     score, document = [0.2, 0.6, 0.7], [1, 1, 2]
     unknown: Any = "best"

@@ -108,6 +108,17 @@ def test_a_small_error_needs_fewer_labels_than_the_design_effect_says() -> None:
     assert drawn_power(plan.labels, 0.05, **dependence) == pytest.approx(0.8, abs=0.08)
 
 
+@pytest.mark.parametrize(("size", "correlation", "error"), [(500, 0.0, 0.1), (40, 0.1, 0.3), (20, 0.2, 0.2)])
+def test_planned_clusters_are_ten_or_more_and_show_the_error(
+    size: int, correlation: float, error: float
+) -> None:
+    dependence = {"cluster_size": size, "label_correlation": correlation}
+    plan = labels_needed(error=error, scores=np.linspace(0.2, 0.8, 1001), **dependence)  # type: ignore[arg-type]
+    assert defined(plan.clusters) >= 10
+    power = drawn_power(defined(plan.labels), error, cluster_size=size, label_correlation=correlation)
+    assert power > 0.75
+
+
 def test_clusters_are_whole() -> None:
     plan = labels_needed(error=0.05, cluster_size=30, label_correlation=0.2)
     assert plan.labels is not None

@@ -19,7 +19,7 @@ from calibrant.estimation.results.propagation import (
     QuantileCalibration,
 )
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import cr2, effective_number, quantile
+from calibrant.metrics.tails import SMALLEST, cr2, effective_number, quantile
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator
 
@@ -210,7 +210,7 @@ def _effective(row: _Level, effect: float) -> float:
     chance = float(row.chance.mean())
     below = float(betainc(n - hits, hits + 1, 1 - chance)) if hits < n else 1.0
     above = float(betainc(hits, n - hits + 1, chance)) if hits > 0 else 1.0
-    return min(1.0, 2 * min(below, above))
+    return float(np.clip(2 * min(below, above), SMALLEST, 1.0))
 
 
 def _two_sided(chance: Floats, hits: int) -> float:
@@ -219,7 +219,7 @@ def _two_sided(chance: Floats, hits: int) -> float:
     values = found.values
     below = float(found.probabilities[values <= hits].sum())
     above = float(found.probabilities[values >= hits].sum())
-    return min(1.0, 2 * min(below, above))
+    return float(np.clip(2 * min(below, above), SMALLEST, 1.0))
 
 
 def _numbers(
@@ -286,7 +286,7 @@ def _smooth_test(
     parts = np.stack([math.sqrt(2 * j + 1) * eval_legendre(j, 2 * pit - 1) for j in range(1, components + 1)])
     if codes is None:
         statistic = float((parts.sum(axis=1) ** 2).sum()) / len(pit)
-        return statistic, float(chdtrc(components, statistic)), None
+        return statistic, max(SMALLEST, float(chdtrc(components, statistic))), None
     if count < FEWEST_CLUSTERS:
         why = f"{count} clusters are too few for a test of uniformity, which needs {FEWEST_CLUSTERS}"
         return None, None, why
@@ -295,4 +295,4 @@ def _smooth_test(
     if np.linalg.matrix_rank(spread) < components:
         return None, None, "the clusters do not vary"
     statistic = float(total @ np.linalg.solve(spread, total))
-    return statistic, float(chdtrc(components, statistic)), None
+    return statistic, max(SMALLEST, float(chdtrc(components, statistic))), None

@@ -32,6 +32,7 @@ from calibrant.metrics.resampling import (
 )
 from calibrant.metrics.tails import (
     ALTERNATIVES,
+    SMALLEST,
     Alternative,
     cr2,
     effective_number,
@@ -48,7 +49,6 @@ from calibrant.seeds import Seed, generator_of, number
 Value = Callable[[Floats], Floats]
 MOST_EXACT = 14  # units: 2^14 swaps
 UNEVEN, ENOUGH_OF_ONE = 1.5, 100  # ratio of the units behind two statistics from which few of one matter
-SMALLEST = 5e-324  # a p-value is not 0
 ROUNDING = 1e-12
 _NUMBERS_A_CHUNK = 1 << 22
 UNDEFINED = "the statistic is undefined"

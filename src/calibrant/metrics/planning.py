@@ -13,7 +13,7 @@ from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
 from calibrant.metrics.grouping import ratio
 from calibrant.metrics.residuals import EDGES, estimator_bin_size
-from calibrant.metrics.tails import quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, critical_statistic, quantile
 from calibrant.results.intervals import LabelPlan
 
 SMALLEST = 40
@@ -40,7 +40,8 @@ def labels_needed(
 
     Uses the large-sample variance of the debiased squared error, for an overconfident model, whose labels
     vary most, and for a shift of all scores; checked by simulation in the tests. With clusters, the design
-    effect multiplies only the noise of the error itself, so for a small error labels grow by little.
+    effect multiplies only the noise of the error itself, so for a small error labels grow by little; the
+    interval is Student's, and a plan has 10 clusters or more, the fewest for which intervals do not warn.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def labels_needed(
     True
     """
     proportion(power, "power")
-    z = quantile(proportion(level, "level"))
+    level = proportion(level, "level")
     positive_integer(cluster_size, "cluster_size")
     if non_negative(label_correlation, "label_correlation") > 1:
         raise InputError(
@@ -104,11 +105,15 @@ def labels_needed(
     share, (shifted, overconfident) = _noise(q, weight, worse)
     effect = 1 + (cluster_size - 1) * label_correlation
 
+    def clusters(n: float) -> float:
+        return n / cluster_size if cluster_size > 1 else 0
+
     def of_error(n: float) -> float:
         theta, margins = worse**2, []
         # Dependence cancels if the model is too high at half of the scores and too low at the others.
         for variances, factor in ((shifted, effect), (overconfident, 1.0)):
-            null = _null_variance(n, share, effect, *variances)
+            null, skewness = _null_moments(n, share, effect, *variances)
+            z = critical_statistic(level, skewness, clusters(n))
             spread = math.sqrt(null + 4 * variances[0] * factor * theta / n)
             margins.append((theta - z * math.sqrt(null)) / spread)
         return min(margins)
@@ -116,7 +121,8 @@ def labels_needed(
     def of_difference(n: float) -> float:
         better = worse - (difference or 0.0)
         linear = 4 * shifted[0] * effect * (worse**2 + better**2) / n
-        return (worse**2 - better**2) / math.sqrt(2 * _null_variance(n, share, effect, *shifted) + linear) - z
+        null = 2 * _null_moments(n, share, effect, *shifted)[0]
+        return (worse**2 - better**2) / math.sqrt(null + linear) - quantile(level, clusters(n))
 
     labels = _smallest(of_error if difference is None else of_difference, power, cluster_size)
     return LabelPlan(
@@ -152,13 +158,19 @@ def _noise(q: Floats, weight: Floats, worse: float) -> tuple[Floats, list[tuple[
     return held / weight.sum(), found
 
 
-def _null_variance(n: float, share: Floats, effect: float, variance: float, variance2: Floats) -> float:
-    """Return the variance of T for n pairs of a calibrated model."""
+def _null_moments(
+    n: float, share: Floats, effect: float, variance: float, variance2: Floats
+) -> tuple[float, float]:
+    """Return variance and skewness of T for n pairs of a calibrated model: each bin adds a chi-squared."""
     size, own = estimator_bin_size(n), n * share
     # The last bin of a section is short, and the noise of few pairs is larger.
     short = np.where(own > 1.5, np.minimum(2, own / np.maximum(own - 1, 0.5)), own / (size - 1))
     bins = np.where(own < size, short, own / (size - 1) + 0.5)
-    return 2 * (float(variance2 @ bins) + ((effect - 1) * variance) ** 2) / n**2
+    parts = np.append(variance2 * bins, ((effect - 1) * variance) ** 2)  # of sections, and of dependence
+    number = np.append(np.maximum(1, own / size), 1)
+    whole = float(parts.sum())
+    skewness = math.sqrt(8) * float((parts**1.5 / np.sqrt(number)).sum()) / whole**1.5 if whole else 0.0
+    return 2 * whole / n**2, skewness
 
 
 def _goal(value: float, name: str) -> float:
@@ -191,10 +203,10 @@ def _smallest(score_of: Callable[[float], float], power: float, cluster_size: in
     from calibrant._special import ndtri
 
     wanted = float(ndtri(power))
-    low = 1
-    high = max(1, math.ceil(SMALLEST / cluster_size))
+    high = max(FEW_CLUSTERS if cluster_size > 1 else 1, math.ceil(SMALLEST / cluster_size))
     if score_of(high * cluster_size) >= wanted:
         return high * cluster_size
+    low = high
     while score_of(high * cluster_size) < wanted:
         low, high = high, 2 * high
         if high * cluster_size > LARGEST:

@@ -16,6 +16,7 @@ from calibrant._checks import Floats
 
 SKEWED = 0.35
 """Skewness of a mean from which on its interval has a warning."""
+SMALLEST = 5e-324  # a p-value is not 0
 FEW_CLUSTERS = 10
 """Effective clusters below which results carry a warning."""
 
@@ -67,7 +68,26 @@ def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
         tail = float(gammaincc(shape, max(0.0, shape + statistic * math.sqrt(shape))))
     if clusters:
         tail = float(stdtr(_freedom(clusters), ndtri(tail)))
-    return tail
+    return max(tail, SMALLEST)
+
+
+def critical_statistic(level: float, skewness: float, clusters: float) -> float:
+    """Return the statistic whose `p_value_of` is half of one minus the level.
+
+    Examples
+    --------
+    >>> round(critical_statistic(0.95, 0.0, 0), 2), round(critical_statistic(0.95, 0.5, 0), 2)
+    (1.96, 2.18)
+    """
+    from calibrant._special import gammainccinv, ndtr, ndtri, stdtrit
+
+    tail = (1 - level) / 2
+    if clusters:
+        tail = float(ndtr(stdtrit(_freedom(clusters), tail)))
+    if skewness < 1e-3:
+        return -float(ndtri(tail))
+    shape = 4 / skewness**2
+    return (float(gammainccinv(shape, tail)) - shape) / math.sqrt(shape)
 
 
 def two_sided_p_value(statistic: float, clusters: float = 0) -> float:
@@ -81,7 +101,7 @@ def two_sided_p_value(statistic: float, clusters: float = 0) -> float:
     from calibrant._special import ndtr, stdtr
 
     tail = stdtr(_freedom(clusters), -abs(statistic)) if clusters else ndtr(-abs(statistic))
-    return 2 * float(tail)
+    return max(2 * float(tail), SMALLEST)
 
 
 def _freedom(clusters: float) -> float:
@@ -109,8 +129,8 @@ def tail(t: float | None, freedom: float, alternative: str) -> float | None:
     if t is None:
         return None
     if alternative == "two-sided":
-        return 2 * float(stdtr(freedom, -abs(t)))
-    return float(stdtr(freedom, -t if alternative == "greater" else t))
+        return max(2 * float(stdtr(freedom, -abs(t))), SMALLEST)
+    return max(float(stdtr(freedom, -t if alternative == "greater" else t)), SMALLEST)
 
 
 def student(

@@ -19,7 +19,7 @@ from calibrant.evaluation.detectable import minimum_detectable_difference
 from calibrant.evaluation.files.protocol_file import ProtocolFile, read_protocol_file
 from calibrant.evaluation.files.protocol_tables import ItemLabels, read_folds
 from calibrant.evaluation.files.tables import read_results
-from calibrant.evaluation.paired import SMALLEST, mcnemar, paired_bootstrap, paired_permutation, uneven
+from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation, uneven
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.results.protocol import (
@@ -158,7 +158,7 @@ def _of_ends(
     toward = below if difference > 0 else above
     t = critical_value(plan.level, NORMAL, "two-sided") * difference / toward if toward else None
     found = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
-    return found, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or SMALLEST
+    return found, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or 1.0
 
 
 def _detectable(
