@@ -227,8 +227,8 @@ def _expected(score: Floats, ratio: Fraction) -> Floats:
     total = square * score.sum() + np.arange(len(right))
     close: Floats = (1 + square) * np.divide(right, total, out=np.zeros(len(right)), where=total > 0)
     if score.sum() < FEW_POSITIVES:
-        # The ratio of expectations is wrong for few positives. Those of the last items matter by their number
-        # alone, so that fewer items of the same sum stand for them.
+        # The ratio of expectations is wrong for few positives. Positives among the last items matter by their
+        # number alone, so that fewer items of the same sum stand for them.
         half = LARGEST_EXACT // 2
         rest = np.full(half, score[half:].sum() / half)
         close[: half + 1] = expected_f_of_best(np.concatenate([score[:half], rest]), *parts)[: half + 1]

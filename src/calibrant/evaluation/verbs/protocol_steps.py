@@ -427,6 +427,8 @@ def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
         "about the "
         f"first metric, {comparison.metric}; they do not extend to other kinds of {comparison.unit}s"
     )
+    if comparison.metric.startswith("entity_"):
+        text += " or, if errors follow names, to other names"
     left = (
         f"; {reference.left_out:,} items without a reference label are excluded" if reference.left_out else ""
     )
