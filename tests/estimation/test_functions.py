@@ -68,6 +68,37 @@ def test_limits_of_the_interval_are_values_that_leave_out_no_more_than_the_tails
     assert (low, high) == (49, 950)
 
 
+@pytest.mark.parametrize(
+    ("samples", "level"), [(19, 0.9), (39, 0.95), (41, 0.95), (100, 0.95), (199, 0.99), (100, 0.5)]
+)
+def test_a_new_draw_is_in_the_interval_as_often_as_the_level_says(samples: int, level: float) -> None:
+    # A new draw falls with equal probability in each of the samples + 1 gaps between ordered values.
+    found = summary(np.arange(float(samples))[:, None], ["x"], level=level).quantities[0].mean
+    low, _, high = limits(found)
+    covered = (high - low) / (samples + 1)
+    assert level - 1e-9 <= covered < level + 2 / (samples + 1)
+    assert found.warning is None
+
+
+@pytest.mark.parametrize(
+    ("samples", "level", "covered", "needed"),
+    [(2, 0.95, 33, 39), (38, 0.95, 94, 39), (198, 0.99, 98, 199), (18, 0.9, 89, 19)],
+)
+def test_fewer_samples_than_the_level_needs_have_a_warning(
+    samples: int, level: float, covered: int, needed: int
+) -> None:
+    values = np.random.default_rng(0).random((samples, 2))
+    found = summary(values, ["a", "b"], level=level)
+    warning = (
+        f"{samples} samples are few: the interval of all of them covers about {covered} %. "
+        f"A level of {100 * level:g} % needs {needed}."
+    )
+    for column, each in zip(values.T, found.quantities, strict=True):
+        assert limits(each.mean)[::2] == (column.min(), column.max())
+        assert each.mean.warning == warning
+    assert exceedance(found).difference.warning == warning
+
+
 def test_stages_give_the_joint_distribution() -> None:
     tags = ChainPosterior(np.log([[0.3, 0.7]]))
 
@@ -123,6 +154,13 @@ def test_one_quantity_exceeds_another_as_often_as_in_the_samples() -> None:
     assert exceedance(found, 1, 0).less == result.greater
 
 
+def test_the_standard_error_of_a_probability_is_not_0_where_all_samples_agree() -> None:
+    found = summary([[2.0, 1.0]] * 30, ["x", "y"])
+    above, below = exceedance(found, "x", "y"), exceedance(found, "y", "x")
+    assert (above.greater, below.greater) == (1, 0)
+    assert above.standard_error == below.standard_error == pytest.approx(np.sqrt(31 / 32 / 32 / 30))
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -152,3 +190,16 @@ def test_too_few_samples_stages_or_quantities_are_refused() -> None:
         exceedance(summary([[1, 2], [2, 3]], ["x", "y"]), "z")
     with pytest.raises(InputError, match="values for 20 samples"):
         propagate(lambda codes: [1, 2], chain(), 20, vectorised=True)
+
+
+def test_bad_levels_names_and_places_are_refused() -> None:
+    values, no_names, yes = [[1.0, 2.0], [2.0, 3.0]], "xy", True
+    for level in (0, 1, 95, float("nan")):
+        with pytest.raises(InputError, match="level is"):
+            summary(values, ["x", "y"], level=level)
+    with pytest.raises(InputError, match="names names 'x' twice"):
+        summary(values, ["x", "x"])
+    with pytest.raises(InputError, match="names is 'xy': pass a list of names"):
+        summary(values, no_names)
+    with pytest.raises(InputError, match="no quantity True"):
+        exceedance(summary(values, ["x", "y"]), yes)

@@ -11,8 +11,17 @@ from scipy.special import expit, logit
 from calibrant.estimation import RefittedRecalibrator, count_interval, poisson_binomial, total_interval
 from calibrant.estimation.total import mixed_count, mixed_counts
 from calibrant.exceptions import InputError
-from calibrant.recalibrate import Isotonic, LabelledScores, Platt, Shared, VectorScaling
-from tests.quantities import limits
+from calibrant.recalibrate import (
+    Beta,
+    HistogramBinning,
+    Isotonic,
+    LabelledScores,
+    Platt,
+    Shared,
+    Temperature,
+    VectorScaling,
+)
+from tests.quantities import defined, limits
 
 
 def test_one_certain_map_gives_the_exact_interval() -> None:
@@ -64,6 +73,35 @@ def test_the_warning_about_drift_names_the_numbers_of_labels_and_of_documents_th
     assert "with 1,000 labels of one period and 800 documents of another" in str(
         refitted.count(score).drift_warning
     )
+
+
+@pytest.mark.parametrize("recalibrator", [Isotonic(), HistogramBinning()], ids=["isotonic", "histogram"])
+def test_documents_that_a_map_of_label_proportions_makes_certain_are_in_a_warning(recalibrator: Any) -> None:
+    dev = LabelledScores([0.01] * 60 + [0.5] * 20 + [0.99] * 60, [0] * 60 + [0, 1] * 10 + [1] * 60)
+    mended = RefittedRecalibrator(recalibrator, dev, refits=20)
+    some, none, empty = mended.counts([[0.01] * 1400 + [0.5] * 70 + [0.99] * 600, [0.5] * 70, []])
+    assert defined(some.total).warning == (
+        "The map gives 2,000 of 2,070 documents probability 0 or 1: the total interval leaves out how often "
+        "that is wrong."
+    )
+    assert defined(none.total).warning is None
+    assert defined(empty.total).warning is None
+    few = RefittedRecalibrator(recalibrator, LabelledScores([0.1] * 10 + [0.9] * 10, [0] * 10 + [1] * 10))
+    assert few.warning is not None
+    assert str(defined(few.count([0.1]).total).warning).startswith(
+        f"{few.warning} The map gives 1 of 1 documents"
+    )
+
+
+@pytest.mark.parametrize(
+    "recalibrator", [Platt(), Beta(), Temperature()], ids=["platt", "beta", "temperature"]
+)
+def test_a_smooth_map_has_no_such_warning(recalibrator: Any) -> None:
+    rng = np.random.default_rng(0)
+    score = rng.random(300)
+    mended = RefittedRecalibrator(recalibrator, LabelledScores(score, rng.random(300) < score), refits=20)
+    assert mended.probabilities([1.0]) == 1  # rounded
+    assert defined(mended.count([0.0, 0.5, 1.0]).total).warning is None
 
 
 def test_clusters_are_drawn_whole() -> None:

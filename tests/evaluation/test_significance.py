@@ -24,6 +24,7 @@ from calibrant.evaluation import (
     paired_permutation,
     paired_t_test,
 )
+from calibrant.evaluation.comparison import ALLOWED
 from calibrant.exceptions import InputError
 from calibrant.metrics import calibration_difference
 from calibrant_studies._error_rates import (
@@ -397,6 +398,44 @@ def test_repeats_of_unequal_size_or_one_fold_do_not_tell_it() -> None:
         assert found.pairs[0].plain is None
         assert "ignores that folds share training data" in (found.pairs[0].difference.warning or "")
         assert found.pairs[0].better is None
+
+
+def test_two_repeats_with_the_same_scores_have_a_warning_that_names_them() -> None:
+    random = np.random.default_rng(5)
+    scores = random.random((2, 15))
+    repeat = ["x"] * 5 + ["y"] * 5 + ["z"] * 5
+    found = compare_systems(["a", "b"], scores, unit="fold", repeat=repeat)
+    assert found.folds_warning == ALLOWED
+    scores[:, 10:] = scores[:, random.permutation(5)]  # folds in another order
+    for ratio in (None, 0.25):
+        copied = compare_systems(["a", "b"], scores, unit="fold", repeat=repeat, test_train_ratio=ratio)
+        assert (copied.folds_warning or "").startswith(f"{ALLOWED}; repeats x and z have the same scores")
+    scores[1, 10] += 0.01  # of one system
+    found = compare_systems(["a", "b"], scores, unit="fold", repeat=repeat)
+    assert found.folds_warning == ALLOWED
+
+
+def test_repeats_of_one_fold_or_of_equal_scores_are_not_taken_for_copies() -> None:
+    cases: list[tuple[list[list[float]], list[int]]] = [
+        ([[1, 1, 0], [0, 0, 1]], [1, 2, 3]),
+        ([[1] * 6, [0.5] * 4 + [1, 0]], [1, 1, 2, 2, 3, 3]),
+    ]
+    for scores, repeat in cases:
+        found = compare_systems(["a", "b"], scores, unit="fold", repeat=repeat)
+        assert "the same scores" not in (found.folds_warning or "")
+
+
+def test_a_ratio_far_from_that_of_the_folds_has_a_warning() -> None:
+    repeat = [1] * 5 + [2] * 5
+    for ratio, far in ((0.1, True), (0.125, False), (0.5, False), (1, True)):
+        found = compare_systems(
+            ["a", "b"], [FIRST, SECOND], unit="fold", repeat=repeat, test_train_ratio=ratio
+        )
+        note = f"; the ratio given is {ratio}, but 5 folds per repeat have 0.25" if far else ""
+        assert found.folds_warning == ALLOWED + note
+    for bad in (0, -1, math.nan):
+        with pytest.raises(InputError, match="test_train_ratio is"):
+            compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", repeat=repeat, test_train_ratio=bad)
 
 
 def test_the_better_system_is_named_by_the_adjusted_test() -> None:

@@ -17,12 +17,15 @@ from calibrant.estimation.results.propagation import CountInterval, Drift
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import effective_number
 from calibrant.recalibrate.base import BinaryRecalibrator
+from calibrant.recalibrate.histogram import HistogramBinning
+from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.recalibrate.labelled import LabelledScores, Rows, check_recalibrator, checked
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator
 
 REFITS = 200
 FEWEST_REFITS = 20
+OF_LABELS = (HistogramBinning, Isotonic)  # their values are proportions of labels, which can be 0 or 1
 ENOUGH_LABELS, ENOUGH_ALIKE = 50, 10  # units, and those with each label
 NO_DRIFT = (
     "The total interval assumes that probabilities are as well calibrated in every period as in the labeled "
@@ -68,7 +71,8 @@ class RefittedRecalibrator:
     failed
         Draws to which none could be fitted (one label only).
     warning
-        Warning on few labels, with which total intervals are too narrow; else None.
+        Warning on few labels, with which total intervals are too narrow; else None. The total interval of a
+        count adds a warning on documents to which `Isotonic` or `HistogramBinning` gives probability 0 or 1.
 
     Raises
     ------
@@ -190,6 +194,7 @@ class RefittedRecalibrator:
         every = mixed_counts(self.refitted_probabilities(distinct), len(self.maps), code, start)
         found = []
         for (first, last), mixture in zip(pairwise(start), every, strict=True):
+            certain = _certain(self.fitted, mended[first:last])
             narrow = count_interval(mended[first:last], interval=interval, level=level)
             count, (low, high) = narrow.count, mixture.interval(level)
             found.append(
@@ -199,7 +204,7 @@ class RefittedRecalibrator:
                         count.estimate,
                         min(float(low), count.low or 0.0),
                         max(float(high), count.high or 0.0),
-                        warning=self.warning,
+                        warning=" ".join(filter(None, (self.warning, certain))) or None,
                     ),
                     refits=len(self.maps),
                     failed_refits=self.failed,
@@ -218,6 +223,18 @@ def _few(rows: Rows) -> str | None:
     return (
         f"{rows.unit_count} {units} ({kinds[1]} with a positive one) are few: the total interval may be too "
         f"narrow. It needs {ENOUGH_LABELS}, and {ENOUGH_ALIKE} of each kind."
+    )
+
+
+def _certain(fitted: BinaryRecalibrator, probability: Floats) -> str | None:
+    """Warning on documents that are certain under the map, and then mostly under its refits as well."""
+    certain = int(np.isin(probability, (0, 1)).sum())
+    # Smooth maps only come so close to 0 or 1 that the rest is lost in rounding.
+    if not certain or not isinstance(fitted, OF_LABELS):
+        return None
+    return (
+        f"The map gives {certain:,} of {len(probability):,} documents probability 0 or 1: the total interval "
+        "leaves out how often that is wrong."
     )
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Integers
 from calibrant.evaluation.results.significance import Comparison, PairedTest, SystemMean, SystemPair
 from calibrant.evaluation.significance import (
     adjusted_p_values,
@@ -37,6 +37,12 @@ PLAIN = "the interval ignores that folds share training data"
 UNKNOWN_RATIO = (
     "give it, 1 / (k - 1) for k folds, or a column repeat that names the cross-validation of each fold"
 )
+COPIES = (
+    "repeats {} and {} have the same scores, as if they had the same split: copies are counted as further "
+    "evidence, and p-values are too small. Give each repeat another split"
+)
+OTHER_RATIO = "the ratio given is {:.3g}, but {} folds per repeat have {:.3g}"
+FAR = 2  # times the ratio that the folds have
 UNEQUAL = "repeats have different numbers of folds, so the ratio is unknown"
 SINGLE = "a repeat has one fold, so the ratio is unknown"
 ONE_SYSTEM = "there is one system"
@@ -75,10 +81,12 @@ def compare_systems(
     unit
         ``fold`` (of cross-validation) or ``item``.
     repeat
-        (n,) repeat of cross-validation of each fold; with k folds per repeat the ratio is 1 / (k - 1).
+        (n,) repeat of cross-validation of each fold; with k folds per repeat the ratio is 1 / (k - 1). Two
+        repeats with the same scores have a warning: repeats need different splits.
     test_train_ratio
         Size of a fold's test data divided by that of its training data. Without it and without ``repeat``,
-        intervals of folds ignore that folds share training data, and the record has a warning.
+        intervals of folds ignore that folds share training data, and the record has a warning; it has one as
+        well if the folds of each repeat have a ratio more than twice as large, or less than half.
     clusters
         (n,) cluster of each item.
     alternative
@@ -114,7 +122,7 @@ def compare_systems(
     samples = check_samples(samples)
     systems = _checks.list_of_names(systems, "systems")
     table = _table(systems, scores)
-    repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table.shape[1])
+    repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table)
     if unit == "fold" and clusters is not None:
         raise InputError("folds have no clusters", "name the clusters of items", code="parameter")
     tests = {
@@ -171,7 +179,7 @@ def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
 
 
 def _known_ratio(
-    unit: str, repeat: ArrayLike | None, given: float | None, n: int
+    unit: str, repeat: ArrayLike | None, given: float | None, table: Floats
 ) -> tuple[int | None, float | None, str]:
     """Return the number of repeats, the ratio of test to training data, and the warning on folds."""
     if unit == "item":
@@ -182,15 +190,33 @@ def _known_ratio(
     if repeat is None:
         return None, given, f"{IGNORED}: {UNKNOWN_RATIO}" if given is None else ALLOWED
     codes, names = _checks.cluster_codes(repeat, "repeat")
-    _checks.same_length("repeat", len(codes), "each system", n)
+    _checks.same_length("repeat", len(codes), "each system", table.shape[1])
     folds = np.bincount(codes)
-    if given is not None:
-        return len(names), given, ALLOWED
-    if folds.min() != folds.max():
-        return len(names), None, f"{IGNORED}: {UNEQUAL}"
-    if folds[0] == 1:
-        return len(names), None, f"{IGNORED}: {SINGLE}"
-    return len(names), 1 / (int(folds[0]) - 1), ALLOWED
+    unknown = UNEQUAL if folds.min() != folds.max() else SINGLE if folds[0] == 1 else None
+    implied = None if unknown else 1 / (int(folds[0]) - 1)
+    ratio = implied if given is None else _checks.non_negative(given, "test_train_ratio")
+    notes = [f"{IGNORED}: {unknown}" if ratio is None else ALLOWED]
+    if ratio and implied and max(ratio / implied, implied / ratio) > FAR:
+        notes.append(OTHER_RATIO.format(ratio, folds[0], implied))
+    copies = _copies(table, codes)
+    if copies is not None:
+        notes.append(COPIES.format(*(names[code] for code in copies)))
+    return len(names), ratio, "; ".join(notes)
+
+
+def _copies(table: Floats, codes: Integers) -> tuple[int, int] | None:
+    """Return the first two repeats whose folds have the same scores of all systems, in any order."""
+    seen: dict[tuple[tuple[float, ...], ...], int] = {}
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(table.T[order], np.cumsum(np.bincount(codes))[:-1])
+    for code, part in enumerate(parts):
+        folds = tuple(sorted(map(tuple, part.tolist())))
+        if len(set(folds)) < 2:  # one fold, or equal scores: other splits may well have the same
+            continue
+        if folds in seen:
+            return seen[folds], code
+        seen[folds] = code
+    return None
 
 
 def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
