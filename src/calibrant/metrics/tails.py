@@ -77,7 +77,7 @@ def critical_statistic(level: float, skewness: float, clusters: float) -> float:
     Examples
     --------
     >>> round(critical_statistic(0.95, 0.0, 0), 2), round(critical_statistic(0.95, 0.5, 0), 2)
-    (1.96, 2.18)
+    (1.96, 2.19)
     """
     from calibrant._special import gammainccinv, ndtr, ndtri, stdtrit
 
