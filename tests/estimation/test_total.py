@@ -56,10 +56,10 @@ def test_shared_errors_are_in_the_total_interval_and_not_in_the_narrow_one() -> 
     for replication in range(60):
         score = expit(rng.normal(-1, 1, 300))
         label = rng.random(300) < expit(logit(score) + 0.5)
-        mended = RefittedRecalibrator(Platt(), LabelledScores(score, label), refits=40, seed=replication)
+        refitted = RefittedRecalibrator(Platt(), LabelledScores(score, label), refits=40, seed=replication)
         documents = expit(rng.normal(-1, 1, 3000))
         truth = int((rng.random(3000) < expit(logit(documents) + 0.5)).sum())
-        found = mended.count(documents)
+        found = refitted.count(documents)
         (low, _, high), (low_total, _, high_total) = limits(found.count), limits(found.total)
         narrow += low <= truth <= high
         total += low_total <= truth <= high_total
@@ -78,8 +78,8 @@ def test_the_warning_about_drift_names_the_numbers_of_labels_and_of_documents_th
 @pytest.mark.parametrize("recalibrator", [Isotonic(), HistogramBinning()], ids=["isotonic", "histogram"])
 def test_documents_that_a_map_of_label_proportions_makes_certain_are_in_a_warning(recalibrator: Any) -> None:
     dev = LabelledScores([0.01] * 60 + [0.5] * 20 + [0.99] * 60, [0] * 60 + [0, 1] * 10 + [1] * 60)
-    mended = RefittedRecalibrator(recalibrator, dev, refits=20)
-    some, none, empty = mended.counts([[0.01] * 1400 + [0.5] * 70 + [0.99] * 600, [0.5] * 70, []])
+    refitted = RefittedRecalibrator(recalibrator, dev, refits=20)
+    some, none, empty = refitted.counts([[0.01] * 1400 + [0.5] * 70 + [0.99] * 600, [0.5] * 70, []])
     assert defined(some.total).warning == (
         "The map gives 2,000 of 2,070 documents probability 0 or 1: the total interval leaves out how often "
         "that is wrong."
@@ -99,9 +99,9 @@ def test_documents_that_a_map_of_label_proportions_makes_certain_are_in_a_warnin
 def test_a_smooth_map_has_no_such_warning(recalibrator: Any) -> None:
     rng = np.random.default_rng(0)
     score = rng.random(300)
-    mended = RefittedRecalibrator(recalibrator, LabelledScores(score, rng.random(300) < score), refits=20)
-    assert mended.probabilities([1.0]) == 1  # rounded
-    assert defined(mended.count([0.0, 0.5, 1.0]).total).warning is None
+    refitted = RefittedRecalibrator(recalibrator, LabelledScores(score, rng.random(300) < score), refits=20)
+    assert refitted.probabilities([1.0]) == 1  # rounded
+    assert defined(refitted.count([0.0, 0.5, 1.0]).total).warning is None
 
 
 def test_clusters_are_drawn_whole() -> None:
@@ -123,14 +123,14 @@ def test_the_narrow_interval_is_that_of_the_map_fitted_to_all() -> None:
     rng = np.random.default_rng(4)
     score = rng.random(200)
     data = LabelledScores(score, rng.random(200) < score**2)
-    mended = RefittedRecalibrator(Isotonic(), data, refits=30, seed=1)
+    refitted = RefittedRecalibrator(Isotonic(), data, refits=30, seed=1)
     documents = rng.random(100)
-    found, alone = mended.count(documents), count_interval(mended.probabilities(documents))
+    found, alone = refitted.count(documents), count_interval(refitted.probabilities(documents))
     assert found.count == alone.count
     assert found.refits + found.failed_refits == 30
     again = RefittedRecalibrator(Isotonic(), data, refits=30, seed=1).count(documents)
     assert again == found
-    assert limits(mended.count(np.zeros(0)).total) == (0, 0, 0)
+    assert limits(refitted.count(np.zeros(0)).total) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("recalibrator", [Platt(), Isotonic()], ids=["platt", "isotonic"])
@@ -138,19 +138,19 @@ def test_groups_counted_together_are_those_of_one_refit_at_a_time(recalibrator: 
     rng = np.random.default_rng(5)
     score = rng.random(150)
     data = LabelledScores(score, rng.random(150) < score)
-    mended = RefittedRecalibrator(recalibrator, data, refits=25, seed=2)
+    refitted = RefittedRecalibrator(recalibrator, data, refits=25, seed=2)
     groups = [rng.integers(0, 101, size) / 100 for size in (3, 0, 40, 1, 200)]
     start = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
     distinct, code = np.unique(np.concatenate(groups), return_inverse=True)
-    mixtures = mixed_counts(mended.refitted_probabilities(distinct), len(mended.maps), code, start)
-    for group, mixture, found in zip(groups, mixtures, mended.counts(groups), strict=True):
+    mixtures = mixed_counts(refitted.refitted_probabilities(distinct), len(refitted.maps), code, start)
+    for group, mixture, found in zip(groups, mixtures, refitted.counts(groups), strict=True):
         mixed = np.zeros(len(group) + 1)
-        for one in mended.maps:
+        for one in refitted.maps:
             part = poisson_binomial(one.transform(group) if len(group) else [])
             mixed[part.lowest : part.lowest + len(part.probabilities)] += part.probabilities
-        np.testing.assert_allclose(mixture.probabilities, mixed / len(mended.maps), rtol=0, atol=1e-12)
-        assert found == mended.count(group)
-        every = list(mended.refitted_probabilities(group))
+        np.testing.assert_allclose(mixture.probabilities, mixed / len(refitted.maps), rtol=0, atol=1e-12)
+        assert found == refitted.count(group)
+        every = list(refitted.refitted_probabilities(group))
         (low, high), narrow = total_interval(every), limits(found.count)
         assert limits(found.total)[::2] == (min(low, narrow[0]), max(high, narrow[2]))
 
@@ -158,11 +158,11 @@ def test_groups_counted_together_are_those_of_one_refit_at_a_time(recalibrator: 
 def test_a_group_with_a_bad_score_is_refused() -> None:
     rng = np.random.default_rng(6)
     score = rng.random(60)
-    mended = RefittedRecalibrator(Platt(), LabelledScores(score, rng.random(60) < score), refits=20)
+    refitted = RefittedRecalibrator(Platt(), LabelledScores(score, rng.random(60) < score), refits=20)
     for bad in ([0.5, 1.5], [float("nan")], [[0.1, 0.2]]):
         with pytest.raises(InputError, match="scores"):
-            mended.counts([[0.5], bad])
-    assert mended.counts([]) == []
+            refitted.counts([[0.5], bad])
+    assert refitted.counts([]) == []
 
 
 def test_draws_without_both_labels_are_counted_and_too_many_are_refused() -> None:

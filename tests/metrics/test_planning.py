@@ -112,8 +112,8 @@ def test_a_small_error_needs_fewer_labels_than_the_design_effect_says() -> None:
 def test_planned_clusters_are_ten_or_more_and_show_the_error(
     size: int, correlation: float, error: float
 ) -> None:
-    dependence = {"cluster_size": size, "label_correlation": correlation}
-    plan = labels_needed(error=error, scores=np.linspace(0.2, 0.8, 1001), **dependence)  # type: ignore[arg-type]
+    pilot = np.linspace(0.2, 0.8, 1001)
+    plan = labels_needed(error=error, scores=pilot, cluster_size=size, label_correlation=correlation)
     assert defined(plan.clusters) >= 10
     power = drawn_power(defined(plan.labels), error, cluster_size=size, label_correlation=correlation)
     assert power > 0.75

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, one_of, proportion
-from calibrant.estimation.functions import central_interval
+from calibrant.estimation.functions import central_interval, few_samples
 from calibrant.estimation.results.propagation import CountInterval, Exceedance
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
@@ -261,8 +261,9 @@ def _counted(
             code="parameter",
         )
     error = math.sqrt(noise / size) if size is not None else 0.0
+    warning = few_samples(size, level) if interval == "samples" and size is not None else None
     return CountInterval(
-        count=Quantity(mean, low, high, error),
+        count=Quantity(mean, low, high, error, warning=warning),
         sd=sd,
         documents=documents,
         level=level,

@@ -85,8 +85,8 @@ class RefittedRecalibrator:
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(300)
     >>> dev = LabelledScores(q, rng.random(300) < q)
-    >>> mended = RefittedRecalibrator(Platt(), dev, refits=50, seed=1)
-    >>> found = mended.count(rng.random(2000))
+    >>> refitted = RefittedRecalibrator(Platt(), dev, refits=50, seed=1)
+    >>> found = refitted.count(rng.random(2000))
     >>> found.total.low < found.count.low < found.count.high < found.total.high
     True
     """
@@ -190,12 +190,12 @@ class RefittedRecalibrator:
         flat = probabilities_of(np.concatenate([*groups, np.zeros(0)]), "scores")
         # Proportions of samples have few values: each map is applied once to each value.
         distinct, code = np.unique(flat, return_inverse=True)
-        mended = self.probabilities(distinct)[code]
+        recalibrated = self.probabilities(distinct)[code]
         every = mixed_counts(self.refitted_probabilities(distinct), len(self.maps), code, start)
         found = []
         for (first, last), mixture in zip(pairwise(start), every, strict=True):
-            certain = _certain(self.fitted, mended[first:last])
-            narrow = count_interval(mended[first:last], interval=interval, level=level)
+            certain = _certain(self.fitted, recalibrated[first:last])
+            narrow = count_interval(recalibrated[first:last], interval=interval, level=level)
             count, (low, high) = narrow.count, mixture.interval(level)
             found.append(
                 replace(

@@ -354,8 +354,8 @@ def _uneven(parts: Sequence[Floats]) -> str | None:
     if fewer >= ENOUGH_OF_ONE or more < UNEVEN * fewer:
         return None
     return (
-        f"the statistic of one system rests on {fewer:.1f} units and that of the other on {more:.1f}: the "
-        "interval and the p-value may claim too much"
+        f"the statistic of one system rests on {fewer:.1f} units and that of the other on {more:.1f}: "
+        "bootstrap and permutation test may claim too much"
     )
 
 

@@ -151,8 +151,8 @@ class ClasswiseRecalibrator(Recalibrator):
         part_of = np.full(len(found), -1)
         part_of[used] = self._fitted_parts_of([found[code] for code in used.tolist()])
         if len(set(part_of[used].tolist())) == 1 and part_of[used[0]] >= 0:
-            mended: Floats = self.parts_[part_of[used[0]]].transform(score)
-            return mended
+            recalibrated: Floats = self.parts_[part_of[used[0]]].transform(score)
+            return recalibrated
         out: Floats = np.array(score)
         for number, rows in _runs(part_of[codes]):
             if number >= 0:

@@ -41,8 +41,8 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
 
     Examples
     --------
-    >>> mended = renormalise([0.7, 0.2, 0.5], ["t1", "t1", "t2"], before=[0.8, 0.1, 0.5])
-    >>> mended.round(2).tolist()
+    >>> recalibrated = renormalise([0.7, 0.2, 0.5], ["t1", "t1", "t2"], before=[0.8, 0.1, 0.5])
+    >>> recalibrated.round(2).tolist()
     [0.7, 0.2, 0.5]
     >>> renormalise([0.6, 0.6], ["t1", "t1"]).tolist()
     [0.5, 0.5]

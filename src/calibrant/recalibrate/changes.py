@@ -155,7 +155,7 @@ class _Setting(NamedTuple):
     def after(self, fitted: Single) -> Floats:
         """Return test scores after a map; scores below the threshold stay unchanged."""
         score = np.array(self.test.score)
-        score[self.high] = self.test.at(self.high).mended(fitted)
+        score[self.high] = self.test.at(self.high).recalibrated(fitted)
         return score
 
     def errors(self, fitted: Single, reference: list[Subject]) -> Floats:

@@ -212,7 +212,7 @@ def _cross_fitted(candidate: Single, rows: Rows, fold: Integers, folds: int) -> 
     score = np.empty(len(rows.score))
     for number in range(folds):
         out = fold == number
-        score[out] = rows.at(out).mended(rows.at(~out).fit(candidate))
+        score[out] = rows.at(out).recalibrated(rows.at(~out).fit(candidate))
     return score
 
 

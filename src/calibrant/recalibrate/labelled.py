@@ -110,7 +110,7 @@ class Rows:
             else:
                 yield fitted
 
-    def mended(self, fitted: Single) -> Floats:
+    def recalibrated(self, fitted: Single) -> Floats:
         """Return the scores after a fitted recalibrator."""
         if isinstance(fitted, ClasswiseRecalibrator):
             return fitted.transform(self.score, self.code, names=self.names)
