@@ -323,6 +323,59 @@ def test_a_budget_that_is_exceeded_is_said(evaluation: Write) -> None:
     assert any("one gives keep more than 1 times in 1 documents" in each.text for each in found.findings)
 
 
+CHANCES = (0.6, 0.5, 0.9, 0.8, 0.7, 0.6, 0.1, 0.2)
+PROBABILITIES = "\n".join(["item,probability", *(f"{item},{chance}" for item, chance in enumerate(CHANCES))])
+
+
+@pytest.mark.parametrize(("decision", "kept"), [("top", (2, 1)), ("expected-f", (6, 4))])
+def test_items_without_a_reference_label_are_decided_with_the_others_of_their_document(
+    evaluation: Write, decision: str, kept: tuple[int, int]
+) -> None:
+    text = evaluation().read_text(encoding="utf-8").replace("[annotators]", "budget = 1\n[annotators]")
+    text = text.replace('file = "one.csv"\n', f'file = "one.csv"\ndecision = "{decision}"\n')
+    # The annotators disagree on items 2 and 3, which are the most probable of their document.
+    for content, number in zip((text, text.replace('ties = "drop"', "")), kept, strict=True):
+        system = protocol(evaluation(content, one=PROBABILITIES)).systems[0]
+        assert system.scores["keep"].predicted == number
+        assert system.over_budget == (0 if decision == "top" else 2)
+
+
+def test_the_budget_of_a_system_of_labels_includes_items_without_a_reference_label(evaluation: Write) -> None:
+    text = evaluation().read_text(encoding="utf-8").replace("[annotators]", "budget = 2\n[annotators]")
+    assert protocol(evaluation(text)).systems[0].over_budget == 1
+    assert protocol(evaluation(text.replace('ties = "drop"', ""))).systems[0].over_budget == 1
+
+
+def test_items_of_unknown_documents_that_a_decision_ignores_are_counted(evaluation: Write) -> None:
+    gold = "\n".join(["item,label,document", *(f"{item},keep,x" for item in range(6))])
+    text = TASK + f'budget = 1\n[reference]\nfile = "gold.csv"\n{SYSTEM}'
+    found = protocol(evaluation(text, gold=gold, one=PROBABILITIES))
+    assert "one decides by document without 2 items of unknown documents." in found.notes
+
+
+def test_a_reference_of_one_item_has_no_most_confident_half(evaluation: Write) -> None:
+    text = f'{TASK}[reference]\nfile = "gold.csv"\n{SYSTEM}'
+    found = protocol(evaluation(text, gold="item,label\n0,keep", one=PROBABILITIES))
+    assert "selective" not in [each.about for each in found.findings]
+
+
+@pytest.mark.parametrize("setting", ['decision = "expected-f"', "decision = 'threshold'\nthreshold = 0.9"])
+def test_a_decision_for_a_system_of_labels_is_an_error(evaluation: Write, setting: str) -> None:
+    text = evaluation().read_text(encoding="utf-8")
+    text = text.replace('file = "one.csv"\n', f'file = "one.csv"\n{setting}\n')
+    with pytest.raises(
+        InputError, match=r"one gives labels, so there is nothing to decide: leave out decision"
+    ):
+        protocol(evaluation(text))
+
+
+def test_an_item_has_one_document_in_all_files(evaluation: Write) -> None:
+    text = evaluation().read_text(encoding="utf-8").replace("ties =", 'file = "gold.csv"\nties =')
+    assert protocol(evaluation(text, gold="item,label,document\n2,keep,x")).reference.documents == 2
+    with pytest.raises(InputError, match=r"item 2 is in document 'z', and for the annotators in 'x'"):
+        protocol(evaluation(text, gold="item,label,document\n2,keep,z"))
+
+
 def test_scores_of_repeated_folds_are_compared_as_they_are(evaluation: Write) -> None:
     first = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
     second = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]

@@ -207,6 +207,8 @@ class SystemFile:
         Threshold of the decision ``threshold``; smallest probability that ``top`` keeps.
     names_label, names_probability
         True if the file names that column, which is then the one to read.
+    names_decision
+        True if the file sets the decision or its threshold, which only probabilities have.
     """
 
     name: str
@@ -216,6 +218,7 @@ class SystemFile:
     threshold: float | None
     names_label: bool
     names_probability: bool
+    names_decision: bool
 
 
 @dataclass(frozen=True)
@@ -468,6 +471,7 @@ def _systems(settings: Settings, found: _File, positive: str | None, folder: Pat
                 0.5 if decision == "threshold" and threshold is None else threshold,
                 each.label is not None,
                 each.probability is not None,
+                each.decision is not None or threshold is not None,
             )
         )
     if not systems:

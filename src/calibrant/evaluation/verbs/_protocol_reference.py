@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from calibrant._checks import Integers
 from calibrant.evaluation.files.protocol_file import LEAVE_OUT, ProtocolFile
-from calibrant.evaluation.files.protocol_tables import read_annotations, read_item_labels
+from calibrant.evaluation.files.protocol_tables import ItemLabels, read_annotations, read_item_labels
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.protocol import Reference
 from calibrant.exceptions import InputError
@@ -39,6 +39,8 @@ class Gold:
         Record of the reference for the report.
     tokens
         (items,) words, of a reference in CoNLL columns; otherwise None.
+    others
+        Code of the document of each item without a label, in the documents above.
     """
 
     items: tuple[str, ...]
@@ -48,6 +50,7 @@ class Gold:
     rated_documents: Integers | None
     record: Reference
     tokens: tuple[str, ...] | None = None
+    others: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
@@ -66,7 +69,8 @@ def reference_of(plan: ProtocolFile) -> Gold:
     Raises
     ------
     InputError
-        A table cannot be read, there is no such annotator, no item gets a label, or a budget lacks documents.
+        A table cannot be read, there is no such annotator, no item gets a label, two tables name different
+        documents of an item, or a budget lacks documents.
     """
     ratings: Ratings | None = None
     documents: dict[str, str] = {}
@@ -77,7 +81,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
     unlabelled = 0
     if plan.reference is not None:
         found = read_item_labels(plan.reference, plan.labels)
-        chosen, documents = found.names, found.documents | documents
+        chosen, documents = found.names, _joined(found, documents)
         tokens = found.tokens
         unlabelled = found.unlabelled if plan.rule == "adjudicated" else 0
     counts: Counter[str] = Counter()
@@ -117,7 +121,25 @@ def reference_of(plan: ProtocolFile) -> Gold:
     words = (
         tuple(tokens[item] for item in names) if tokens is not None and set(names) <= set(tokens) else None
     )
-    return Gold(tuple(names), label, of_item, ratings, rated, record, words)
+    document_code = {name: place for place, name in enumerate(document_names)}
+    others = {
+        item: document_code[name]
+        for item, name in documents.items()
+        if item not in names and name in document_code
+    }
+    return Gold(tuple(names), label, of_item, ratings, rated, record, words, others)
+
+
+def _joined(found: ItemLabels, documents: Mapping[str, str]) -> dict[str, str]:
+    """Return the document of each item in the reference's file and in that of the annotators."""
+    for item, document in found.documents.items():
+        if documents.get(item, document) != document:
+            message = (
+                f"item {item} is in document {document!r}, and for the annotators in {documents[item]!r}"
+            )
+            hint = "give each item the same document in both files"
+            raise InputError(message, hint, code="cluster", file=found.file)
+    return {**found.documents, **documents}
 
 
 def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:

@@ -39,59 +39,86 @@ class Decided:
         (items, labels); None if the system gives labels.
     rule
         Description of the rule that turned probabilities into labels; None for labels.
+    over_budget
+        Number of documents with more positive labels than the budget.
     unused
         Number of items that are not in the reference.
     other_tokens
         Number of items whose token differs from the reference.
     documents
         True if its file names documents, and the reference does not (but may have sentences).
+    ignored
+        Number of items that a decision by document ignores, since their document is not known.
     """
 
     system: SystemFile
     label: Integers
     probability: Floats | None
     rule: str | None
+    over_budget: int
     unused: int
     other_tokens: int = 0
     documents: bool = False
+    ignored: int = 0
 
 
 def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
     """Read a system, put its items in the order of the reference, and decide.
 
+    Items without a reference label take part in the decisions and the budget of their document.
+
     Raises
     ------
     InputError
-        The table cannot be read, or lacks items of the reference.
+        The table cannot be read or lacks items of the reference, or a decision is set for labels.
     """
     output = read_system(system, plan.labels, plan.positive)
-    order = _order(system.name, output, gold.items)
-    unused = len(output.items) - len(gold.items)
+    order, documents = _order(system.name, output, gold)
+    n = len(gold.items)
+    unused = len(output.items) - n
     fewer = gold.unit == "sentence" and output.documents < (gold.record.documents or 0)
     lost = output.documents > 0 and (gold.documents is None or fewer)
     if output.labels is not None:
+        if system.names_decision:
+            hint = "leave out decision and threshold, or give probabilities"
+            message = f"{system.name} gives labels, so there is nothing to decide"
+            raise InputError(message, hint, code="setting", file=output.file)
+        label = output.labels[order]
         tokens, words = output.tokens or {}, zip(gold.items, gold.tokens or (), strict=False)
         other = sum(tokens.get(item, word) != word for item, word in words)
-        return Decided(system, output.labels[order], None, None, unused, other, lost)
+        return Decided(
+            system, label[:n], None, None, over_budget(label, documents, plan), unused, other, lost
+        )
     assert output.probabilities is not None
     probability = output.probabilities[order]
-    label, rule = _decide(system, probability, gold, plan)
-    return Decided(system, label, probability, rule, unused, documents=lost)
+    label, rule = _decide(system, probability, documents, plan)
+    over = over_budget(label, documents, plan)
+    by_document = documents is not None and system.decision in ("top", "expected-f")
+    ignored = len(output.items) - len(order) if by_document else 0
+    return Decided(system, label[:n], probability[:n], rule, over, unused, documents=lost, ignored=ignored)
 
 
-def _order(name: str, output: SystemOutput, items: Sequence[str]) -> Integers:
+def _order(name: str, output: SystemOutput, gold: Gold) -> tuple[Integers, Integers | None]:
+    """Return the rows of the reference's items, then of its documents' other items, and their documents."""
     place = {item: row for row, item in enumerate(output.items)}
-    lost = [item for item in items if item not in place]
+    lost = [item for item in gold.items if item not in place]
     if lost:
         message = (
-            f"{name} has no output for {len(lost)} of the reference's {len(items)} items, such as {lost[0]}"
+            f"{name} has no output for {len(lost)} of the reference's {len(gold.items)} items, "
+            f"such as {lost[0]}"
         )
         hint = "systems are compared on the same items: add the item, or remove it from the reference"
         raise InputError(message, hint, code="missing-value", file=output.file)
-    return np.array([place[item] for item in items], np.int64)
+    others = {item: code for item, code in gold.others.items() if item in place}
+    rows = np.array([place[item] for item in (*gold.items, *others)], np.int64)
+    if gold.documents is None:
+        return rows, None
+    return rows, np.concatenate([gold.documents, np.array([*others.values()], np.int64)])
 
 
-def _decide(system: SystemFile, probability: Floats, gold: Gold, plan: ProtocolFile) -> tuple[Integers, str]:
+def _decide(
+    system: SystemFile, probability: Floats, documents: Integers | None, plan: ProtocolFile
+) -> tuple[Integers, str]:
     if system.decision == "most-probable":
         label: Integers = probability.argmax(axis=1)
         return label, "the most probable label"
@@ -103,12 +130,12 @@ def _decide(system: SystemFile, probability: Floats, gold: Gold, plan: ProtocolF
         kept = keep_above(score, system.threshold)
         rule = f"probability of at least {system.threshold:g}"
     elif system.decision == "expected-f":
-        kept = expected_f_decision(score, gold.documents)
-        rule = "best expected F" + ("" if gold.documents is None else " of each document")
+        kept = expected_f_decision(score, documents)
+        rule = "best expected F" + ("" if documents is None else " of each document")
     else:
         assert plan.budget is not None
-        assert gold.documents is not None
-        kept = keep_top(score, gold.documents, plan.budget, threshold=system.threshold or 0.0)
+        assert documents is not None
+        kept = keep_top(score, documents, plan.budget, threshold=system.threshold or 0.0)
         rule = f"the {plan.budget} most probable of a document"
         rule += "" if system.threshold is None else f", with a probability of at least {system.threshold:g}"
     return np.where(kept, positive, 1 - positive), rule
@@ -137,7 +164,7 @@ def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: Proto
         values={metric.name: metric.of(scores, gold.label, found.label, plan.level) for metric in metrics},
         scores=scores,
         unused=found.unused,
-        over_budget=over_budget(found.label, gold.documents, plan),
+        over_budget=found.over_budget,
         selective=selective,
         reason=NO_PROBABILITIES if selective is None else None,
     )

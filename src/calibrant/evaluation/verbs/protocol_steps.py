@@ -400,7 +400,9 @@ def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator
         found = system.selective
         if found is None:
             continue
-        half = next(point for point in found.points if point.coverage <= 0.75)
+        half = next((point for point in found.points if point.coverage <= 0.75), None)
+        if half is None:  # one item has no half
+            continue
         kept, right = half.accuracy, 1 - found.error_rate
         said = (
             f"{system.name} is correct on {_percent(kept.estimate or 0.0)} of its most confident half, "
@@ -573,18 +575,21 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
     return notes
 
 
-def _output_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
-    return [
-        f"{each.system.name} names documents and the reference does not, so intervals ignore that items of a "
-        "document depend on each other; add the documents to the reference."
-        for each in systems
-        if each.documents
-    ] + [
-        f"{each.system.name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
-        "the reference; tags are compared by sentence and position."
-        for each in systems
-        if each.other_tokens
-    ]
+def _output_notes(systems: Sequence[Decided], gold: Gold) -> Iterator[str]:
+    for each in systems:
+        name = each.system.name
+        if each.documents:
+            yield (
+                f"{name} names documents and the reference does not, so intervals ignore that items of a "
+                "document depend on each other; add the documents to the reference."
+            )
+        if each.ignored:
+            yield f"{name} decides by document without {counted(each.ignored, 'item')} of unknown documents."
+        if each.other_tokens:
+            yield (
+                f"{name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
+                "the reference; tags are compared by sentence and position."
+            )
 
 
 def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> list[str]:
