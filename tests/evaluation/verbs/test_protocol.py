@@ -376,6 +376,21 @@ def test_an_item_has_one_document_in_all_files(evaluation: Write) -> None:
         protocol(evaluation(text, gold="item,label,document\n2,keep,z"))
 
 
+@pytest.mark.parametrize(
+    ("alternative", "asked"),
+    [
+        ("two-sided", "a difference between one and two"),
+        ("greater", "that one is better than two"),
+        ("less", "that two is better than one"),
+    ],
+)
+def test_a_conclusion_states_only_the_direction_that_the_test_asks_about(
+    evaluation: Write, alternative: str, asked: str
+) -> None:
+    text = evaluation().read_text(encoding="utf-8") + f'alternative = "{alternative}"\n'
+    assert f"The data do not show {asked}: " in protocol(evaluation(text)).findings[1].text
+
+
 def test_scores_of_repeated_folds_are_compared_as_they_are(evaluation: Write) -> None:
     first = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
     second = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]

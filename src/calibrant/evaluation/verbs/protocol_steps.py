@@ -337,7 +337,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             f"difference in {comparison.metric} {_number(difference.estimate, '+')}, "
             f"{_interval(difference.low, difference.high, level)}, {_p(pair.holm_p_value)}"
         )
-        yield _verdict(pair, said, pair.detectable, comparison.unit)
+        yield _verdict(pair, said, pair, comparison.unit)
 
 
 def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
@@ -351,16 +351,22 @@ def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> 
             yield Finding("difference", False, text)
         else:
             said += f", {_p(pair.holm_p_value)}"
-            yield _verdict(pair, said, on_items.detectable, comparison.unit)
+            yield _verdict(pair, said, on_items, comparison.unit)
 
 
-def _verdict(pair: MetricPair | SystemPair, said: str, plan: Detectable | None, unit: str) -> Finding:
+def _verdict(pair: MetricPair | SystemPair, said: str, on_items: MetricPair, unit: str) -> Finding:
     """Return which system of a pair is better, or that the data do not show it."""
     if pair.better is not None:
         worse = pair.second if pair.better == pair.first else pair.first
         return Finding("difference", True, f"{pair.better} is better than {worse}: {said}.")
-    text = f"The data do not show a difference between {pair.first} and {pair.second}: {said}."
-    return Finding("difference", False, text + _plan(plan, unit))
+    asked = {
+        "two-sided": f"a difference between {pair.first} and {pair.second}",
+        "greater": f"that {pair.first} is better than {pair.second}",
+        "less": f"that {pair.second} is better than {pair.first}",
+    }[on_items.permutation.alternative]
+    return Finding(
+        "difference", False, f"The data do not show {asked}: {said}." + _plan(on_items.detectable, unit)
+    )
 
 
 def _plan(plan: Detectable | None, unit: str) -> str:
