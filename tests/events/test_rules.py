@@ -434,6 +434,30 @@ def test_labels_of_no_known_scheme_are_refused_with_the_document(document: Make)
     assert error.value.code == "label-scheme"
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "town/3/nsubjpass was/3/auxpass attacked/attack/VERB/0/root by/by/ADP/5/case Iraq/3/nmod",
+        "Police/4/nsubj in/in/ADP/3/case Iraq/1/nmod killed/kill/VERB/0/root men/4/dobj",
+    ],
+)
+def test_labels_of_universal_dependencies_1_are_refused(document: Make, sentence: str) -> None:
+    with pytest.raises(InputError, match=r"document 'd'.*mix Universal Dependencies and.*version 2") as error:
+        candidates(document([sentence], [(0, 0, 1)]), default_lexicon(), RULES["default"])
+    assert error.value.code == "label-scheme"
+
+
+def test_one_wrong_label_does_not_hide_the_scheme(document: Make) -> None:
+    right = "Police/3/nsubj in/1/prep killed/kill/VERB/0/ROOT men/3/dobj to/3/prep it/5/pobj"
+    text = document([right] * 3 + ["by/by/ADP/2/case killed/kill/VERB/0/ROOT"], [(0, 0, 1)])
+    assert label_scheme(text.trees or ()) == "clearnlp"
+
+
+def test_labels_in_capitals_are_refused(document: Make) -> None:
+    with pytest.raises(InputError, match=r"NSUBJ.* fit no known scheme"):
+        label_scheme(document(["Iraq/2/NSUBJ attacked/attack/VERB/0/ROOT it/2/OBJ"], []).trees or ())
+
+
 @pytest.mark.parametrize("missing", ["trees", "mentions", "lemmas"])
 def test_what_the_rules_need_is_asked_for(missing: str) -> None:
     tree = Tree([2, 0], ["nsubj", "root"], ["", ""], ["", ""], ["", ""])

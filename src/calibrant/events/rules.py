@@ -241,6 +241,7 @@ _SHARED = frozenset(
     {"nsubj", "csubj", "ccomp", "xcomp", "advcl", "advmod", "acl", "amod", "appos", "aux", "case", "cc"}
     | {"compound", "conj", "dep", "det", "expl", "mark", "nmod", "nummod", "parataxis", "punct", "root"}
 )
+MIXED = 0.1  # proportion of the rarer scheme's labels above which trees mix both, as version 1 of UD does
 _ONSET = "aeiouy"
 NO_LEMMAS = {"", "_"}
 
@@ -354,21 +355,27 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     """
     counts = dict.fromkeys([*_MARKS, "shared"], 0)
     unknown: dict[str, int] = {}
-    for relation, times in Counter(relation for tree in trees for relation in tree.relations).items():
-        lower = relation.lower()
-        if ":" in lower or lower in _MARKS[UNIVERSAL]:
+    pairs = (pair for tree in trees for pair in zip(tree.relations, tree.tags, strict=True))
+    for (relation, tag), times in Counter(pairs).items():
+        # In ClearNLP labels, "case" is the possessive ending, and prepositions are "prep".
+        if ":" in relation or relation in _MARKS[UNIVERSAL] or (relation, tag) == ("case", "ADP"):
             counts[UNIVERSAL] += times
-        elif lower in _MARKS[CLEARNLP]:
+        elif relation in _MARKS[CLEARNLP]:
             counts[CLEARNLP] += times
-        elif lower in _SHARED:
+        elif relation in _SHARED or relation == "ROOT":
             counts["shared"] += times
         else:
-            unknown[relation] = times
+            unknown[relation] = unknown.get(relation, 0) + times
     known_count = sum(counts.values())
     if sum(unknown.values()) > known_count:
         most = ", ".join(sorted(unknown, key=lambda name: (-unknown[name], name))[:5])
         hint = "parse with Universal Dependencies, or with a spaCy pipeline for English"
         raise InputError(f"the dependency labels ({most}) fit no known scheme", hint, code="label-scheme")
+    fewer, more = sorted(counts[scheme] for scheme in _MARKS)
+    if fewer > MIXED * (fewer + more):
+        message = "the dependency labels mix Universal Dependencies and those of spaCy's English pipelines"
+        hint = "convert the trees to version 2 of Universal Dependencies, or parse the texts again"
+        raise InputError(message, hint, code="label-scheme")
     return CLEARNLP if counts[CLEARNLP] > counts[UNIVERSAL] else UNIVERSAL
 
 
