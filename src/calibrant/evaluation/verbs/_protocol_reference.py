@@ -98,7 +98,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
         raise InputError("no item gets a reference label", hint, code="empty", file=plan.path)
     code = {label: place for place, label in enumerate(plan.labels)}
     label = np.array([code[name] for name in names.values()], np.int64)
-    of_item, document_names = _codes(list(names), documents, plan)
+    of_item, document_code = _codes(list(names), documents, plan)
     rated = None
     if ratings is not None and of_item is not None:
         rated, _ = _codes(ratings.items, documents, plan)
@@ -107,7 +107,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
     record = Reference(
         rule=plan.rule,
         items=len(names),
-        documents=None if of_item is None else len(document_names),
+        documents=None if of_item is None else len(document_code),
         by_label={name: int(np.sum(label == place)) for place, name in enumerate(plan.labels)},
         annotated=len(annotated),
         single=sum(number == 1 for number in given.values()),
@@ -121,7 +121,6 @@ def reference_of(plan: ProtocolFile) -> Gold:
     words = (
         tuple(tokens[item] for item in names) if tokens is not None and set(names) <= set(tokens) else None
     )
-    document_code = {name: place for place, name in enumerate(document_names)}
     others = {
         item: document_code[name]
         for item, name in documents.items()
@@ -190,16 +189,15 @@ def _majority(ratings: Ratings, chosen: Mapping[str, str], ties: str) -> tuple[d
 
 def _codes(
     items: Sequence[str], documents: Mapping[str, str], plan: ProtocolFile
-) -> tuple[Integers | None, tuple[str, ...]]:
-    """Return document codes of items; None if no document is known."""
+) -> tuple[Integers | None, dict[str, int]]:
+    """Return document codes of items, and of names; None if no document is known."""
     if not documents:
         if plan.budget is not None:
             raise InputError("a budget needs documents", UNKNOWN_DOCUMENT, code="cluster", file=plan.path)
-        return None, ()
+        return None, {}
     lost = [item for item in items if item not in documents]
     if lost:
         message = f"the document of item {lost[0]} is not known ({len(lost)} such)"
         raise InputError(message, UNKNOWN_DOCUMENT, code="cluster", file=plan.path)
-    names = tuple(dict.fromkeys(documents[item] for item in items))
-    code = {name: place for place, name in enumerate(names)}
-    return np.array([code[documents[item]] for item in items], np.int64), names
+    code: dict[str, int] = {}
+    return np.array([code.setdefault(documents[item], len(code)) for item in items], np.int64), code
