@@ -353,6 +353,27 @@ def test_items_of_unknown_documents_that_a_decision_ignores_are_counted(evaluati
     assert "one decides by document without 2 items of unknown documents." in found.notes
 
 
+def test_a_document_without_any_reference_label_is_known_and_has_a_budget(evaluation: Write) -> None:
+    rows = [
+        f"{item},{name},{'keep' if item < 2 or name == 'ann' else 'drop'},{'xy'[item // 4]}"
+        for name in ("ann", "bob")
+        for item in range(8)
+    ]
+    text = evaluation().read_text(encoding="utf-8").replace('ties = "drop"', "")
+    text = text.replace("[annotators]", "budget = 1\n[annotators]")
+    found = protocol(
+        evaluation(
+            text,
+            annotations="\n".join(["item,annotator,label,document", *rows]),
+            one=PROBABILITIES,
+            two="\n".join(["item,label", *(f"{item},{'keep' if item > 4 else 'drop'}" for item in range(8))]),
+        )
+    )
+    assert (found.reference.items, found.reference.documents) == (2, 1)
+    assert [system.over_budget for system in found.systems] == [0, 1]
+    assert not any("unknown documents" in note for note in found.notes)
+
+
 def test_a_reference_of_one_item_has_no_most_confident_half(evaluation: Write) -> None:
     text = f'{TASK}[reference]\nfile = "gold.csv"\n{SYSTEM}'
     found = protocol(evaluation(text, gold="item,label\n0,keep", one=PROBABILITIES))

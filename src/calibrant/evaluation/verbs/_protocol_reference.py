@@ -40,7 +40,7 @@ class Gold:
     tokens
         (items,) words, of a reference in CoNLL columns; otherwise None.
     others
-        Code of the document of each item without a label, in the documents above.
+        Code of the document of each item without a label; documents without any label have further codes.
     """
 
     items: tuple[str, ...]
@@ -122,9 +122,9 @@ def reference_of(plan: ProtocolFile) -> Gold:
         tuple(tokens[item] for item in names) if tokens is not None and set(names) <= set(tokens) else None
     )
     others = {
-        item: document_code[name]
+        item: document_code.setdefault(name, len(document_code))
         for item, name in documents.items()
-        if item not in names and name in document_code
+        if item not in names
     }
     return Gold(tuple(names), label, of_item, ratings, rated, record, words, others)
 

@@ -99,7 +99,7 @@ def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
 
 
 def _order(name: str, output: SystemOutput, gold: Gold) -> tuple[Integers, Integers | None]:
-    """Return the rows of the reference's items, then of its documents' other items, and their documents."""
+    """Return the rows of the reference's items, then of others of known documents, and their documents."""
     place = {item: row for row, item in enumerate(output.items)}
     lost = [item for item in gold.items if item not in place]
     if lost:
