@@ -67,8 +67,9 @@ class PartsTable:
 
     @property
     def in_both(self) -> list[str]:
-        """The columns that the files have and the names of their folders as well."""
-        return [name for name in self.partitions if name in self._stored]
+        """The columns of the files whose names are also those of folders, but for capitals."""
+        keys = {name.lower() for name in self.partitions}
+        return [name for name in self._stored if name.lower() in keys]
 
     def types(self, columns: Iterable[str]) -> dict[str, Any]:
         """Return the types of columns; raise if a file lacks one, or types differ (null fits every type)."""

@@ -368,10 +368,11 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         message = f"column {found.in_both[0]!r} is in the files and in the names of their folders"
         hint = "leave it out of the files, or leave the engine out"
         raise InputError(message, hint, code="partition", file=name)
-    found.types(column for column in found.columns if column not in found.partitions)
+    stored = found.types(column for column in found.columns if column not in found.partitions)
     kinds = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
     types = {column: kinds[str(values.type)] for column, values in found.partitions.items()}
-    return FrameTable(relation_of(files, types), name)
+    zones = {column: kind.tz for column, kind in stored.items() if getattr(kind, "tz", None)}
+    return FrameTable(relation_of(files, types), name, zones)
 
 
 def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:
