@@ -376,6 +376,15 @@ def test_a_folder_without_parquet_files_and_a_missing_file_for_an_engine_are_ref
         open_predictions(tmp_path / "none.csv", Columns(engine="spark"))  # type: ignore[arg-type]
 
 
+def test_files_with_an_ending_in_capitals_are_parts_of_a_folder(folder: Path, pairs: pa.Table) -> None:
+    (folder / "1.parquet").rename(folder / "1.PARQUET")
+    for engine in ("kernel", "duckdb"):
+        assert open_predictions(folder, {"engine": engine}).read().score.size == len(pairs)
+    assert parquet_parts(f"{folder}/*.PARQUET") == (folder / "1.PARQUET",)
+    with pytest.raises(InputError, match="the output would be in the folder that is read"):
+        apply(fit(folder), folder, folder / "2.PARQUET")
+
+
 def test_duckdb_keeps_the_order_of_the_rows_of_files(tmp_path: Path) -> None:
     score = np.random.default_rng(3).random(300_000)
     table = pa.table({"score": score, "label": np.zeros(len(score), np.int8)})

@@ -355,7 +355,7 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         return PartsTable(files, name)
     if engine != "duckdb":
         raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
-    if files[0].suffix != ".parquet":
+    if files[0].suffix.lower() != ".parquet":
         if not files[0].exists():
             raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"

@@ -268,7 +268,7 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     read = {each.resolve().parent for each in parts}
     if parts and Path(source).is_dir() and place.is_relative_to(Path(source).resolve()):
         read.add(place)
-    if name.endswith(".parquet") and place in read:
+    if name.lower().endswith(".parquet") and place in read:
         message = "the output would be in the folder that is read"
         raise InputError(message, "choose another folder (`output`)", code="output", file=name)
     return form
