@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
+from calibrant.io.columns import class_name
 from calibrant.io.readers import (
     Batch,
     Reader,
@@ -92,7 +93,7 @@ class Predictions:
     @property
     def classes(self) -> tuple[str, ...]:
         """Class names by code; of a long table, those met so far."""
-        return self._classes or tuple(str(name) for name in self._reader.class_codes.names)
+        return self._classes or tuple(map(class_name, self._reader.class_codes.names))
 
     @property
     def clusters(self) -> list[Any]:

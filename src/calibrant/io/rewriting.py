@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
-from calibrant.io.columns import Codes
+from calibrant.io.columns import Codes, class_name
 from calibrant.io.frames import FrameTable
 from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
@@ -71,7 +71,7 @@ class ScoreTable:
     @property
     def classes(self) -> tuple[str, ...]:
         """Class names by code; of a long table, those met so far."""
-        return self._classes or tuple(str(name) for name in self._codes.names)
+        return self._classes or tuple(map(class_name, self._codes.names))
 
     def rewrite(
         self,
