@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -383,6 +384,18 @@ def test_files_with_an_ending_in_capitals_are_parts_of_a_folder(folder: Path, pa
     assert parquet_parts(f"{folder}/*.PARQUET") == (folder / "1.PARQUET",)
     with pytest.raises(InputError, match="the output would be in the folder that is read"):
         apply(fit(folder), folder, folder / "2.PARQUET")
+
+
+def test_a_copy_in_a_folder_has_a_note_and_empty_files_have_none(folder: Path, pairs: pa.Table) -> None:
+    shutil.copy(folder / "2.parquet", folder / "2 copy.parquet")
+    assert measure(folder).recipe.notes == ()
+    shutil.copy(folder / "1.parquet", folder / "1 copy.parquet")
+    shutil.copy(folder / "1.parquet", folder / "later" / "1.parquet")
+    note = f"{folder / '1.parquet'} has the same content as {folder / '1 copy.parquet'} (2 such files): "
+    for columns in (Columns(), Columns(engine="duckdb")):
+        found = measure(folder, columns=columns)
+        assert (found["binary"].n, len(found.recipe.notes)) == (len(pairs) + 2000, 1)
+        assert found.recipe.notes[0].startswith(note)
 
 
 def test_duckdb_keeps_the_order_of_the_rows_of_files(tmp_path: Path) -> None:

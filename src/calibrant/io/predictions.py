@@ -55,12 +55,15 @@ class Predictions:
     has_classes, clustered, weighted, has_items
         True if the table has these columns (a wide table always has classes).
     notes
-        Sentences on how arrays were read, for a reader of the results.
+        Sentences on how the source was read, for a reader of the results.
+    file_notes
+        Notes on files that are copies, which apply to all results.
     log
         The log of the table, with one row per option; None for any other table.
     """
 
     notes: tuple[str, ...] = ()
+    file_notes: tuple[str, ...] = ()
     log: LogTable | None = None
     _tops: Callable[[], Reader] | None = None
     _again: Callable[[LogTable], Predictions] | None = None
@@ -316,7 +319,11 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
     if isinstance(source, (str, os.PathLike)):
         parts = parquet_parts(source)
         if parts is not None or columns.engine != "kernel":
-            return predictions_of(_files(source, parts, columns.engine), columns)
+            from calibrant.io._parts import notes_on_copies
+
+            found = predictions_of(_files(source, parts, columns.engine), columns)
+            found.notes = found.file_notes = notes_on_copies(parts or ())
+            return found
         log = _log(source, columns.normalise, columns.gold)
         if log is not None:
             return predictions_of(log, columns, log=log)
