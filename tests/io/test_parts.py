@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from calibrant import monitor
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.roles import open_table
@@ -372,3 +375,58 @@ def test_a_folder_without_parquet_files_and_a_missing_file_for_an_engine_are_ref
         open_predictions(tmp_path / "none.csv", Columns(engine="duckdb"))
     with pytest.raises(InputError, match="there is no engine 'spark': give kernel or duckdb"):
         open_predictions(tmp_path / "none.csv", Columns(engine="spark"))  # type: ignore[arg-type]
+
+
+def test_files_with_an_ending_in_capitals_are_parts_of_a_folder(folder: Path, pairs: pa.Table) -> None:
+    (folder / "1.parquet").rename(folder / "1.PARQUET")
+    for engine in ("kernel", "duckdb"):
+        assert open_predictions(folder, {"engine": engine}).read().score.size == len(pairs)
+    assert parquet_parts(f"{folder}/*.PARQUET") == (folder / "1.PARQUET",)
+    with pytest.raises(InputError, match="the output would be in the folder that is read"):
+        apply(fit(folder), folder, folder / "2.PARQUET")
+
+
+def test_a_copy_in_a_folder_has_a_note_and_empty_files_have_none(folder: Path, pairs: pa.Table) -> None:
+    shutil.copy(folder / "2.parquet", folder / "2 copy.parquet")
+    assert measure(folder).recipe.notes == ()
+    shutil.copy(folder / "1.parquet", folder / "1 copy.parquet")
+    shutil.copy(folder / "1.parquet", folder / "later" / "1.parquet")
+    note = f"{folder / '1.parquet'} has the same content as {folder / '1 copy.parquet'} (2 such files): "
+    for columns in (Columns(), Columns(engine="duckdb")):
+        found = measure(folder, columns=columns)
+        assert (found["binary"].n, len(found.recipe.notes)) == (len(pairs) + 2000, 1)
+        assert found.recipe.notes[0].startswith(note)
+
+
+def test_duckdb_keeps_the_order_of_the_rows_of_files(tmp_path: Path) -> None:
+    score = np.random.default_rng(3).random(300_000)
+    table = pa.table({"score": score, "label": np.zeros(len(score), np.int8)})
+    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=10_000)
+    found = open_predictions(tmp_path / "t.parquet", Columns(engine="duckdb")).read().score
+    np.testing.assert_array_equal(found, score)
+
+
+def test_a_day_is_that_of_the_zone_of_the_file_in_duckdb_too(tmp_path: Path) -> None:
+    start = datetime(2024, 1, 1, 22, 30, tzinfo=UTC)
+    times = [start + timedelta(hours=7 * row) for row in range(40)]
+    table = pa.table({"score": [0.4, 0.6] * 20, "label": [0, 1] * 20})
+    for zone in ("Europe/Berlin", "+05:30", "UTC"):
+        stamps = pa.array(times, pa.timestamp("us", zone))
+        parquet.write_table(table.append_column("t", stamps), tmp_path / "t.parquet")
+        found, expected = (
+            monitor(tmp_path / "t.parquet", time="t", columns=Columns(engine=engine)).to_dict()
+            for engine in ("duckdb", "kernel")
+        )
+        assert found == expected
+
+
+def test_a_partition_and_a_column_that_differ_in_capitals_are_refused_in_duckdb(
+    tmp_path: Path, pairs: pa.Table
+) -> None:
+    for key in "xy":
+        (tmp_path / f"g={key}").mkdir()
+        columns = {"score": pairs["score"][:50], "label": pairs["label"][:50], "G": ["z"] * 50}
+        parquet.write_table(pa.table(columns), tmp_path / f"g={key}" / "0.parquet")
+    assert [row.slice for row in slices(tmp_path, "G").slices] == ["z"]
+    with pytest.raises(InputError, match="column 'G' is in the files and in the names of their folders"):
+        slices(tmp_path, "G", columns=Columns(engine="duckdb"))

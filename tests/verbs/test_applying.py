@@ -140,3 +140,15 @@ def test_a_note_that_a_library_cannot_keep_is_not_lost(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a dataframe of pandas cannot record"):
         apply(model, tmp_path / "noted.parquet")
     assert b"calibrant.recalibrated" in apply(model, noted).schema.metadata
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int8(), pa.string()])
+def test_classes_that_are_whole_numbers_are_the_same_classes_as_floats(kind: pa.DataType) -> None:
+    numbers = pa.array([1, 2, 3] * 300)
+    score = np.random.default_rng(4).random(900)
+    label = (np.random.default_rng(5).random(900) < score / (1 + np.arange(900) % 3)).astype(int)
+    table = pa.table({"class": numbers, "score": score, "label": label})
+    model = fit(table, method="histogram", group="frequency", groups=2)
+    other = table.set_column(0, "class", numbers.cast(kind))
+    np.testing.assert_array_equal(apply(model, other)["score"], apply(model, table)["score"])
+    assert [view.view for view in measure(other, view="classwise").views] == ["class:1", "class:2", "class:3"]

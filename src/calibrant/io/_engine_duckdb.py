@@ -124,8 +124,8 @@ def _connection() -> Any:
         raise InputError(message, hint, code="engine") from error
     connection = duckdb.connect()
     connection.execute(f"SET perfect_ht_threshold = {KEY_BITS}")
-    connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET TimeZone = 'UTC'")
     return connection
 
 

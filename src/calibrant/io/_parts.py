@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 from bisect import bisect_right
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SAME = "give the files the same columns (DuckDB can: union_by_name), or measure them separately"
 MISSING = "__HIVE_DEFAULT_PARTITION__"
+FOOTER = 4096  # bytes at the end of a file, which tell most files of equal size apart
 WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})", re.ASCII)  # 007 is a name
 DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 
@@ -67,8 +69,9 @@ class PartsTable:
 
     @property
     def in_both(self) -> list[str]:
-        """The columns that the files have and the names of their folders as well."""
-        return [name for name in self.partitions if name in self._stored]
+        """The columns of the files whose names are also those of folders, but for capitals."""
+        keys = {name.lower() for name in self.partitions}
+        return [name for name in self._stored if name.lower() in keys]
 
     def types(self, columns: Iterable[str]) -> dict[str, Any]:
         """Return the types of columns; raise if a file lacks one, or types differ (null fits every type)."""
@@ -119,6 +122,23 @@ class PartsTable:
         """Return the file of a row of the whole (from 1), and the row's number in the file."""
         part = min(bisect_right(self._ends, row - 1), len(self._ends) - 1)
         return self._parts[part].name, row - (self._ends[part - 1] if part else 0)
+
+
+def notes_on_copies(files: Sequence[Path]) -> tuple[str, ...]:
+    """Return a note if files with rows have the same bytes as others."""
+    seen: dict[tuple[int, bytes], Path] = {}
+    copies = []
+    for file in files:
+        with file.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - FOOTER))
+            first = seen.setdefault((size, stream.read()), file)
+        if first != file and filecmp.cmp(first, file, shallow=False) and ParquetTable(locate(file)).rows:
+            copies.append(f"{file} has the same content as {first}")
+    if not copies:
+        return ()
+    more = "" if len(copies) == 1 else f" ({len(copies)} such files)"
+    return (f"{copies[0]}{more}: the same rows count more than once. Remove files that are copies.",)
 
 
 def _partitions(files: Sequence[Path], name: str) -> dict[str, pa.Array]:

@@ -25,6 +25,8 @@ class FrameTable:
         Any object that ``narwhals.from_native`` accepts.
     name
         Name of the frame in errors.
+    zones
+        Time zones of columns of DuckDB, which returns all times in the zone of its session.
 
     Raises
     ------
@@ -35,10 +37,13 @@ class FrameTable:
     first_row = 0
     eager: Any | None  # the frame as it was given, in Narwhals; None for a lazy one
 
-    def __init__(self, frame: Any, name: str = "the dataframe") -> None:
+    def __init__(
+        self, frame: Any, name: str = "the dataframe", zones: Mapping[str, str] | None = None
+    ) -> None:
         import narwhals as nw
 
         self.name = name
+        self._zones = zones or {}
         try:
             self.eager = nw.from_native(frame)
             self._frame: Any = nw.from_native(_with_named_index(frame))
@@ -113,7 +118,7 @@ class FrameTable:
 
             whole: Any = self._frame.to_native()
             chosen = whole.project(", ".join(map(quoted, columns)))  # DuckDB 1.5 parses names in `select`
-            batches = _of_duckdb(chosen, size)
+            batches = _of_duckdb(chosen, size, self._zones)
         else:
             chosen = self._frame.select(columns).to_native()
             if not (self._frame.implementation.is_polars() and hasattr(chosen, "collect_batches")):
@@ -210,9 +215,16 @@ def in_library_of(source: Any, values: NDArray[Any]) -> Any:
     return values
 
 
-def _of_duckdb(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
+def _of_duckdb(relation: Any, size: int, zones: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
     reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    yield from reader(size)
+    for batch in reader(size):
+        for place, name in enumerate(batch.schema.names):
+            if name in zones:
+                times = batch.column(place)
+                batch = batch.set_column(place, name, times.cast(pa.timestamp(times.type.unit, zones[name])))
+        yield batch
 
 
 def _of_polars(frame: Any, size: int) -> Iterator[pa.RecordBatch]:

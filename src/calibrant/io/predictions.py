@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
+from calibrant.io.columns import class_name
 from calibrant.io.readers import (
     Batch,
     Reader,
@@ -54,12 +55,15 @@ class Predictions:
     has_classes, clustered, weighted, has_items
         True if the table has these columns (a wide table always has classes).
     notes
-        Sentences on how arrays were read, for a reader of the results.
+        Sentences on how the source was read, for a reader of the results.
+    file_notes
+        Notes on files that are copies, which apply to all results.
     log
         The log of the table, with one row per option; None for any other table.
     """
 
     notes: tuple[str, ...] = ()
+    file_notes: tuple[str, ...] = ()
     log: LogTable | None = None
     _tops: Callable[[], Reader] | None = None
     _again: Callable[[LogTable], Predictions] | None = None
@@ -92,7 +96,7 @@ class Predictions:
     @property
     def classes(self) -> tuple[str, ...]:
         """Class names by code; of a long table, those met so far."""
-        return self._classes or tuple(str(name) for name in self._reader.class_codes.names)
+        return self._classes or tuple(map(class_name, self._reader.class_codes.names))
 
     @property
     def clusters(self) -> list[Any]:
@@ -315,7 +319,11 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
     if isinstance(source, (str, os.PathLike)):
         parts = parquet_parts(source)
         if parts is not None or columns.engine != "kernel":
-            return predictions_of(_files(source, parts, columns.engine), columns)
+            from calibrant.io._parts import notes_on_copies
+
+            found = predictions_of(_files(source, parts, columns.engine), columns)
+            found.notes = found.file_notes = notes_on_copies(parts or ())
+            return found
         log = _log(source, columns.normalise, columns.gold)
         if log is not None:
             return predictions_of(log, columns, log=log)
@@ -355,7 +363,7 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         return PartsTable(files, name)
     if engine != "duckdb":
         raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
-    if files[0].suffix != ".parquet":
+    if files[0].suffix.lower() != ".parquet":
         if not files[0].exists():
             raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"
@@ -368,10 +376,11 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         message = f"column {found.in_both[0]!r} is in the files and in the names of their folders"
         hint = "leave it out of the files, or leave the engine out"
         raise InputError(message, hint, code="partition", file=name)
-    found.types(column for column in found.columns if column not in found.partitions)
+    stored = found.types(column for column in found.columns if column not in found.partitions)
     kinds = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
     types = {column: kinds[str(values.type)] for column, values in found.partitions.items()}
-    return FrameTable(relation_of(files, types), name)
+    zones = {column: kind.tz for column, kind in stored.items() if getattr(kind, "tz", None)}
+    return FrameTable(relation_of(files, types), name, zones)
 
 
 def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
-from calibrant.io.columns import Codes
+from calibrant.io.columns import Codes, class_name
 from calibrant.io.frames import FrameTable
 from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
@@ -71,7 +71,7 @@ class ScoreTable:
     @property
     def classes(self) -> tuple[str, ...]:
         """Class names by code; of a long table, those met so far."""
-        return self._classes or tuple(str(name) for name in self._codes.names)
+        return self._classes or tuple(map(class_name, self._codes.names))
 
     def rewrite(
         self,
@@ -268,7 +268,7 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     read = {each.resolve().parent for each in parts}
     if parts and Path(source).is_dir() and place.is_relative_to(Path(source).resolve()):
         read.add(place)
-    if name.endswith(".parquet") and place in read:
+    if name.lower().endswith(".parquet") and place in read:
         message = "the output would be in the folder that is read"
         raise InputError(message, "choose another folder (`output`)", code="output", file=name)
     return form

@@ -270,7 +270,7 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     found = [each for each in fits if all(any(map(Path(part).match, named)) for part in _left_out(each))]
     if not found:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
-    others = [each for each in found if each.suffix != ".parquet"]
+    others = [each for each in found if each.suffix.lower() != ".parquet"]
     if others:
         folder = others[0].is_dir()
         hint = (
@@ -293,7 +293,7 @@ def _below(folder: Path) -> tuple[Path, ...]:
             for each in sorted(path.iterdir()):
                 if not _hidden(each.name):
                     (waiting.append if each.is_symlink() else waiting.appendleft)(each)
-        elif path.suffix == ".parquet":
+        elif path.suffix.lower() == ".parquet":
             found.append(path)
     return tuple(sorted(found))
 
