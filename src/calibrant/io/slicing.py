@@ -58,11 +58,10 @@ def tallies_in_engine(predictions: Predictions, by: Sequence[str], few: int) -> 
     frame = reader.lazy
     if frame is None or predictions.has_classes or "score" not in reader.roles:
         return None
-    if any(column.bands is not None for column in _slice_columns(reader, by)):
-        return None
     from calibrant.io.engines import engine_tallies, row_count
 
-    if few and row_count(frame) <= few:
+    banded = any(column.bands is not None for column in _slice_columns(reader, by))
+    if banded or (few and row_count(frame) <= few):
         return None
     named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight", "cluster")}
     found = engine_tallies(frame, by, name=predictions.name, **named)
