@@ -46,7 +46,7 @@ def folder(tmp_path: Path, pairs: pa.Table) -> Path:
 @pytest.fixture
 def _in_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """However small a lazy frame is, it stays in its engine."""
-    monkeypatch.setattr(sources, "LARGEST_COLLECTED", 0)
+    monkeypatch.setattr(sources, "LARGEST_EXACT", 0)
 
 
 def test_a_folder_and_a_pattern_are_one_table(folder: Path, pairs: pa.Table) -> None:

@@ -142,6 +142,15 @@ def test_a_long_name_is_cut_in_the_figure(bins: Bins) -> None:
     assert len(legend(plots.calibration_curve(bins, label="x" * 300))[0]) == 40
 
 
+def test_names_that_differ_at_their_ends_stay_different_in_the_legend(bins: Bins) -> None:
+    names = [f"runs/{'x' * 50}/seed-{seed}" for seed in range(8)]
+    assert len(set(legend(plots.calibration_curves([(name, bins, None) for name in names])))) == 9
+    assert (
+        legend(plots.calibration_curves([("x" * 60, bins, None), ("x" * 50, bins, None)]))[0]
+        == "x" * 19 + "…" + "x" * 20
+    )
+
+
 def test_the_smooth_curve_its_band_and_its_density_are_the_records(data: Pairs) -> None:
     curve = smooth_curve_of(data, resamples=20, seed=1)
     ax = plots.smooth_curve(curve, label="smooth")

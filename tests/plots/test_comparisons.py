@@ -51,6 +51,12 @@ def test_a_negative_debiased_error_is_marked_on_a_logarithmic_axis() -> None:
     assert drawn(ax, "debiased-below-0")[:, 0].tolist() == [16, 1024]
 
 
+def test_class_names_that_are_cut_stay_different() -> None:
+    names = [f"PRON|Case=Nom|Gender={gender}|Number=Sing|Person=3|PronType=Prs" for gender in ("Masc", "Fem")]
+    ax = plots.error_intervals(names, [("tagger", [interval(0.1, 0.0, 0.2)] * 2)])
+    assert len({label.get_text() for label in ax.get_yticklabels()}) == 2
+
+
 def test_sizes_of_one_magnitude_are_drawn_on_a_linear_axis() -> None:
     size = np.arange(1000, 5001, 1000)
     ax = plots.error_against_size([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])

@@ -53,15 +53,21 @@ def test_the_reliability_bars_are_the_accuracies(overconfident: Bins) -> None:
 
 def test_a_gap_reaches_from_the_accuracy_to_the_mean_confidence_inside_the_bin(overconfident: Bins) -> None:
     ax = plots.reliability_bars(overconfident)
-    np.testing.assert_allclose(bars(ax, "overconfident gap"), [(0.8, 0.2, 0.5, 0.4)])
-    np.testing.assert_allclose(bars(ax, "underconfident gap"), [(0.4, 0.2, 0.6, 0.4)])
+    np.testing.assert_allclose(bars(ax, "gap: scores too high"), [(0.8, 0.2, 0.5, 0.4)])
+    np.testing.assert_allclose(bars(ax, "gap: scores too low"), [(0.4, 0.2, 0.6, 0.4)])
+
+
+def test_a_score_near_zero_that_is_too_high_is_not_called_overconfident() -> None:
+    rare = uniform(pairs([0] * 10, [0.1] * 10), n_bins=5)
+    ax = plots.reliability_bars(rare, score_name="predicted probability", frequency_name="label frequency")
+    assert labels(ax) == ["label frequency", "gap: scores too high"]
 
 
 def test_the_gaps_add_up_to_the_ece(overconfident: Bins) -> None:
     from calibrant.metrics.plug_in import expected_calibration_error_of
 
     ax = plots.reliability_bars(overconfident)
-    gaps = {x: height for name in ("over", "under") for x, _, _, height in bars(ax, f"{name}confident gap")}
+    gaps = {x: height for name in ("high", "low") for x, _, _, height in bars(ax, f"gap: scores too {name}")}
     total = sum(
         share * gaps[float(x)] for share, x in zip(overconfident.share, overconfident.edge_low, strict=True)
     )

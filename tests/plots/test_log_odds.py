@@ -55,6 +55,24 @@ def test_everything_drawn_lies_within_the_axes(skewed: Bins) -> None:
     assert ax.get_xlim()[0] < 0.001
 
 
+def test_intervals_are_drawn_to_their_ends(skewed: Bins) -> None:
+    found = bin_intervals(skewed)
+    ax = plots.log_odds_curve([("tagger", skewed, found)])
+    (lines,) = [c for c in ax.collections if c.get_gid() == "intervals-0"]
+    assert isinstance(lines, LineCollection)
+    drawn = np.asarray(lines.get_segments())[:, :, 1]
+    np.testing.assert_allclose(drawn[1:], np.column_stack([found.low, found.high])[1:])
+    assert drawn[0, 1] == found.high[0]
+
+
+def test_a_score_of_zero_is_marked_as_lying_beyond_the_axis() -> None:
+    score = np.repeat([0.0, 0.5], 10)
+    bins = adaptive(pairs(np.arange(20) % 5 == 0, score), size=10)
+    ax = plots.log_odds_curve([("rule", bins, None)])
+    np.testing.assert_allclose(points(ax, "score-zero-0"), [[0.1, 0.2]])
+    np.testing.assert_allclose(points(ax, "points-0"), [[0.5, 0.2]])
+
+
 def test_both_sides_are_named_and_both_axes_are_of_log_odds(skewed: Bins) -> None:
     ax = plots.log_odds_curve([("first", skewed, None), ("second", skewed, None)])
     assert {"scores too high", "scores too low"} <= {text.get_text() for text in ax.texts}

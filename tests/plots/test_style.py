@@ -57,6 +57,12 @@ def lab(light: Floats) -> Floats:
 PAIRS = list(itertools.combinations([series.color for series in SERIES], 2))
 
 
+def test_the_seventh_model_has_another_marker_and_line_than_the_first() -> None:
+    looks = [style.series(index) for index in range(36)]
+    assert len({(look.color, look.marker) for look in looks}) == 36
+    assert looks[:6] == list(style.SERIES)
+
+
 def test_any_two_series_differ_by_eight_steps_of_lightness_and_the_first_two_by_more() -> None:
     steps = [abs(lab(linear(one))[0] - lab(linear(two))[0]) for one, two in PAIRS]
     assert min(steps) >= 8

@@ -48,6 +48,14 @@ def test_classes_are_drawn_with_their_names_to_the_letter(tables: list[Any], tmp
     assert ">c&amp;%<" in drawn
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_class_that_only_one_model_has_is_not_left_out_silently(order: int, tmp_path: Path) -> None:
+    wide = {"label": ["a", "b"] * 50, "p_a": [0.6, 0.4] * 50, "p_b": [0.4, 0.6] * 50}
+    both = [pa.table(wide), pa.table({**wide, "p_b": [0.4, 0.5] * 50, "p_c": [0.0, 0.1] * 50})][::order]
+    with pytest.raises(InputError, match="has no view class:c"):
+        plot(both, tmp_path / "a.svg", what="classes", names=["one", "two"])
+
+
 def test_what_cannot_be_drawn_is_an_error_that_says_so(tables: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     with pytest.raises(InputError, match="shows one model"):

@@ -20,7 +20,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Columns, slice_columns, slicing
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
-from calibrant.verbs import slice_tables, slices, sources, tally_by
+from calibrant.verbs import measure, slice_tables, slices, sources, tally_by
 
 COUNTS = ("low", "high", "n", "positives")
 SUMS = ("weight", "weight_positives", "offset", "offset2", "offset_positive")
@@ -252,7 +252,8 @@ def test_a_table_that_left_scores_out_is_not_measured_by_top_labels() -> None:
 def test_slices_are_measured_as_their_tallies_are() -> None:
     table = pa.table(columns(topic=chosen(["law", "art", "war"])))
     found = slices(table, "topic", adjust="fcr", rank="signed")
-    expected = slice_errors(tally_by(table, "topic"), by=["topic"], adjust="fcr", rank="signed")
+    tallies = tally_by(table, "topic", exact=True)
+    expected = slice_errors(tallies, by=["topic"], adjust="fcr", rank="signed")
     assert found.slices == expected.slices
     assert (found.view, found.by) == ("binary", ("topic",))
 
@@ -440,6 +441,17 @@ def test_numbers_of_items_in_a_text_file_are_cut_into_bands(tmp_path: Path) -> N
     assert [row.n for row in slices(tmp_path / "a.csv", "item:2").slices] == [300, 300]
 
 
+@pytest.mark.parametrize("clusters", [{}, {"cluster": np.arange(600) // 5}])
+@pytest.mark.parametrize("frame", [pa.table, pl.LazyFrame])
+def test_a_slice_has_the_error_that_measure_gives_for_its_rows(frame: Any, clusters: dict[str, Any]) -> None:
+    table = columns(topic=chosen(["law", "art"]), **clusters)
+    for row in slices(frame(table), "topic", adjust="none").slices:
+        alone = pa.table(table).filter(pa.array(np.array(table["topic"]) == row.slice))
+        found = measure(alone)["binary"].interval
+        assert [row.error.estimate, row.error.high] == pytest.approx([found.estimate, found.high], rel=1e-12)
+        assert row.error.estimate
+
+
 def test_few_pairs_can_be_tallied_by_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     table = columns(topic=chosen(["law", "art"]))
     found = tally_by(pa.table(table), "topic", exact=True)
@@ -448,7 +460,5 @@ def test_few_pairs_can_be_tallied_by_their_scores(monkeypatch: pytest.MonkeyPatc
         whole = Tally.from_arrays(y_true=table["label"][rows], y_prob=table["score"][rows], exact=True)
         assert each.kind == "exact"
         assert_equal(each, whole)
-    clustered = pa.table({**table, "cluster": np.arange(600) // 5})
-    assert tally_by(clustered, "topic", exact=True)["law",].kind == "compressed"  # as `measure` has them
     monkeypatch.setattr(sources, "LARGEST_EXACT", 599)
     assert tally_by(pa.table(table), "topic", exact=True)["law",].kind == "compressed"

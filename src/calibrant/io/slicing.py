@@ -44,10 +44,10 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
     return predictions.through(replace(reader, slices=slices), predictions.name), slices
 
 
-def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys, Tally] | None:
+def tallies_in_engine(predictions: Predictions, by: Sequence[str], few: int) -> dict[Keys, Tally] | None:
     """Tally the slices of a lazy frame inside its engine; None where its rows have to come here.
 
-    This applies to frames with classes, to bands, and to sources that are not lazy frames.
+    This applies to at most ``few`` rows, frames with classes, bands, and sources that are not lazy frames.
 
     Raises
     ------
@@ -58,10 +58,11 @@ def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys,
     frame = reader.lazy
     if frame is None or predictions.has_classes or "score" not in reader.roles:
         return None
-    if any(column.bands is not None for column in _slice_columns(reader, by)):
-        return None
-    from calibrant.io.engines import engine_tallies
+    from calibrant.io.engines import engine_tallies, row_count
 
+    banded = any(column.bands is not None for column in _slice_columns(reader, by))
+    if banded or (few and row_count(frame) <= few):
+        return None
     named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight", "cluster")}
     found = engine_tallies(frame, by, name=predictions.name, **named)
     if len(found) > MOST_SLICES:

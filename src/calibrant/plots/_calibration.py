@@ -35,12 +35,11 @@ def calibration_curve(
 ) -> Axes:
     """Draw label frequency against mean predicted probability, bin by bin.
 
-    The points of a calibrated model are on the diagonal; below it the model is overconfident (its
-    probabilities are too high), above it underconfident. Points grow with their bin's weight, and
-    the strip under the curve has one tick per bin, whose height is the bin's weight. Tall or dense
-    ticks show where the predictions are, and such ticks near 0 and 1 mean that the model distinguishes
-    cases apart (refinement). Call it again on the same axes with another ``index``
-    to lay a second model over the first.
+    The points of a calibrated model are on the diagonal; below it scores are too high, above it too low.
+    Points grow with their bin's weight, and the strip under the curve has one tick per bin, whose height is
+    the bin's weight. Tall or dense ticks show where the predictions are, and such ticks near 0 and 1 mean
+    that the model tells cases apart (refinement). Call it again on the same axes with another ``index`` to
+    lay a second model over the first.
 
     Parameters
     ----------

@@ -92,9 +92,9 @@ def reliability_bars(
 ) -> Axes:
     """Draw each score range's frequency as a bar, and its gap to the mean score inside that range.
 
-    The gap is drawn to the mean score of the bin, not to the bin's middle: that is what the
-    error adds up. A gap above the bar is overconfidence, a gap inside the bar underconfidence; the
-    direction of the hatching distinguishes them without color.
+    The gap is drawn to the mean score of the bin, not to the bin's middle: that is what the error adds up. A
+    gap above the bar means that scores are too high, a gap inside it that they are too low; the direction of
+    the hatching distinguishes them without color.
 
     Parameters are those of `confidence_histogram`.
 
@@ -118,10 +118,9 @@ def reliability_bars(
     style.grid(ax)
     width = bins.edge_high - bins.edge_low
     style.draw_bars(ax, bins, bins.frequency, color=BAR, alpha=FAINT_BAR, linewidth=0.8, label=frequency_name)
-    over = bins.residual < 0
     sides = (
-        (over, "////", GAP, "overconfident gap"),
-        (~over, "\\\\\\\\", style.INK, "underconfident gap"),
+        (bins.residual < 0, "////", GAP, "gap: scores too high"),
+        (bins.residual > 0, "\\\\\\\\", style.INK, "gap: scores too low"),
     )
     for chosen, hatch, color, name in sides:
         if chosen.any():

@@ -156,7 +156,6 @@ def _draw_debiased(ax: Axes, sizes: Integers, debiased: Floats, name: str, index
         "markeredgewidth": 0.9,
     }
     size = _marker_size(sizes)
-    gid = f"debiased-{index}"
     ax.plot(
         sizes,
         debiased,
@@ -164,7 +163,7 @@ def _draw_debiased(ax: Axes, sizes: Integers, debiased: Floats, name: str, index
         markersize=size,
         zorder=3,
         label=f"{name}: debiased",
-        gid=gid,
+        gid=f"debiased-{index}",
         **hollow,
     )
     below = sizes[debiased <= 0]

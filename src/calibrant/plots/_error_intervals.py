@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from calibrant.plots import style
-from calibrant.plots.lines import check_lines, draw_series, errors_from_zero, named_lines, zero_line
+from calibrant.plots.lines import check_lines, draw_series, named_lines, zero_line
 from calibrant.records.words import percent
 from calibrant.results.intervals import ErrorInterval
 
@@ -61,8 +61,7 @@ def error_intervals(
     ax = named_lines(ax, names, longest=LONGEST_LABEL, width=1.0, height=height)
     for place, (name, intervals) in enumerate(models):
         draw_series(ax, place, len(models), name, intervals)
-    errors_from_zero(ax)
-    zero_line(ax)
+    zero_line(ax, first=True)
     ax.set_xlabel(f"calibration error ({percent(models[0][1][0].level)} interval, each line alone)")
     if legend and len(models) > 1:
         style.legend_outside(ax)

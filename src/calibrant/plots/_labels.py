@@ -60,7 +60,6 @@ def label_histograms(
     half = (bins.edge_high - bins.edge_low) / 2
     for label, of_label in enumerate((weight - positives, positives)):
         look = style.series(label)
-        share = float(of_label.sum()) / total
         ax.bar(
             bins.edge_low + label * half,
             of_label / of_label.sum(),
@@ -70,7 +69,7 @@ def label_histograms(
             edgecolor=style.PAPER,
             hatch="///" if label else None,
             linewidth=0.8,
-            label=f"label {label}: base rate {share:.3f}",
+            label=f"label {label}: base rate {of_label.sum() / total:.3f}",
         )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(bottom=0)

@@ -34,8 +34,8 @@ def log_odds_curve(
     """Draw calibration curves on axes of log-odds, where 0.001 and 0.999 are as far from 0.5 as from 1e-6.
 
     Most scores of a tagger or a coreference model are within 0.01 of 0 or 1, where points on a linear
-    axis cover each other. Frequencies of exactly 0 or 1 have no log-odds: they are triangles at the edge
-    without a line to them. Values beyond 1e-7 (or 1 - 1e-7) are at the edge too.
+    axis cover each other. Frequencies and scores of exactly 0 or 1 have no log-odds: they are triangles at
+    the edge without a line to them. Values beyond 1e-7 (or 1 - 1e-7) are at the edge too.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def log_odds_curve(
     if not curves:
         raise InputError("curves is empty", "pass at least one model", code="empty")
     ax = style.axes_or_new(ax)
-    low, high = _reach([bins for _, bins, _ in curves])
+    low, high = _reach(curves)
     _frame(ax, low, high)
     for index, (label, bins, intervals) in enumerate(curves):
         _draw(ax, index, label, bins, intervals, (low, high))
@@ -75,9 +75,10 @@ def log_odds_curve(
     return ax
 
 
-def _reach(bins: Sequence[Bins]) -> tuple[float, float]:
-    """The decades of odds that hold every score and frequency other than 0 and 1."""
-    values = np.concatenate([each for one in bins for each in (one.score, one.frequency)])
+def _reach(curves: Sequence[tuple[str, Bins, BinIntervals | None]]) -> tuple[float, float]:
+    """The decades of odds that hold every score, frequency and end of an interval other than 0 and 1."""
+    ends = [each for *_, found in curves if found is not None for each in (found.low, found.high)]
+    values = np.concatenate([each for _, bins, _ in curves for each in (bins.score, bins.frequency)] + ends)
     values = values[(values > 0) & (values < 1)]
     least = min(0.1, float(values.min(initial=0.1)))
     most = min(0.1, float((1 - values).min(initial=0.1)))
@@ -136,8 +137,10 @@ def _draw(
         low, high = np.clip(intervals.low, *reach), np.clip(intervals.high, *reach)
         interval_lines(ax, score, low, high, intervals, index)
     size = areas(bins.weight)
-    sides = ((bins.frequency <= 0, "v", "zero"), (bins.frequency >= 1, "^", "one"))
     inside = (bins.frequency > 0) & (bins.frequency < 1)
+    sides = [(bins.frequency <= 0, "v", "zero"), (bins.frequency >= 1, "^", "one")]
+    sides += [(inside & (bins.score <= 0), "<", "score-zero"), (inside & (bins.score >= 1), ">", "score-one")]
+    inside &= (bins.score > 0) & (bins.score < 1)
     line = np.where(inside, frequency, np.nan)
     ax.plot(score, line, linewidth=1.2, zorder=4, gid=f"line-{index}", **drawn)
     for chosen, marker, name in ((inside, look.marker, "points"), *sides):

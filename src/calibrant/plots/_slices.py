@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from calibrant.exceptions import InputError
 from calibrant.plots import style
-from calibrant.plots.lines import draw_intervals, errors_from_zero, named_lines, zero_line
+from calibrant.plots.lines import draw_intervals, named_lines, zero_line
 from calibrant.records.words import percent
 from calibrant.results.slices import SliceEstimate, SliceTable
 
@@ -85,9 +85,7 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
             gid="shrunken",
             **dots,
         )
-    zero_line(ax)
-    if table.rank == "error":
-        errors_from_zero(ax)
+    zero_line(ax, first=table.rank == "error")
     what = "RMS calibration error" if table.rank == "error" else "mean score - frequency"
     ax.set_xlabel(f"{what} ({percent(table.level)} intervals, {WORDS[table.adjust]})")
     style.legend_outside(ax)

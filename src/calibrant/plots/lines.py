@@ -43,7 +43,13 @@ def check_lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[objec
 
 
 def named_lines(ax: Axes | None, names: Sequence[str], *, longest: int, width: float, height: float) -> Axes:
-    """Return axes with one line per name, from the top; ``width`` is added to a panel, in inches."""
+    """Return axes with one line per name, from the top; ``width`` is added to a panel, in inches.
+
+    Names longer than ``longest`` are shortened as far as different names remain different.
+    """
+    most = max(map(len, names))
+    while len({style.shown(name, longest) for name in names}) < len(set(names)) and longest < most:
+        longest, width = longest + 1, width + 0.08
     ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + width, height))
     style.grid(ax, "x")
     ax.set_yticks(np.arange(len(names)), labels=[style.shown(name, longest) for name in names])
@@ -84,11 +90,8 @@ def draw_series(
     )
 
 
-def zero_line(ax: Axes) -> None:
-    """Draw where the error is 0."""
+def zero_line(ax: Axes, *, first: bool) -> None:
+    """Draw where the error is 0; ``first``: start the axis of a non-negative error just before it."""
+    if first:
+        ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
     ax.axvline(0, color=style.MUTED, linewidth=0.8, zorder=1)
-
-
-def errors_from_zero(ax: Axes) -> None:
-    """Start the axis of a non-negative error just before 0."""
-    ax.set_xlim(left=-0.02 * ax.get_xlim()[1])

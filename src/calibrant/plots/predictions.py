@@ -102,12 +102,11 @@ def _of_view(found: Report, place: int, view: str) -> Model:
 
 def _smooth(models: Sequence[Model]) -> Axes:
     ax: Axes | None = None
-    last = len(models) - 1
     for index, (name, _, drawing) in enumerate(models):
         if drawing is None or drawing.curve is None:
             hint = "draw the curve with bins instead"
             raise InputError(f"there is no smooth curve of {name}", hint, code="parameter")
-        ax = smooth_curve(drawing.curve, label=name, index=index, legend=index == last, ax=ax)
+        ax = smooth_curve(drawing.curve, label=name, index=index, legend=index + 1 == len(models), ax=ax)
     assert ax is not None
     return ax
 
@@ -123,7 +122,8 @@ def _of_one(models: Sequence[Model], view: str, what: What) -> Figure:
 
 
 def _classes(found: Report) -> Axes:
-    names = [each.view for each in found.models[0].measured.views if each.view.startswith("class:")]
+    views = dict.fromkeys(each.view for model in found.models for each in model.measured.views)
+    names = [view for view in views if view.startswith("class:")]
     if not names:
         raise InputError("these predictions have no classes", "draw a curve instead", code="parameter")
     errors = {name: _of_view(found, 0, name)[1].calibration_error.estimate for name in names}

@@ -65,8 +65,9 @@ ROLES.update({series.color: f"series-{number}" for number, series in enumerate(S
 
 
 def series(index: int) -> Series:
-    """Return the style of the ``index``-th series (from 0; they repeat after six)."""
-    return SERIES[index % len(SERIES)]
+    """Return the style of the ``index``-th series (from 0; after six, colors repeat with other markers)."""
+    other = SERIES[(index + index // len(SERIES)) % len(SERIES)]
+    return Series(SERIES[index % len(SERIES)].color, other.marker, other.line)
 
 
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
@@ -154,7 +155,7 @@ def shown(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name fit for a legend: not too long, and not hidden by a leading underscore."""
     name = " ".join(name.split())
     if len(name) > longest:
-        name = name[: longest - 1] + "…"
+        name = f"{name[: (longest - 1) // 2]}…{name[-(longest // 2) :]}"
     return f"\u200b{name}" if name.startswith("_") else name
 
 
@@ -177,9 +178,9 @@ def name_axes(ax: Axes, view: str, scale: str = "") -> Axes:
 
 
 def key(ax: Axes, label: str, rank: int, **look: Any) -> None:
-    """Add an entry to the legend, once a label; entries are listed by rank, then by age."""
+    """Add an entry to the legend, for all but series (rank 1) once a label; listed by rank, then by age."""
     lines = ax.get_lines()
-    if all(line.get_label() != label for line in lines):
+    if rank == 1 or all(line.get_label() != label for line in lines):
         ax.plot([], [], label=label, gid=f"key-{rank}-{len(lines):03}", **look)
 
 

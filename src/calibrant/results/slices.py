@@ -103,8 +103,8 @@ class SliceErrors(Record, frozen=True, kw_only=True):
         SliceEstimate,
         number(
             "Squared error",
-            "Debiased squared calibration error before rounding up to zero, which makes it unbiased. It is "
-            "summed on a grid of scores, so its bins can differ by a few pairs from those of `measure`.",
+            "Debiased squared calibration error before rounding up to zero, which makes it unbiased. More "
+            "than a million pairs are summed on a grid of scores, so bins differ from those of `measure`.",
             group=ERRORS,
             best=0,
         ),

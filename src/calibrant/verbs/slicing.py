@@ -76,7 +76,9 @@ def slices(
             f"cross the columns with the model (`by='{','.join(['model', *names])}'`)"
         )
     view = _default(predictions, names, columns) if view is None else view
-    tallies = tally_by(predictions, names, view=view, columns=columns, threads=threads, progress=progress)
+    tallies = tally_by(
+        predictions, names, view=view, exact=True, columns=columns, threads=threads, progress=progress
+    )
     tell(progress, "measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
     return replace(found, view=view, file=predictions.name, notes=(*predictions.notes, *found.notes))

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 
-LARGEST_COLLECTED = 1 << 20  # largest number of rows of a lazy frame that are fetched and measured exactly
-
-
 def engine_sources(
     predictions: Predictions, views: Sequence[str], *, exact: bool, collected: int | None, threads: int | None
 ) -> tuple[list[ViewSource], int] | None:
@@ -46,7 +43,7 @@ def engine_sources(
     from calibrant.io.engines import engine_cuts, row_count  # of all engines, which files do not need
 
     rows = row_count(frame)
-    if rows <= (LARGEST_COLLECTED if collected is None else collected):
+    if rows <= (LARGEST_EXACT if collected is None else collected):
         return None
     tallies = _tallies(frame, reader, predictions, views)
     found = []

@@ -18,7 +18,7 @@ from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.slice_columns import JointCodes, Keys, Slices
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
-from calibrant.metrics.tally import COLUMNS, Tally, ordered
+from calibrant.metrics.tally import COLUMNS, LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress
 from calibrant.verbs.sources import (
@@ -120,8 +120,8 @@ def tally_by(
     view
         As in `tally`.
     exact
-        One row per distinct score, as `calibrant.verbs.measure` has them, for at most 2^20 pairs in all,
-        without clusters and outside an engine; all others are on the fixed grid.
+        One row per distinct score, as `calibrant.verbs.measure` has them, for at most 2^20 pairs in all; more
+        are on the fixed grid.
     columns, threads, progress
         As in `tally`.
 
@@ -155,7 +155,7 @@ def tally_by(
         predictions = predictions.of_top_labels()
     if classes is not None:
         names = [name for name in names if name != classes.name]
-    inside = tallies_in_engine(predictions, names) if classes is None else None
+    inside = tallies_in_engine(predictions, names, LARGEST_EXACT * exact) if classes is None else None
     if inside is not None:
         return inside
     slices = Slices(())
@@ -189,7 +189,7 @@ def tally_by(
             batch = replace(batch, cluster=unit)
             parts.add(pairs_of(view, batch, predictions) if classes is None else long_pairs(batch))
             first_row += len(batch)
-        whole = parts.tally(exact=exact and units is None)  # `measure` has clusters on the grid, too
+        whole = parts.tally(exact=exact)
     if whole is None:
         if view.startswith(CLASS):
             class_of(view, predictions)
