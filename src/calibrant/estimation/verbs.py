@@ -116,7 +116,8 @@ def estimate(
         sampling=sampling,
         level=level,
     )
-    return structs.replace(found, command=command)
+    strange = None if view is None else _strange_classes(scored, labels)
+    return structs.replace(found, command=command, class_warning=strange)
 
 
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
@@ -149,6 +150,14 @@ def _is_class(found: FoundColumns, part: str, view: str) -> Any:
         message, column = f"no value is {shown(name)}, only {listed(names)}", found.roles[part].name
         raise InputError(message, hint, code="class-unknown", file=found.table.name, column=column)
     return found[part] == names.index(name)
+
+
+def _strange_classes(scored: FoundColumns, labels: FoundColumns) -> str | None:
+    """Return a warning of classes that only labels have, which may be spelled differently in the scores."""
+    found = [name for name in labels.names["label"] if name and name not in scored.names["score"]]
+    if not found:
+        return None
+    return f"no score is one of these classes of labels, which may be misspelled: {listed(found)}"
 
 
 def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:

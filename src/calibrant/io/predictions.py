@@ -37,6 +37,11 @@ Engine = Literal["kernel", "duckdb"]
 NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = ROWS
+CHANCE = "chance"
+CHANCE_NOTE = (
+    "The column chance is not used. If it is the probability with which rows were drawn, all numbers describe "
+    "the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
+)
 
 
 class Predictions:
@@ -57,7 +62,7 @@ class Predictions:
     notes
         Sentences on how the source was read, for a reader of the results.
     file_notes
-        Notes on files that are copies, which apply to all results.
+        Those on files and columns, which apply to all results.
     log
         The log of the table, with one row per option; None for any other table.
     """
@@ -322,7 +327,7 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
             from calibrant.io._parts import notes_on_copies
 
             found = predictions_of(_files(source, parts, columns.engine), columns)
-            found.notes = found.file_notes = notes_on_copies(parts or ())
+            found.notes = found.file_notes = found.notes + notes_on_copies(parts or ())
             return found
         log = _log(source, columns.normalise, columns.gold)
         if log is not None:
@@ -405,6 +410,8 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         has_classes=bool(wide) or "class" in roles,
         has_items="item" in roles,
     )
+    if CHANCE in table.columns and "weight" not in roles and CHANCE not in asked.named.values():
+        found.notes = found.file_notes = (CHANCE_NOTE,)
     if log is None:
         return found
     if asked.form == "wide":

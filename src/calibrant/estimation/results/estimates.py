@@ -93,6 +93,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
     selection_warning: Annotated[
         str | None, warning("The data contradict the probabilities of being labeled.")
     ]
+    class_warning: Annotated[str | None, warning("Labels have classes that scores never have.")] = None
     command: Annotated[
         str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]
