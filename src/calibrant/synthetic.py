@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed, generator
 
-Floats = NDArray[np.float64]
 Transform = Callable[[Floats], Floats]
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
+from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 
-Integers = NDArray[np.int64]
 Groups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
 
 

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.pages import text
-from calibrant.pages._rows import number_groups
-from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
+from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable, number_groups
 from calibrant.records import Quantity, plain, words
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Check, Floats, flag, list_of_names, optional
 from calibrant.exceptions import InputError
 from calibrant.metrics.views import by_label
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
-from calibrant.recalibrate._newton import fit
-from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip, fit_logistic
+from calibrant.recalibrate._logit_scaling import LogitItems, items_of, logits_of, softmax, temperature_sums
 from calibrant.recalibrate.base import check_width, one_column
 
 _MOST_STEPS = 100
@@ -170,7 +169,7 @@ class Temperature(LogOddsRecalibrator):
         log_odds = points.log_odds
         if float(np.dot(points.positives - points.weight / 2, log_odds)) <= 0:
             raise _worse_than_chance()
-        found = fit(log_odds[:, None], points.weight, points.positives)
+        found = fit_logistic(log_odds[:, None], points.weight, points.positives)
         self.temperature_ = 1 / float(found.coefficients[0])
         self.step_count_, self.converged_ = found.steps, found.converged
 

@@ -30,20 +30,21 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.methods import METHODS, Name
-from calibrant.records.frames import library_of, session_library
+from calibrant.records.formats import library_of, session_library
 from calibrant.records.words import counted
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
-from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
     SHARED,
+    Labelled,
     check_grouping,
     class_counts,
     composed,
     counts_of,
     estimator_of,
     fit_to,
+    labelled_scores,
     map_count,
     named_groups_of,
 )

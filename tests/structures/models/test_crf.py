@@ -24,7 +24,7 @@ from calibrant.structures.models import (
     token_accuracy,
 )
 from calibrant.structures.models import _crf_scores as scores
-from calibrant.structures.models.crfsuite_file import parse_model
+from calibrant.structures.models.crfsuite import parse_model
 
 Tagged = tuple[list[list[str]], list[list[str]]]
 

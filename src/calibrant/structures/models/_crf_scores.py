@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats, Integers
 from calibrant.structures._kernels import features as kernels
-from calibrant.structures.models._vocabulary import Integers, Sentences, refuse_other_than_text
+from calibrant.structures.models._tagger import Sentences, refuse_other_than_text
 from calibrant.structures.models.crf_attributes import FunctionAttributes, WordAttributes
 from calibrant.structures.posterior.blocks import blocks
-
-Floats = NDArray[np.float64]
 
 TABLE_BYTES = 1 << 26  # size of the cache of word scores
 FUNCTION_TOKENS = 1 << 14  # tokens per block, if a function computes the attributes

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import is_list
+from calibrant._checks import Integers, is_list
 from calibrant.exceptions import InputError
-from calibrant.structures.models._vocabulary import Integers, Sentences
+from calibrant.structures.models._tagger import Sentences
 from calibrant.structures.models.features import OUTSIDE, FeatureFunction, Words, merged_templates
 
 Vocabulary = Mapping[str, Sequence[str]]

@@ -12,11 +12,10 @@ from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import chain as kernels
-from calibrant.structures._kernels.messages import add_expected_pairs
+from calibrant.structures._kernels.chain import add_expected_pairs
 from calibrant.structures.posterior import _paths
-from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
-from calibrant.structures.posterior._potentials import ChainPotentials, no_path
+from calibrant.structures.posterior._potentials import ChainPotentials, each_block, no_path
 from calibrant.structures.posterior.blocks import Block, blocks, frozen
 
 

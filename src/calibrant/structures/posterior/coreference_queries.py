@@ -17,9 +17,8 @@ from calibrant._checks import Floats, Integers, is_list, positive_integer, sampl
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed, number
 from calibrant.structures._kernels import antecedent as kernels
-from calibrant.structures._kernels import mention_pairs as pair_kernels
-from calibrant.structures.posterior._query import Query
-from calibrant.structures.posterior._query_sources import BATCH, ListedSource, Scored, Source
+from calibrant.structures._kernels import queries as pair_kernels
+from calibrant.structures.posterior._query import BATCH, ListedSource, Query, Scored, Source
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
 from calibrant.structures.posterior.blocks import Block, blocks
 

@@ -14,7 +14,7 @@ from calibrant.io.atomic import keep_sources
 from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.files.coreference_posteriors import PosteriorDocument, read_posteriors
-from calibrant.structures.files.writing_pairs import PairWriter
+from calibrant.structures.files.writing_coreference import PairWriter
 from calibrant.structures.posterior.coreference_queries import each_pair
 from calibrant.structures.results.coreference import WrittenPairs
 
