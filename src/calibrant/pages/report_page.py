@@ -101,18 +101,8 @@ class Page:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain Python values: all texts, and all numbers in ``report``."""
-        sections = [
-            {
-                "view": section.view,
-                "heading": section.heading,
-                "meaning": section.meaning,
-                "models": list(section.models),
-                "cards": plain(section.cards),
-                "contrasts": plain(section.contrasts),
-                "numbers": plain(section.numbers),
-            }
-            for section in self.sections
-        ]
+        shown = ("view", "heading", "meaning", "models", "cards", "contrasts", "numbers")
+        sections = [{name: plain(getattr(section, name)) for name in shown} for section in self.sections]
         return {
             "title": self.title,
             "version": self.version,

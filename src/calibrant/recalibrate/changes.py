@@ -361,32 +361,24 @@ def order_effect(
         for name, score in (("before", before), ("after", after))
     ]
     first, second = tallies
-    auc_before, auc_after = _auc(first), _auc(second)
-    undefined = auc_before is None or auc_after is None
+    (auc_before, tied_before), (auc_after, tied_after) = _order(first), _order(second)
     return OrderEffect(
         distinct_before=len(first),
         distinct_after=len(second),
-        tied_before=_tied(first),
-        tied_after=_tied(second),
+        tied_before=tied_before,
+        tied_after=tied_after,
         auc_before=auc_before,
         auc_after=auc_after,
         auc_change=None if auc_before is None or auc_after is None else auc_after - auc_before,
-        reason="all labels are the same" if undefined else None,
+        reason="all labels are the same" if auc_before is None or auc_after is None else None,
     )
 
 
-def _auc(tally: Tally) -> float | None:
-    """Return the probability that a positive pair outranks a negative one; ties count one half."""
+def _order(tally: Tally) -> tuple[float | None, float | None]:
+    """Return the area under the ROC curve, and the proportion of ties of a positive and a negative pair."""
     positive, negative = tally.weight_positives, tally.weight - tally.weight_positives
     pairs = float(positive.sum() * negative.sum())
     if not pairs:
-        return None
+        return None, None
     below = np.cumsum(negative) - negative / 2
-    return float(np.sum(positive * below)) / pairs
-
-
-def _tied(tally: Tally) -> float | None:
-    """Return the proportion of combinations of a positive and a negative pair with equal scores."""
-    positive, negative = tally.weight_positives, tally.weight - tally.weight_positives
-    pairs = float(positive.sum() * negative.sum())
-    return float(np.sum(positive * negative)) / pairs if pairs else None
+    return float(np.sum(positive * below)) / pairs, float(np.sum(positive * negative)) / pairs
