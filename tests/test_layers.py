@@ -105,7 +105,6 @@ REACHED: dict[str, tuple[set[str], str]] = {
         "the processor's rounding decides whether scores that nearly tie are an error",
     ),
     "structures/files/test_saved_models.py": ({"_add"}, "the interrupt must come in the middle of writing"),
-    "structures/models/test_crf.py": ({"calibrant.structures.models._crf_scores"}, LIMIT),
     "structures/posterior/test_chain.py": (
         {"calibrant.structures._kernels.chain"},
         "results do not show whether they were computed in logarithms, and the chains must need both ways",

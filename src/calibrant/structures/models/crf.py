@@ -14,7 +14,6 @@ from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
 from calibrant.structures.models import crf_adagrad as adagrad
-from calibrant.structures.models._crf_scores import RowWeights, TokenScores, WordScores
 from calibrant.structures.models._state import check_kind, distinct_strings, reading_state, require
 from calibrant.structures.models._tagger import (
     ChainTagger,
@@ -26,7 +25,15 @@ from calibrant.structures.models._tagger import (
     sentence_lengths,
     untrained,
 )
-from calibrant.structures.models.crf_attributes import GIVEN, FunctionAttributes, WordAttributes, known
+from calibrant.structures.models.crf_attributes import (
+    GIVEN,
+    FunctionAttributes,
+    RowWeights,
+    TokenScores,
+    WordAttributes,
+    WordScores,
+    known,
+)
 from calibrant.structures.models.crfsuite import Setting, Trained, train
 from calibrant.structures.models.features import FeatureFunction, Features, feature_groups, merged_templates
 from calibrant.structures.posterior import ChainPosterior
