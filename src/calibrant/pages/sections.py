@@ -55,15 +55,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that belong together.
-
-    Attributes
-    ----------
-    title
-        Title of the rows.
-    rows
-        At least one.
-    """
+    """Rows that belong together; at least one."""
 
     title: str
     rows: tuple[Row, ...]
