@@ -157,11 +157,8 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
 def same_length(name: str, length: int, other: str, other_length: int) -> None:
     """Raise if two arguments differ in length."""
     if length != other_length:
-        raise InputError(
-            f"{name} has {length} values and {other} has {other_length}",
-            "pass one of each per pair",
-            code="length",
-        )
+        message = f"{name} has {length} values and {other} has {other_length}"
+        raise InputError(message, "pass one of each per pair", code="length")
 
 
 def same_rows(**named: Any) -> None:

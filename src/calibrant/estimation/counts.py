@@ -255,11 +255,9 @@ def _counted(
         limits = central_interval(drawn.sum(axis=1, dtype=np.float64), level)
         low, high = float(limits[0]), float(limits[1])
     else:
-        raise InputError(
-            "this interval needs bits",
-            "pass a matrix of bits: one row per sample, one column per document",
-            code="parameter",
-        )
+        message = "this interval needs bits"
+        hint = "pass a matrix of bits: one row per sample, one column per document"
+        raise InputError(message, hint, code="parameter")
     error = math.sqrt(noise / size) if size is not None else 0.0
     warning = few_samples(size, level) if interval == "samples" and size is not None else None
     return CountInterval(

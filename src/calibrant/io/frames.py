@@ -133,12 +133,9 @@ class FrameTable:
             except (pa.ArrowException, OverflowError) as error:
                 reason = " ".join(str(error).split())[:160]
                 mixed = isinstance(error, (pa.ArrowInvalid, pa.ArrowTypeError))
-                raise InputError(
-                    f"a column {'mixes types' if mixed else 'cannot be read'} ({reason})",
-                    "give each column one type",
-                    code="column-type",
-                    file=self.name,
-                ) from error
+                message = f"a column {'mixes types' if mixed else 'cannot be read'} ({reason})"
+                hint = "give each column one type"
+                raise InputError(message, hint, code="column-type", file=self.name) from error
         return self._collected
 
 

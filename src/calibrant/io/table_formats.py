@@ -237,12 +237,9 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
         found = "text"
     if found != expected:
         ending = f".{kind}.gz" if packed else f".{kind}"
-        raise FormatError(
-            f"the name says {ending} but the content is {title_of(found)}",
-            "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again",
-            code="file-mislabelled",
-            file=name,
-        )
+        message = f"the name says {ending} but the content is {title_of(found)}"
+        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again"
+        raise FormatError(message, hint, code="file-mislabelled", file=name)
     if not tail.endswith(FORMATS[kind].ends):
         raise truncated(name)
 

@@ -54,12 +54,8 @@ def _indices(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Integers, tup
         )
     if int(array.min()) < 0 or int(array.max()) >= len(names):
         row = int(np.flatnonzero((array < 0) | (array >= len(names)))[0])
-        raise InputError(
-            f"classes[{row}] is {array[row].item()}, and there are {len(names)} names",
-            f"pass indices 0 to {len(names) - 1}",
-            code="class-unknown",
-            row=row,
-        )
+        message = f"classes[{row}] is {array[row].item()}, and there are {len(names)} names"
+        raise InputError(message, f"pass indices 0 to {len(names) - 1}", code="class-unknown", row=row)
     return array.astype(np.int64, copy=False), names
 
 

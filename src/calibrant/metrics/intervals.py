@@ -115,11 +115,8 @@ def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
     The number of positives of a bin is drawn as binomial with the bin's mean score.
     """
     if table.clusters or table.weighted:
-        raise InputError(
-            "labels cannot be redrawn for clusters or weights: their dependence is unknown",
-            'use method="sign-flip" or the default',
-            code="parameter",
-        )
+        message = "labels cannot be redrawn for clusters or weights: their dependence is unknown"
+        raise InputError(message, 'use method="sign-flip" or the default', code="parameter")
     n = np.round(table.n).astype(np.int64)
     mean = np.clip(table.score / table.weight, 0, 1)
     estimates = np.empty(samples)

@@ -155,11 +155,8 @@ def page(report: Report, *, title: str | None = None) -> Page:
     if not names:
         raise InputError("a report needs at least one model", "name a file of predictions", code="empty")
     if len(set(names)) < len(names):
-        raise InputError(
-            f"two models have the same name: {', '.join(names)}",
-            "give each model a different name",
-            code="parameter",
-        )
+        message = f"two models have the same name: {', '.join(names)}"
+        raise InputError(message, "give each model a different name", code="parameter")
     views = list(dict.fromkeys(m.view for model in report.models for m in model.measured.views))
     classes = [view for view in views if view.startswith("class:")]
     drawn = {drawing.view for model in report.models for drawing in model.drawings}

@@ -87,12 +87,9 @@ def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Float
         bad = np.argwhere(~np.isfinite(value))
         if len(bad):
             row, column = (int(index) for index in bad[0])
-            raise InputError(
-                f"X[{row}, {column}] is {value[row, column]}, not a finite logit",
-                "a probability of 0 has no finite logit: pass probabilities instead of logits",
-                code="score-range",
-                row=row,
-            )
+            message = f"X[{row}, {column}] is {value[row, column]}, not a finite logit"
+            hint = "a probability of 0 has no finite logit: pass probabilities instead of logits"
+            raise InputError(message, hint, code="score-range", row=row)
         count = value.shape[1]
         return value, softmax(value, np.ones(count), np.zeros(count))
     prob = class_predictions(np.zeros(len(array), np.int64), array).prob.astype(np.float64)
@@ -359,11 +356,8 @@ def _add_derivatives(
 
 def endless(what: str, remedy: str) -> InputError:
     """The error for labels that no finite map fits best."""
-    return InputError(
-        f"{what} grow without limit, because scores separate some classes without error",
-        f"pass more items, or {remedy}",
-        code="undefined",
-    )
+    message = f"{what} grow without limit, because scores separate some classes without error"
+    return InputError(message, f"pass more items, or {remedy}", code="undefined")
 
 
 def check_classes(items: LogitItems, remedy: str) -> None:
@@ -377,8 +371,5 @@ def check_classes(items: LogitItems, remedy: str) -> None:
     count = np.bincount(items.label, minlength=len(items.classes))
     missing = items.classes[count == 0].tolist()
     if missing:
-        raise InputError(
-            f"no item is of the class {missing[0]!r}: its bias would be minus infinity",
-            f"leave its column out, or {remedy}",
-            code="undefined",
-        )
+        message = f"no item is of the class {missing[0]!r}: its bias would be minus infinity"
+        raise InputError(message, f"leave its column out, or {remedy}", code="undefined")

@@ -505,11 +505,8 @@ def _weight_name(estimator: Any) -> str:
     if steps and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     message = f"the estimator {type(estimator).__name__} takes no sample weights"
-    raise InputError(
-        message,
-        "leave the weights out, or pass an estimator whose fit accepts sample_weight",
-        code="parameter",
-    )
+    hint = "leave the weights out, or pass an estimator whose fit accepts sample_weight"
+    raise InputError(message, hint, code="parameter")
 
 
 def _trained(estimator: Any, data: _Data, rows: Integers, weight_name: str | None) -> Any:

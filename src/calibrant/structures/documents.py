@@ -115,11 +115,8 @@ class Document:
             ("speakers", self.speakers, "sentences", len(self.sentences)),
         ):
             if values is not None and len(values) != wanted:
-                raise InputError(
-                    f"document {self.name!r} has {len(values)} {name} for {wanted} {other}",
-                    f"give one of the {name} per entry of {other}",
-                    code="length",
-                )
+                message = f"document {self.name!r} has {len(values)} {name} for {wanted} {other}"
+                raise InputError(message, f"give one of the {name} per entry of {other}", code="length")
         for number, (tree, words) in enumerate(zip(self.trees or (), self.sentences, strict=False)):
             check_tree(tree, len(words), f"document {self.name!r}, sentence {number}")
 

@@ -150,9 +150,5 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
 def _mixed(document: PosteriorDocument, file: str) -> InputError:
     has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
     message = f"document {document.name!r} has {has}, unlike the documents before it"
-    return InputError(
-        message,
-        "give gold entities to all documents, or write no labels (`labels=False`)",
-        code="missing-value",
-        file=file,
-    )
+    hint = "give gold entities to all documents, or write no labels (`labels=False`)"
+    return InputError(message, hint, code="missing-value", file=file)
