@@ -241,9 +241,8 @@ def unit_interval(array: NDArray[Any], name: str) -> tuple[NDArray[np.floating[A
 def score_error(value: float, row: int, name: str, low: float, high: float) -> InputError:
     """Return the error for one invalid score, with a hint about the probable content of the column."""
     hint = range_hint(low, high, "it") if np.isfinite(value) else "drop the row or repair the model's output"
-    return InputError(
-        f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row
-    )
+    message = f"{name}[{row}] is {value!r}, not a probability in [0, 1]"
+    return InputError(message, hint, code="score-range", row=row)
 
 
 def range_hint(low: float, high: float, what: str) -> str:
@@ -347,9 +346,8 @@ def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
     array = np.ascontiguousarray(array, dtype=np.float64)
     WeightRange().add(array, name)
     if not array.any():
-        raise InputError(
-            f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value"
-        )
+        message, hint = f"{name} is zero everywhere", "leave it out to count every pair once"
+        raise InputError(message, hint, code="weight-value")
     return array
 
 

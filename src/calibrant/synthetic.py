@@ -316,9 +316,8 @@ def draw_uniforms(
     else:
         cluster = np.repeat(np.arange(len(cluster_size), dtype=np.int64), cluster_size)
         if len(cluster) != n:
-            raise InputError(
-                f"the clusters have {len(cluster)} pairs, not {n}", "pass sizes that add up to n"
-            )
+            message = f"the clusters have {len(cluster)} pairs, not {n}"
+            raise InputError(message, "pass sizes that add up to n")
     clusters = int(cluster[-1]) + 1
     if score_correlation > 0:
         from scipy.special import ndtr

@@ -277,9 +277,8 @@ def _bits(values: ArrayLike) -> NDArray[np.bool_]:
         raise InputError(message, "give (samples, documents)", code="shape")
     found = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
     if found is None or not (array == found).all():
-        raise InputError(
-            "bits are not all 0 or 1", "give 1 for documents that count, else 0", code="label-value"
-        )
+        message, hint = "bits are not all 0 or 1", "give 1 for documents that count, else 0"
+        raise InputError(message, hint, code="label-value")
     return found
 
 

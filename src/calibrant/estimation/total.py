@@ -53,9 +53,8 @@ def given_drift(sd: object) -> Drift:
     value = _checks.non_negative(sd, "drift")
     if value > LARGEST:
         message = f"drift is {value:g}"
-        raise InputError(
-            message, f"give a standard deviation in log-odds, at most {LARGEST:g}", code="parameter"
-        )
+        hint = f"give a standard deviation in log-odds, at most {LARGEST:g}"
+        raise InputError(message, hint, code="parameter")
     return Drift(value)
 
 

@@ -159,9 +159,8 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     if name == "-":
         data = sys.stdin.buffer.read()
         if not data:
-            raise InputError(
-                "there is nothing to read", "write rows into the pipe", code="empty", file="stdin"
-            )
+            message, hint = "there is nothing to read", "write rows into the pipe"
+            raise InputError(message, hint, code="empty", file="stdin")
         return _stdin(data)
     file = Path(name)
     if file.is_dir():
@@ -224,9 +223,8 @@ def _stdin(data: bytes) -> Origin:
         first_line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
         kind = "tsv" if b"\t" in first_line else "csv"
     if kind not in FORMATS:
-        raise FormatError(
-            "this is neither a table nor an archive", "pipe CSV, TSV, JSON lines or Parquet", file="stdin"
-        )
+        message = "this is neither a table nor an archive"
+        raise FormatError(message, "pipe CSV, TSV, JSON lines or Parquet", file="stdin")
     return Origin("stdin", None, in_memory(data), kind, packed)
 
 

@@ -193,9 +193,8 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
             hint = "write a name, a tab, and its group or count"
-            raise InputError(
-                f"{line[:60]!r} does not have two parts", hint, code="file-row", file=name, line=number
-            )
+            message = f"{line[:60]!r} does not have two parts"
+            raise InputError(message, hint, code="file-row", file=name, line=number)
         if parts[0] in found:
             message = f"{parts[0]!r} is in two lines"
             raise InputError(message, "name each once", code="file-row", file=name, line=number)

@@ -219,9 +219,8 @@ def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -
     """
     check_proper(g1, g2)
     if isinstance(source, Tally) and source.kind == "compressed":
-        raise InputError(
-            "this score cannot be computed from a compressed tally", "pass the pairs or an exact tally"
-        )
+        message = "this score cannot be computed from a compressed tally"
+        raise InputError(message, "pass the pairs or an exact tally")
     tally = as_tally(source) if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
     p, q = bins.frequency, bins.score
     at_q = _expected(p, np.asarray(g1(q)), np.asarray(g2(q)))

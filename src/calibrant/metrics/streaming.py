@@ -117,9 +117,8 @@ class TallyAccumulator:
     def __init__(self, view: str | None = None, *, classes: Sequence[str] | None = None) -> None:
         if view == "classwise":
             hint = "use one accumulator per class, with view='class:NAME'"
-            raise InputError(
-                "an accumulator has one view, and classwise has one per class", hint, code="view"
-            )
+            message = "an accumulator has one view, and classwise has one per class"
+            raise InputError(message, hint, code="view")
         if view is None and classes is not None:
             hint = "give a view: binary, top, class:NAME or pooled"
             raise InputError("classes are given without a view", hint, code="view")
@@ -367,9 +366,8 @@ class TallyWindows:
         """
         known = self.windows
         if isinstance(window, bool) or not isinstance(window, (str, int)):
-            raise InputError(
-                f"the window is {window!r:.40}", "name it by a text or a number", code="parameter"
-            )
+            message, hint = f"the window is {window!r:.40}", "name it by a text or a number"
+            raise InputError(message, hint, code="parameter")
         if known and not isinstance(window, type(known[0])):
             message = f"the window {window!r} cannot be ordered with {known[0]!r}"
             raise InputError(message, "name all windows by texts, or all by numbers", code="parameter")

@@ -372,9 +372,8 @@ def class_view(predictions: ClassPredictions, name: str) -> Pairs:
     given: object = name
     if not (isinstance(given, str) and given in predictions.classes):
         known = ", ".join(predictions.classes[:20])
-        raise InputError(
-            f"there is no class {_checks.shown(name)}", f"classes are {known}", code="class-unknown"
-        )
+        message, hint = f"there is no class {_checks.shown(name)}", f"classes are {known}"
+        raise InputError(message, hint, code="class-unknown")
     return _one_class(predictions, predictions.classes.index(name))
 
 
@@ -453,9 +452,8 @@ def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
         return {f"class:{name}": pairs for name, pairs in classwise_views(predictions).items()}
     if view.startswith("class:"):
         return {view: class_view(predictions, view.removeprefix("class:"))}
-    raise InputError(
-        f"there is no view {view!r}", "give binary, top, class:NAME, classwise or pooled", code="view"
-    )
+    message = f"there is no view {view!r}"
+    raise InputError(message, "give binary, top, class:NAME, classwise or pooled", code="view")
 
 
 def reaching(score: NDArray[np.floating[Any]], threshold: float) -> NDArray[np.bool_]:

@@ -427,9 +427,8 @@ def _frame(X: Any, name: str) -> Any:
         return nw.from_native(X, eager_only=True)
     except TypeError:
         message = f"clusters is {name!r}, and X is a {type(X).__name__}, which has no columns"
-        raise InputError(
-            message, "pass a dataframe, or the clusters to fit as groups", code="column"
-        ) from None
+        hint = "pass a dataframe, or the clusters to fit as groups"
+        raise InputError(message, hint, code="column") from None
 
 
 def _folds(cv: Any, data: _Data) -> Iterable[tuple[Integers, Integers]]:
@@ -480,9 +479,8 @@ def _check_fold(name: str, train: Integers, test: Integers, data: _Data) -> None
         both = np.intersect1d(data.cluster[train], data.cluster[test])
         if len(both):
             message = f"{name} has items of one cluster in both parts ({len(both)} clusters in all)"
-            raise InputError(
-                message, "give a splitter that uses groups, such as GroupKFold()", code="cluster"
-            )
+            hint = "give a splitter that uses groups, such as GroupKFold()"
+            raise InputError(message, hint, code="cluster")
     missing = np.setdiff1d(np.arange(len(data.classes)), data.code[train])
     if len(missing):
         message = f"{name} has no item of the class {data.classes[missing[0]]!s} to train on"

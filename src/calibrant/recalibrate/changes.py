@@ -116,9 +116,8 @@ def resampled_changes(
     if some.has_classes != whole.has_classes:
         raise InputError("only one of dev and test has classes", "pass them for both", code="parameter")
     if len(groups) and not whole.has_classes:
-        raise InputError(
-            "groups need classes, and the scores have none", "leave groups out", code="parameter"
-        )
+        message, hint = "groups need classes, and the scores have none", "leave groups out"
+        raise InputError(message, hint, code="parameter")
     recipe = Recipe.of(n_bins, "inverted", level, seed)
     least = positive_integer(min_scores, "min_scores")
     high = reaching(whole.score, threshold)

@@ -176,9 +176,8 @@ class Temperature(LogOddsRecalibrator):
     def _learn_items(self, items: LogitItems) -> None:
         own = items.logit[np.arange(len(items.label)), items.label]
         if (own == items.logit.max(axis=1)).all():
-            raise InputError(
-                "every label is the top label: T would be 0", "pass more items", code="undefined"
-            )
+            message, hint = "every label is the top label: T would be 0", "pass more items"
+            raise InputError(message, hint, code="undefined")
         if temperature_sums(items, 0.0)[1] >= 0:
             raise _worse_than_chance()
         inverse, self.step_count_, self.converged_ = _newton(items)
@@ -204,8 +203,7 @@ def _newton(items: LogitItems) -> tuple[float, int, bool]:
 
 
 def _worse_than_chance() -> InputError:
-    return InputError(
-        "the scores predict the labels no better than random guessing, so the best temperature is infinite",
-        "check that scores and labels belong together",
-        code="undefined",
+    message = (
+        "the scores predict the labels no better than random guessing, so the best temperature is infinite"
     )
+    return InputError(message, "check that scores and labels belong together", code="undefined")

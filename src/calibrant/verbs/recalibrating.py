@@ -474,9 +474,8 @@ def _of_tally(
         raise InputError(message, "give the table itself", code="view", file=name)
     if METHODS[method].maps == "rows" or group != SHARED:
         message = "a tally without classes can only have one map of single scores"
-        raise InputError(
-            message, "leave the group out, or choose another method", code="parameter", file=name
-        )
+        hint = "leave the group out, or choose another method"
+        raise InputError(message, hint, code="parameter", file=name)
     if n_bins == AUTO:
         message, hint = "the number of bins cannot be chosen for a tally", "give it (`n_bins`)"
         raise InputError(message, hint, code="parameter", file=name)

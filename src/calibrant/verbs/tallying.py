@@ -200,9 +200,8 @@ def tally_by(
     if whole is None:
         if view.startswith(CLASS):
             class_of(view, predictions)
-        raise InputError(
-            f"view {view} has no pairs", "name another view", code="empty", file=predictions.name
-        )
+        message, hint = f"view {view} has no pairs", "name another view"
+        raise InputError(message, hint, code="empty", file=predictions.name)
     keys = slices.keys() if classes is None else classes.keys(slices.keys() if names else [()])
     return _by_slice(whole, keys, units, predictions)
 

@@ -337,9 +337,8 @@ class Query:
             true = pairs.label
         place = np.asarray(structure)
         if not place.shape == given.shape == true.shape:
-            raise InputError(
-                "structure and score have different lengths", "give one structure per score", code="length"
-            )
+            message = "structure and score have different lengths"
+            raise InputError(message, "give one structure per score", code="length")
         if len(place) and (place.dtype.kind not in "iu" or place[0] < 0 or place[-1] >= count):
             raise InputError("a structure is not a number below count", f"count is {count}", code="parameter")
         if (np.diff(place) < 0).any():
@@ -460,9 +459,8 @@ class Query:
 
     def _not_empty(self) -> None:
         if not len(self):
-            raise InputError(
-                f"{self.view}: there are no pairs", "give longer sentences or documents", code="empty"
-            )
+            message, hint = f"{self.view}: there are no pairs", "give longer sentences or documents"
+            raise InputError(message, hint, code="empty")
 
 
 @dataclass(frozen=True)

@@ -355,9 +355,8 @@ class AntecedentPosterior:
         given = np.asarray(antecedents)
         if given.ndim not in (1, 2) or given.shape[-1] != self.mention_count or given.dtype.kind not in "iu":
             message = f"antecedents have shape {given.shape} and dtype {given.dtype}"
-            raise InputError(
-                message, f"give one integer per mention, shape ({self.mention_count},)", code="shape"
-            )
+            hint = f"give one integer per mention, shape ({self.mention_count},)"
+            raise InputError(message, hint, code="shape")
         wrong = np.argwhere((given < -1) | (given >= self.mention_numbers))
         if len(wrong):
             place = checks.row_place(int(wrong[0][-1]), self.names, self.document_offsets)

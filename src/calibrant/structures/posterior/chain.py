@@ -264,9 +264,8 @@ class ChainPosterior(ChainPotentials):
         path = as_array(codes, "codes", "give the concatenated codes of all sentences")
         if path.shape != (self.token_count,) or path.dtype.kind not in "iu":
             message = f"codes have shape {path.shape} and dtype {path.dtype}"
-            raise InputError(
-                message, f"give one integer per token, shape ({self.token_count},)", code="shape"
-            )
+            hint = f"give one integer per token, shape ({self.token_count},)"
+            raise InputError(message, hint, code="shape")
         wrong = np.flatnonzero((path < 0) | (path >= self.tag_count))
         if len(wrong):
             message = f"code {path[wrong[0]]} is not a code of the {self.tag_count} tags"

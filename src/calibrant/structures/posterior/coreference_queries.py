@@ -421,9 +421,8 @@ def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
         if not is_list(entities) or len(entities) != count:
             found = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
             message = f"document {posterior.names[document]!r} has {found} for {count} mentions"
-            raise InputError(
-                message, "give the gold entity of each mention, or None", code="length", row=document
-            )
+            hint = "give the gold entity of each mention, or None"
+            raise InputError(message, hint, code="length", row=document)
         known: dict[object, int] = {}
         codes[mentions] = [
             NONE if entity is None else known.setdefault(entity, len(known)) for entity in entities
