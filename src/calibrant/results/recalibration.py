@@ -132,9 +132,7 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
     below: Annotated[
         int,
         number(
-            "Below the threshold",
-            "Scores below the threshold of the fit, which stay unchanged.",
-            group=TABLE,
+            "Below the threshold", "Scores below the threshold of the fit, which stay unchanged.", group=TABLE
         ),
     ]
     beyond: Annotated[
