@@ -92,7 +92,7 @@ def _scores(
     model: Path, sentences: Sequence[Sequence[str]], features: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
     """Unary and transition potentials from the weights in a model file, and the names of the tags."""
-    from calibrant.structures.models.crfsuite_file import parse_model
+    from calibrant.structures.models.crfsuite import parse_model
     from calibrant.structures.models.features import attribute_lists
 
     found = parse_model(model.read_bytes())

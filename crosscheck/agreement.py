@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from calibrant.evaluation import Ratings, agreement, pair_agreement
-from calibrant.evaluation.coefficients import Distance
-from calibrant.evaluation.pair_coefficients import Weights
+from calibrant.evaluation.coefficients import Distance, Weights
 from crosscheck import inputs
 from crosscheck.comparison import Case, Comparison, compare
 from crosscheck.inputs import LabelInput

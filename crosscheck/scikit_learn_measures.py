@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.evaluation import Ratings, classification_scores, confusion, pair_agreement
-from calibrant.evaluation.pair_coefficients import Weights
+from calibrant.evaluation.coefficients import Weights
 from calibrant.metrics import adaptive, at_edges, brier_score, log_loss, scores, uniform
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import order_effect

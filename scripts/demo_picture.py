@@ -6,7 +6,7 @@ from pathlib import Path
 
 from calibrant.demo import demonstrate
 from calibrant.demo.pages import changes_of
-from calibrant.pages.group_figures import group_axes
+from calibrant.pages.figures import group_axes
 from calibrant.plots import render
 from calibrant.plots.style import figure_of
 

@@ -157,11 +157,8 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
 def same_length(name: str, length: int, other: str, other_length: int) -> None:
     """Raise if two arguments differ in length."""
     if length != other_length:
-        raise InputError(
-            f"{name} has {length} values and {other} has {other_length}",
-            "pass one of each per pair",
-            code="length",
-        )
+        message = f"{name} has {length} values and {other} has {other_length}"
+        raise InputError(message, "pass one of each per pair", code="length")
 
 
 def same_rows(**named: Any) -> None:
@@ -244,9 +241,8 @@ def unit_interval(array: NDArray[Any], name: str) -> tuple[NDArray[np.floating[A
 def score_error(value: float, row: int, name: str, low: float, high: float) -> InputError:
     """Return the error for one invalid score, with a hint about the probable content of the column."""
     hint = range_hint(low, high, "it") if np.isfinite(value) else "drop the row or repair the model's output"
-    return InputError(
-        f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row
-    )
+    message = f"{name}[{row}] is {value!r}, not a probability in [0, 1]"
+    return InputError(message, hint, code="score-range", row=row)
 
 
 def range_hint(low: float, high: float, what: str) -> str:
@@ -350,9 +346,8 @@ def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
     array = np.ascontiguousarray(array, dtype=np.float64)
     WeightRange().add(array, name)
     if not array.any():
-        raise InputError(
-            f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value"
-        )
+        message, hint = f"{name} is zero everywhere", "leave it out to count every pair once"
+        raise InputError(message, hint, code="weight-value")
     return array
 
 

@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed, generator
 
-Floats = NDArray[np.float64]
 Transform = Callable[[Floats], Floats]
 
 
@@ -316,9 +316,8 @@ def draw_uniforms(
     else:
         cluster = np.repeat(np.arange(len(cluster_size), dtype=np.int64), cluster_size)
         if len(cluster) != n:
-            raise InputError(
-                f"the clusters have {len(cluster)} pairs, not {n}", "pass sizes that add up to n"
-            )
+            message = f"the clusters have {len(cluster)} pairs, not {n}"
+            raise InputError(message, "pass sizes that add up to n")
     clusters = int(cluster[-1]) + 1
     if score_correlation > 0:
         from scipy.special import ndtr

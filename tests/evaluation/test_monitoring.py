@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.evaluation import CalibrationMonitor
-from calibrant.evaluation.bets import STRENGTHS, bets_of, regions_of, sums_by_group, upper_bound
 from calibrant.evaluation.monitor_checks import persistent_errors
+from calibrant.evaluation.monitoring import STRENGTHS, bets_of, regions_of, sums_by_group, upper_bound
 from calibrant.exceptions import InputError
 from calibrant_studies import _dependent_days as dependent
 from calibrant_studies import _streams as simulation

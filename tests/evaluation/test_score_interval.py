@@ -20,7 +20,7 @@ from calibrant.evaluation import (
     pair_agreement,
 )
 from calibrant.evaluation.coefficient_sums import agreement_weights, two_statistics
-from calibrant.evaluation.pair_coefficients import pair_cells
+from calibrant.evaluation.coefficients import pair_cells
 from calibrant.evaluation.score_interval import Cells, GoodnessOfFit, Statistic
 from calibrant.evaluation.scores import averages, score_cells
 from calibrant.metrics.tails import cr2, wilson

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from calibrant import Tally
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import Beta, Platt, Recalibrator, Temperature
-from calibrant.recalibrate._newton import fit as newton
+from calibrant.recalibrate._log_odds import fit_logistic
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
@@ -216,4 +216,4 @@ def test_an_unfitted_map_is_refused() -> None:
 
 def test_columns_that_do_not_differ_are_an_error() -> None:
     with pytest.raises(InputError, match="differ by rounding only"):
-        newton(np.ones((4, 2)), np.ones(4), np.array([1.0, 0.0, 1.0, 1.0]))
+        fit_logistic(np.ones((4, 2)), np.ones(4), np.array([1.0, 0.0, 1.0, 1.0]))

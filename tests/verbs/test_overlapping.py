@@ -12,9 +12,9 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.io import open_predictions
-from calibrant.verbs import overlapping, report
-from calibrant.verbs.overlapping import SAME_DATA as SAME
-from calibrant.verbs.overlapping import overlap_note
+from calibrant.verbs import comparing, report
+from calibrant.verbs.comparing import SAME_DATA as SAME
+from calibrant.verbs.comparing import overlap_note
 
 
 def judged(n: int, seed: int, name: str = "i", digits: int = 15) -> pa.Table:
@@ -106,5 +106,5 @@ def test_few_distinct_scores_do_not_look_like_the_same_data(n: int, by: list[Any
 
 
 def test_large_tables_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlapping, "MOST", 299)
+    monkeypatch.setattr(comparing, "MOST", 299)
     assert overlap(judged(300, 50), judged(300, 50)) == []

@@ -31,7 +31,7 @@ from calibrant.recalibrate import (
     resampled_changes,
 )
 from calibrant.recalibrate.choosing import GROUPS
-from calibrant.verbs import _class_parts, apply, fit, measure, report, tally_by
+from calibrant.verbs import _methods, apply, fit, measure, report, tally_by
 from tests.quantities import defined
 
 CLASSES = ["N", "V", "D", "X"]
@@ -138,8 +138,8 @@ def test_a_large_table_is_tallied_class_by_class(
 ) -> None:
     dev, test = long(2000, 6), long(300, 7)
     whole = mend(fit(dev, method=method, group=group), test, tmp_path)
-    monkeypatch.setattr(_class_parts, "IN_MEMORY", 1000)
-    monkeypatch.setattr(_class_parts, "TALLIED_AT_ONCE", 3000)
+    monkeypatch.setattr(_methods, "IN_MEMORY", 1000)
+    monkeypatch.setattr(_methods, "TALLIED_AT_ONCE", 3000)
     tallied = fit(dev, method=method, group=group)
     assert tallied.pairs == 8000
     found = mend(tallied, test, tmp_path)["score"].to_numpy()
@@ -430,7 +430,7 @@ def test_numbers_are_not_chosen_for_sums_or_weights(tmp_path: Path, monkeypatch:
     save_tally(Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.1, 0.4, 0.8]), tmp_path / "dev.tally.parquet")
     with pytest.raises(InputError, match="tally"):
         fit(tmp_path / "dev.tally.parquet", **settings)
-    monkeypatch.setattr(_class_parts, "IN_MEMORY", 100)
+    monkeypatch.setattr(_methods, "IN_MEMORY", 100)
     with pytest.raises(InputError, match="10\\^7"):
         fit(dev, **settings)
 
@@ -460,7 +460,7 @@ def test_classes_named_by_numbers_are_taken_for_names(tmp_path: Path) -> None:
 
 
 def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_class_parts, "IN_MEMORY", 100)
+    monkeypatch.setattr(_methods, "IN_MEMORY", 100)
     model = fit(binary(600, 27), method="venn-abers")
     made: Any = model.recalibrator
     assert made.grid_error_ > 0

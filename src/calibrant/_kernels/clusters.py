@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit, jit_or
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from calibrant._kernels.jit import Floats, Integers, jit, jit_or
 
 
 @jit

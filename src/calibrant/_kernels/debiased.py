@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit, jit_or
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from calibrant._kernels.jit import Floats, Integers, jit, jit_or
 
 
 def sum_whole_ties_in_arrays(

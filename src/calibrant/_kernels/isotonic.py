@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 from calibrant._kernels.selection import HALF_BITS, write_rows
 
 _BLOCK = 2048
@@ -15,9 +15,7 @@ NO_KEY = np.iinfo(np.int64).max
 
 
 @jit
-def pool_adjacent_violators(
-    weight: NDArray[np.float64], weight_positives: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def pool_adjacent_violators(weight: Floats, weight_positives: Floats) -> Integers:
     """Return where each block of the isotonic fit begins; rows come in order of the score."""
     n = len(weight)
     start = np.empty(n, np.int64)
@@ -41,9 +39,7 @@ def pool_adjacent_violators(
 
 
 @jit
-def may_have_corners(
-    n: NDArray[np.int64], positives: NDArray[np.int64], start: NDArray[np.int64], rounding: float
-) -> NDArray[np.bool_]:
+def may_have_corners(n: Integers, positives: Integers, start: Integers, rounding: float) -> NDArray[np.bool_]:
     """Return True for each range in which a block of the fit may begin or end, from the blocks of ranges."""
     wanted = np.zeros(len(n), np.bool_)
     for block in range(len(start)):
@@ -85,9 +81,9 @@ def gather(
     low: int,
     shift: int,
     wanted: NDArray[np.bool_],
-    first: NDArray[np.int64],
-    count: NDArray[np.int64],
-    gathered: NDArray[np.int64],
+    first: Integers,
+    count: Integers,
+    gathered: Integers,
 ) -> int:
     """Write key * 2 + label of the pairs in ``wanted`` rows, and return their number.
 
@@ -120,11 +116,7 @@ def gather(
 
 @jit
 def merge_by_key(
-    packed: NDArray[np.int64],
-    tied: NDArray[np.int64],
-    tied_count: NDArray[np.int64],
-    key: NDArray[np.int64],
-    count: NDArray[np.int64],
+    packed: Integers, tied: Integers, tied_count: Integers, key: Integers, count: Integers
 ) -> int:
     """Write the distinct keys and their pairs by label (key, label); return the number of keys.
 

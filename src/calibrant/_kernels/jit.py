@@ -15,6 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 P = ParamSpec("P")
 R = TypeVar("R")
 PACKAGE = Path(__file__).parent.parent
@@ -32,8 +37,6 @@ def interpret() -> None:
     global _interpreted
     if COMPILED in os.environ:
         return
-    import numpy as np
-
     _interpreted = True
     np.seterr(over="raise", divide="raise", invalid="raise")
 

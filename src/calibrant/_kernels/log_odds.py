@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 
 
 @jit
-def log_odds_map(
-    score: NDArray[np.float64], a: float, b: float, c: float, clip: float, out: NDArray[np.float64]
-) -> None:
+def log_odds_map(score: Floats, a: float, b: float, c: float, clip: float, out: Floats) -> None:
     """Write 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))), with q moved into [clip, 1 - clip]."""
     for i in range(len(score)):
         q = min(max(score[i], clip), 1.0 - clip)
@@ -21,12 +18,7 @@ def log_odds_map(
 
 
 @jit
-def softmax_map(
-    logit: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def softmax_map(logit: Floats, scale: Floats, bias: Floats, out: Floats) -> None:
     """Write the softmax of every row (n, K) of ``scale * logit + bias``."""
     classes = logit.shape[1]
     for i in range(logit.shape[0]):
@@ -43,13 +35,7 @@ def softmax_map(
 
 
 @jit
-def temperature_sums(
-    logit: NDArray[np.float64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    inverse: float,
-    sums: NDArray[np.float64],
-) -> None:
+def temperature_sums(logit: Floats, label: Integers, weight: Floats, inverse: float, sums: Floats) -> None:
     """Add the negative log-likelihood of softmax(inverse * logit) and its two derivatives to ``sums``."""
     classes = logit.shape[1]
     for i in range(logit.shape[0]):
@@ -75,12 +61,7 @@ def temperature_sums(
 
 @jit
 def vector_sums(
-    logit: NDArray[np.float64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    logit: Floats, label: Integers, weight: Floats, scale: Floats, bias: Floats, sums: Floats
 ) -> None:
     """Add the negative log-likelihood of softmax(scale * logit + bias) and its 2K derivatives to ``sums``.
 
@@ -108,9 +89,7 @@ def vector_sums(
 
 
 @jit
-def softmax_residuals(
-    part: NDArray[np.float64], label: NDArray[np.int64], weight: NDArray[np.float64]
-) -> float:
+def softmax_residuals(part: Floats, label: Integers, weight: Floats) -> float:
     """Return the negative log-likelihood of the softmax of the rows, which become its derivatives."""
     classes = part.shape[1]
     total = 0.0
@@ -132,12 +111,7 @@ def softmax_residuals(
 
 @jit
 def logistic_sums(
-    design: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    positives: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    information: NDArray[np.float64],
+    design: Floats, weight: Floats, positives: Floats, beta: Floats, gradient: Floats, information: Floats
 ) -> float:
     """Return the log-likelihood of a logistic regression; write its gradient, and minus its Hessian.
 

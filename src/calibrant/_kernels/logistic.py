@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit, jit_or
-
-Floats = NDArray[np.float64]
+from calibrant._kernels.jit import Floats, jit, jit_or
 
 _BLOCK = 4096  # rows summed plainly, so that rounding grows by blocks and not by rows
 
@@ -116,7 +114,7 @@ def log_loss_sums(score: NDArray[Any], label: NDArray[np.bool_]) -> tuple[float,
 
 @jit
 def weighted_log_loss_sums(
-    score: NDArray[Any], label: NDArray[np.bool_], weight: NDArray[np.float64]
+    score: NDArray[Any], label: NDArray[np.bool_], weight: Floats
 ) -> tuple[float, int]:
     """As `log_loss_sums`, each pair times its weight."""
     total = 0.0

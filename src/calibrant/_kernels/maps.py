@@ -1,17 +1,16 @@
-"""Apply step functions and piecewise linear functions to many scores."""
+"""Step functions and piecewise linear functions of many scores, and the slopes of Venn-Abers."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 
 _BLOCK = 1024
 
 
 @jit
-def _count_at_most(edge: NDArray[np.float64], score: NDArray[np.float64], count: NDArray[np.int64]) -> None:
+def _count_at_most(edge: Floats, score: Floats, count: Integers) -> None:
     """Write the number of sorted edges that are at most each score.
 
     The searches of a block halve in step: without branches, and without waiting for one another.
@@ -27,12 +26,7 @@ def _count_at_most(edge: NDArray[np.float64], score: NDArray[np.float64], count:
 
 
 @jit
-def steps(
-    edge: NDArray[np.float64],
-    value: NDArray[np.float64],
-    score: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def steps(edge: Floats, value: Floats, score: Floats, out: Floats) -> None:
     """Write ``value[i]`` where i edges are at most the score; one value more than edges."""
     count = np.empty(_BLOCK, np.int64)
     for start in range(0, len(score), _BLOCK):
@@ -43,12 +37,7 @@ def steps(
 
 
 @jit
-def interpolate(
-    knot: NDArray[np.float64],
-    value: NDArray[np.float64],
-    score: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def interpolate(knot: Floats, value: Floats, score: Floats, out: Floats) -> None:
     """Write the values of the line through the knots, flat beyond them; it never leaves [value, next]."""
     last = len(knot) - 1
     count = np.empty(_BLOCK, np.int64)
@@ -65,3 +54,61 @@ def interpolate(
                 low, high = value[right - 1], value[right]
                 share = (score[start + i] - knot[right - 1]) / (knot[right] - knot[right - 1])
                 out[start + i] = min(high, low + (high - low) * share)
+
+
+@jit
+def _links(x: Floats, y: Floats) -> Integers:
+    """Before each point, the one that precedes it on the lower hull of the points so far; -1 for none."""
+    before = np.empty(len(x), np.int64)
+    for i in range(len(x)):
+        corner = i - 1
+        while corner > 0 and before[corner] >= 0:
+            far = before[corner]
+            rise = (y[corner] - y[far]) * (x[i] - x[far])
+            if rise < (y[i] - y[far]) * (x[corner] - x[far]):
+                break
+            corner = far
+        before[i] = corner
+    return before
+
+
+@jit
+def slopes_with_positive(
+    left_x: Floats, left_y: Floats, right_x: Floats, right_y: Floats, left_at: Integers, right_at: Integers
+) -> Floats:
+    """The minorant's slope at a positive pair between left point ``left_at`` and right point ``right_at``.
+
+    The points are cumulative sums (weight, weight of the positives). The pair of weight 1 moves the right
+    ones by (1, 1). Its slope is that of the common tangent of the hulls on its left and on its right.
+    """
+    previous = _links(left_x, left_y)
+    last = len(right_x) - 1
+    mirrored = _links(right_x[last] - right_x[::-1], right_y[::-1].copy())  # a mirrored hull is lower too
+    slope = np.empty(len(left_at))
+    for i in range(len(left_at)):
+        left, right = left_at[i], right_at[i]
+        moving = True
+        while moving:
+            moving = False
+            run = right_x[right] + 1.0 - left_x[left]
+            rise = right_y[right] + 1.0 - left_y[left]
+            far = previous[left]
+            while far >= 0 and (right_y[right] + 1.0 - left_y[far]) * run >= rise * (
+                right_x[right] + 1.0 - left_x[far]
+            ):
+                left = far
+                run = right_x[right] + 1.0 - left_x[left]
+                rise = right_y[right] + 1.0 - left_y[left]
+                far = previous[left]
+                moving = True
+            far = last - mirrored[last - right] if mirrored[last - right] >= 0 else -1
+            while far >= 0 and (right_y[far] + 1.0 - left_y[left]) * run <= rise * (
+                right_x[far] + 1.0 - left_x[left]
+            ):
+                right = far
+                run = right_x[right] + 1.0 - left_x[left]
+                rise = right_y[right] + 1.0 - left_y[left]
+                far = last - mirrored[last - right] if mirrored[last - right] >= 0 else -1
+                moving = True
+        slope[i] = (right_y[right] + 1.0 - left_y[left]) / (right_x[right] + 1.0 - left_x[left])
+    return slope

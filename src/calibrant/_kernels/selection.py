@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, jit, jit_or
 
 HALF_BITS = 0x3FE0000000000000  # the bits of 0.5
 TOP_KEY = HALF_BITS  # the key of 1.0; that of 0.0 is -TOP_KEY
 _BLOCK = 2048
 
 
-def write_keys_in_arrays(score: NDArray[Any], buffer: NDArray[np.float64], key: NDArray[np.int64]) -> None:
+def write_keys_in_arrays(score: NDArray[Any], buffer: Floats, key: Integers) -> None:
     """Do what `write_keys` does, to the same bit."""
     n = len(score)
     q = score.astype(np.float64, copy=False)
@@ -28,7 +28,7 @@ def write_keys_in_arrays(score: NDArray[Any], buffer: NDArray[np.float64], key: 
 
 
 @jit_or(write_keys_in_arrays)
-def write_keys(score: NDArray[Any], buffer: NDArray[np.float64], key: NDArray[np.int64]) -> None:
+def write_keys(score: NDArray[Any], buffer: Floats, key: Integers) -> None:
     """Write the key of each score to the front of ``key``, and min(q, 1 - q) to that of ``buffer``."""
     bits = buffer.view(np.int64)
     for i in range(len(score)):
@@ -41,12 +41,7 @@ def write_keys(score: NDArray[Any], buffer: NDArray[np.float64], key: NDArray[np
 
 @jit
 def write_rows(
-    score: NDArray[Any],
-    low: int,
-    shift: int,
-    last: int,
-    buffer: NDArray[np.float64],
-    row: NDArray[np.int32],
+    score: NDArray[Any], low: int, shift: int, last: int, buffer: Floats, row: NDArray[np.int32]
 ) -> int:
     """As `write_keys`, for the rows of the root: in 32 bits, which halves the traffic.
 
@@ -86,9 +81,7 @@ def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint
 
 
 @jit
-def _row_of_node(
-    key: int, node: Any, low: NDArray[np.int64], shift: NDArray[np.int64], offset: NDArray[np.int64]
-) -> int:
+def _row_of_node(key: int, node: Any, low: Integers, shift: Integers, offset: Integers) -> int:
     last = offset[node + 1] - offset[node] - 1
     return int(offset[node] + min(max((key >> shift[node]) - low[node], 0), last))
 
@@ -97,9 +90,9 @@ def _row_of_node(
 def count_nodes(
     score: NDArray[Any],
     table: NDArray[np.int32],
-    low: NDArray[np.int64],
-    shift: NDArray[np.int64],
-    offset: NDArray[np.int64],
+    low: Integers,
+    shift: Integers,
+    offset: Integers,
     first_new: int,
     count: NDArray[np.uint32],
 ) -> None:
@@ -123,7 +116,7 @@ def count_nodes(
 
 
 @jit
-def _key(q: float, buffer: NDArray[np.float64], bits: NDArray[np.int64]) -> int:
+def _key(q: float, buffer: Floats, bits: Integers) -> int:
     """The key of one score, through a buffer of one."""
     buffer[0] = min(q, 1.0 - q)
     from_half = HALF_BITS - bits[0]
@@ -135,11 +128,11 @@ def accumulate(
     score: NDArray[Any],
     label: NDArray[Any],
     table: NDArray[np.int32],
-    low: NDArray[np.int64],
-    shift: NDArray[np.int64],
-    offset: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    gathered: NDArray[np.int64],
+    low: Integers,
+    shift: Integers,
+    offset: Integers,
+    sums: Floats,
+    gathered: Integers,
     used: int,
 ) -> int:
     """Add pairs to their rows of ``sums`` (2 cell + label, [n, sum q, sum q^2]), or append to ``gathered``.
@@ -179,9 +172,7 @@ def accumulate(
 
 
 @jit
-def fold_compensated(
-    part: NDArray[np.float64], total: NDArray[np.float64], lost: NDArray[np.float64]
-) -> None:
+def fold_compensated(part: Floats, total: Floats, lost: Floats) -> None:
     """Add ``part`` to ``total``, keep in ``lost`` what rounding took, clear ``part`` (all flat).
 
     The error of each addition is exact (Knuth's TwoSum). It has no branch, so that it is vectorized: most
@@ -201,13 +192,13 @@ def accumulate_compensated(
     score: NDArray[Any],
     label: NDArray[Any],
     table: NDArray[np.int32],
-    low: NDArray[np.int64],
-    shift: NDArray[np.int64],
-    offset: NDArray[np.int64],
-    part: NDArray[np.float64],
-    total: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    gathered: NDArray[np.int64],
+    low: Integers,
+    shift: Integers,
+    offset: Integers,
+    part: Floats,
+    total: Floats,
+    lost: Floats,
+    gathered: Integers,
     step: int,
 ) -> int:
     """`accumulate` in steps of ``step`` pairs, each folded into compensated totals."""
@@ -224,7 +215,7 @@ def accumulate_compensated(
 
 
 @jit
-def sum_gathered(gathered: NDArray[np.int64], start: NDArray[np.int64], sums: NDArray[np.float64]) -> None:
+def sum_gathered(gathered: Integers, start: Integers, sums: Floats) -> None:
     """Sum packed, sorted pairs by segment into ``sums`` (2 segment + label, [n, sum q, sum q^2])."""
     buffer = np.empty(1, np.float64)
     bits = buffer.view(np.int64)
@@ -238,9 +229,6 @@ def sum_gathered(gathered: NDArray[np.int64], start: NDArray[np.int64], sums: ND
             sums[row, 0] += 1.0
             sums[row, 1] += q
             sums[row, 2] += q * q
-
-
-Integers = NDArray[np.int64]
 
 
 def counting_sort_in_arrays(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:

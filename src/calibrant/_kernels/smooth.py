@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit, jit_or
-
-Floats = NDArray[np.float64]
+from calibrant._kernels.jit import Floats, Integers, jit, jit_or
 
 
 def mean_absolute_in_arrays(values: Floats, mean: Floats) -> None:
@@ -63,11 +61,7 @@ def put_residuals(
 
 
 def add_by_cluster_in_arrays(
-    place: NDArray[np.int64],
-    cluster: NDArray[np.int64],
-    value: Floats,
-    factor: Floats,
-    sums: Floats,
+    place: Integers, cluster: Integers, value: Floats, factor: Floats, sums: Floats
 ) -> None:
     """Do what `add_by_cluster` does, to the same bit."""
     for row, at, x in zip(cluster.tolist(), place.tolist(), value.tolist(), strict=True):
@@ -75,13 +69,7 @@ def add_by_cluster_in_arrays(
 
 
 @jit_or(add_by_cluster_in_arrays)
-def add_by_cluster(
-    place: NDArray[np.int64],
-    cluster: NDArray[np.int64],
-    value: Floats,
-    factor: Floats,
-    sums: Floats,
-) -> None:
+def add_by_cluster(place: Integers, cluster: Integers, value: Floats, factor: Floats, sums: Floats) -> None:
     """Add every value times its cluster's factors to the sums of its place.
 
     ``factor`` is (clusters, times) and ``sums`` (places, times): one column a resample.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, jit, jit_or
 from calibrant._kernels.selection import HALF_BITS, write_keys
 
 GRID_SHIFT = 44  # 2^8 rows an octave of min(q, 1 - q)
@@ -19,12 +19,7 @@ _BLOCK = 2048
 
 @jit
 def _rows_and_offsets(
-    score: NDArray[Any],
-    part_of: NDArray[np.int8],
-    cut: NDArray[np.float64],
-    buffer: NDArray[np.float64],
-    row: NDArray[np.int64],
-    offset: NDArray[np.float64],
+    score: NDArray[Any], part_of: NDArray[np.int8], cut: Floats, buffer: Floats, row: Integers, offset: Floats
 ) -> None:
     """Write the grid row of every score and its offset from the first score of that row.
 
@@ -48,11 +43,7 @@ def _rows_and_offsets(
 
 @jit
 def tally(
-    score: NDArray[Any],
-    label: NDArray[Any],
-    part_of: NDArray[np.int8],
-    cut: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    score: NDArray[Any], label: NDArray[Any], part_of: NDArray[np.int8], cut: Floats, sums: Floats
 ) -> None:
     """Add pairs to ``sums`` (2 row + label, [n, sum d, sum d^2, unused]); d is the offset inside the row."""
     n = len(score)
@@ -76,10 +67,10 @@ def tally(
 def tally_weighted(
     score: NDArray[Any],
     label: NDArray[Any],
-    weight: NDArray[np.float64],
+    weight: Floats,
     part_of: NDArray[np.int8],
-    cut: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    cut: Floats,
+    sums: Floats,
 ) -> None:
     """As `tally`, with ``sums`` (2 row + label, [n, w, w^2, w d, w d^2])."""
     n = len(score)
@@ -101,11 +92,7 @@ def tally_weighted(
 
 @jit
 def grid_rows(
-    score: NDArray[Any],
-    part_of: NDArray[np.int8],
-    cut: NDArray[np.float64],
-    row: NDArray[np.int64],
-    offset: NDArray[np.float64],
+    score: NDArray[Any], part_of: NDArray[np.int8], cut: Floats, row: Integers, offset: Floats
 ) -> None:
     """Write the grid row and the offset inside it of every score."""
     n = len(score)
@@ -116,11 +103,7 @@ def grid_rows(
 
 
 def sum_runs_in_arrays(
-    columns: NDArray[np.float64],
-    start: NDArray[np.int64],
-    row: NDArray[Any],
-    fraction: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    columns: Floats, start: Integers, row: NDArray[Any], fraction: Floats, sums: Floats
 ) -> None:
     """Do what `sum_runs` does, to the same bit."""
     values = columns[:, row] * fraction if len(fraction) else columns[:, row]
@@ -134,13 +117,7 @@ def sum_runs_in_arrays(
 
 
 @jit_or(sum_runs_in_arrays)
-def sum_runs(
-    columns: NDArray[np.float64],
-    start: NDArray[np.int64],
-    row: NDArray[Any],
-    fraction: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
+def sum_runs(columns: Floats, start: Integers, row: NDArray[Any], fraction: Floats, sums: Floats) -> None:
     """Sum ``fraction * columns[:, row]`` over runs that begin at ``start``, with Neumaier's correction.
 
     Empty ``fraction`` counts all rows whole.

@@ -18,13 +18,7 @@ from calibrant.cli.progress import ProgressLine
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("predictions", metavar="PRED")
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    required=True,
-    help=WRITES,
-)
+@click.option("-o", "--output", metavar="OUT", required=True, help=WRITES)
 @click.option("--score", metavar="NAME", help="Column of predicted probabilities.  [default: score]")
 @click.option("--class", "class_column", metavar="NAME", help="Column of class names.  [default: class]")
 @click.option("--form", type=click.Choice(["long", "wide"]), help="Form of PRED, if its columns fit both.")

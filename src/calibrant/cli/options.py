@@ -18,17 +18,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 LEVEL = click.option(
-    "--level",
-    type=float,
-    default=0.95,
-    help="Confidence level of all intervals, between 0 and 1.",
+    "--level", type=float, default=0.95, help="Confidence level of all intervals, between 0 and 1."
 )
-SEED = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Seed of all random draws.",
-)
+SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws.")
 EXECUTOR = click.option(
     "--executor",
     metavar="ADDRESS",
@@ -69,9 +61,7 @@ WIDTH = click.option(
 )
 PLOT = (
     click.option(
-        "--plot",
-        metavar="FIGURE",
-        help="Also draw the calibration curve to this file (.pdf, .svg or .png).",
+        "--plot", metavar="FIGURE", help="Also draw the calibration curve to this file (.pdf, .svg or .png)."
     ),
     WIDTH,
 )
@@ -344,9 +334,7 @@ ENGINE = click.option(
     help="Engine that sums .parquet files: calibrant's compiled loops, or DuckDB.",
 )
 SMOOTH = click.option(
-    "--smooth",
-    is_flag=True,
-    help="Also compute the smooth calibration error (Blasiok and Nakkiran 2024).",
+    "--smooth", is_flag=True, help="Also compute the smooth calibration error (Blasiok and Nakkiran 2024)."
 )
 
 

@@ -21,12 +21,7 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
     help="Difference of two models' RMS errors to detect; --error is then the error of the worse model. "
     "Assumes that the models' scores and deviations are not correlated.",
 )
-@click.option(
-    "--power",
-    type=float,
-    default=0.8,
-    help="Probability that the error is detected.",
-)
+@click.option("--power", type=float, default=0.8, help="Probability that the error is detected.")
 @LEVEL
 @click.option(
     "--pilot",
@@ -41,12 +36,7 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
     default=(1.0, 1.0),
     help="Without a pilot: parameters of the Beta distribution of the scores.",
 )
-@click.option(
-    "--cluster-size",
-    type=int,
-    default=1,
-    help="Number of pairs per cluster (sentence, document).",
-)
+@click.option("--cluster-size", type=int, default=1, help="Number of pairs per cluster (sentence, document).")
 @click.option(
     "--label-correlation",
     type=float,

@@ -65,10 +65,7 @@ from calibrant.cli.progress import ProgressLine
     help="Smallest number of pairs of a slice; smaller slices are not measured.",
 )
 @click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    default=20,
-    help="Largest number of slices to show for each --by.",
+    "--most", type=click.IntRange(min=1), default=20, help="Largest number of slices to show for each --by."
 )
 @drawn_as
 @THREADS

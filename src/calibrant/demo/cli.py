@@ -22,13 +22,7 @@ INDENT = 3
     short_help="See the main steps on data that ships with the package.",
     epilog="Example: calibrant demo",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    default="calibrant-demo.html",
-    help="File of the report.",
-)
+@click.option("-o", "--output", metavar="FILE", default="calibrant-demo.html", help="File of the report.")
 @printing
 def command(output: str, printing: Printing) -> None:
     """Show calibrant's main steps on real predictions, and write a report.

@@ -126,7 +126,7 @@ class StoryPage(Printed):
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
-        from calibrant.pages.group_figures import group_pictures
+        from calibrant.pages.figures import group_pictures
         from calibrant.pages.html import render_story
 
         tagger = self.found.tagger

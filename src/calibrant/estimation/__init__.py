@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         number_interval,
         poisson_binomial,
     )
-    from calibrant.estimation.drift import estimate_drift
     from calibrant.estimation.estimating import METHODS, corrected_counts
     from calibrant.estimation.functions import Stages, exceedance, propagate, summary
     from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
         PropagatedQuantity,
         QuantileCalibration,
     )
-    from calibrant.estimation.total import RefittedRecalibrator, total_interval
+    from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
 else:
     __getattr__, __dir__ = lazily(__name__)

@@ -69,9 +69,7 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 @click.option("--label", metavar="NAME", default="label", help="Column of labels.")
 @click.option("--item", metavar="NAME", default="item", help="Column of document names.")
 @click.option(
-    "--chance",
-    metavar="NAME",
-    help="Column of selection probabilities.  [default: chance, if there is one]",
+    "--chance", metavar="NAME", help="Column of selection probabilities.  [default: chance, if there is one]"
 )
 @click.option(
     "--cluster",

@@ -255,11 +255,9 @@ def _counted(
         limits = central_interval(drawn.sum(axis=1, dtype=np.float64), level)
         low, high = float(limits[0]), float(limits[1])
     else:
-        raise InputError(
-            "this interval needs bits",
-            "pass a matrix of bits: one row per sample, one column per document",
-            code="parameter",
-        )
+        message = "this interval needs bits"
+        hint = "pass a matrix of bits: one row per sample, one column per document"
+        raise InputError(message, hint, code="parameter")
     error = math.sqrt(noise / size) if size is not None else 0.0
     warning = few_samples(size, level) if interval == "samples" and size is not None else None
     return CountInterval(
@@ -279,9 +277,8 @@ def _bits(values: ArrayLike) -> NDArray[np.bool_]:
         raise InputError(message, "give (samples, documents)", code="shape")
     found = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
     if found is None or not (array == found).all():
-        raise InputError(
-            "bits are not all 0 or 1", "give 1 for documents that count, else 0", code="label-value"
-        )
+        message, hint = "bits are not all 0 or 1", "give 1 for documents that count, else 0"
+        raise InputError(message, hint, code="label-value")
     return found
 
 

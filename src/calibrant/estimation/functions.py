@@ -66,9 +66,8 @@ class Stages:
 
     def __init__(self, first: Sampled, *following: Callable[[Structure], Sampled]) -> None:
         if not following:
-            raise InputError(
-                "there is only one stage", "pass a function for each stage after the first", code="parameter"
-            )
+            message = "there is only one stage"
+            raise InputError(message, "pass a function for each stage after the first", code="parameter")
         self.first = first
         self.following = following
 

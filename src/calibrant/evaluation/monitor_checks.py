@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from calibrant import _checks
+from calibrant._checks import Floats
 from calibrant.evaluation.persistent import PersistentState
 from calibrant.evaluation.results.monitoring import MonitoredDay
 from calibrant.exceptions import InputError
@@ -20,7 +20,6 @@ from calibrant.exceptions import InputError
 Day = str | int | date
 FEWEST_DAYS = 10  # from which the autocorrelation of their errors is tested
 CRITICAL = 2.326  # the 99 % point of the normal distribution
-Floats = NDArray[np.float64]
 Unit = Literal["day", "cluster", "item", "dependent-day"]
 VERSION = 3
 

@@ -9,24 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Floats, Pairs, decoded
+from calibrant._checks import Floats, Integers, Pairs, decoded
 from calibrant.evaluation._kernels import betting as kernels
-from calibrant.evaluation.bets import (
-    DAY_STRENGTHS,
-    EDGES,
-    STRENGTHS,
-    Bets,
-    bets_of,
-    reference_bounds,
-    regions_of,
-    sums_by_group,
-)
 from calibrant.evaluation.monitor_checks import (
     VERSION,
     Day,
@@ -42,12 +33,11 @@ from calibrant.evaluation.persistent import PersistentDays
 from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.states import check_version, restored
+from calibrant.metrics.streaming import check_version, restored
 from calibrant.records import Quantity
 from calibrant.results.intervals import ErrorInterval
 
 __all__ = ["CalibrationMonitor", "MonitorState", "Unit"]
-
 
 CASH = 0.5  # of the wealth at the start, kept for changes that come later
 REFERENCE_SHARE = 0.5  # fraction of alpha: the risk that the bounds from the reference are wrong
@@ -70,6 +60,123 @@ NO_TEST = (
     "nothing has been tested yet: windows are joined until the sum of q (1 - q) over their scores q reaches "
     "10, and scores of 0 and 1 add nothing. For such scores, use another unit"
 )
+
+EDGES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
+STRENGTHS = tuple(0.015 * 2.0**k for k in range(7))  # shares of the largest bet that cannot ruin
+DAY_STRENGTHS = (0.15, 0.4, 0.8, 0.99)  # with one bet per day, smaller bets win nothing within years
+SHAPES_SHARE = 0.5  # of the wealth, on directions that go over all regions
+HALVINGS = 40
+LEAST_LOSS = 0.01  # an upper bound may not promise more than this above what is possible
+
+
+@dataclass(frozen=True)
+class Bets:
+    """Bets of a monitor, fixed before the first look.
+
+    Attributes
+    ----------
+    edges
+        Inner edges of the regions (low, high].
+    weight
+        (directions, regions) weight of the residuals, in [-1, 1].
+    names
+        Names of the directions.
+    bound
+        (2, regions) largest mean of y - q, and of q - y, that the null allows.
+    loss
+        (2, regions) largest distance of y - q, and of q - y, below 0.
+    strength
+        Fractions of the largest bet that cannot lose everything.
+    log_prior
+        (directions, strengths) log of the initial fractions of the wealth.
+    """
+
+    edges: Floats
+    weight: Floats
+    names: tuple[str, ...]
+    bound: Floats
+    loss: Floats
+    strength: Floats
+    log_prior: Floats
+
+
+def bets_of(edges: Floats, bound: Floats, strengths: tuple[float, ...] = STRENGTHS) -> Bets:
+    """Return bets on single regions and on all: scores too high or low, over- or underconfident."""
+    ends = np.concatenate([[0.0], edges, [1.0]])
+    regions = len(ends) - 1
+    loss = np.array([ends[1:], 1 - ends[:-1]])
+    shapes = {
+        "frequencies above the scores": np.ones(regions),
+        "frequencies below the scores": -np.ones(regions),
+    }
+    single: dict[str, Floats] = {}
+    if regions > 1:
+        slope = np.linspace(1.0, -1.0, regions)
+        shapes |= {"scores overconfident": slope, "scores underconfident": -slope}
+        for b in range(regions):
+            place = f"scores from {ends[b]:.3g} to {ends[b + 1]:.3g}"
+            single[f"frequency above {place}"] = np.eye(regions)[b]
+            single[f"frequency below {place}"] = -np.eye(regions)[b]
+    share = SHAPES_SHARE if single else 1.0
+    prior = np.repeat([share / len(shapes), (1 - share) / max(1, len(single))], [len(shapes), len(single)])
+    log_prior = np.repeat(np.log(prior / len(strengths))[:, None], len(strengths), axis=1)
+    names = (*shapes, *single)
+    weight = np.array([*shapes.values(), *single.values()])
+    least = np.maximum(bound, LEAST_LOSS - loss)
+    return Bets(edges, weight, names, least, loss, np.array(strengths), log_prior)
+
+
+def regions_of(score: NDArray[np.floating], edges: Floats) -> Integers:
+    """Return the region (low, high] of each score; 0 is in the first."""
+    return np.searchsorted(edges, score.astype(np.float64), side="left")
+
+
+def sums_by_group(
+    residual: Floats, score: Floats, region: Integers, group: Integers, regions: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return (groups, regions) sums of residuals and of scores, and counts."""
+    shape = int(group.max()) + 1, regions
+    cell = group * regions + region
+    total, scores, count = (
+        np.bincount(cell, weights, minlength=shape[0] * regions).astype(np.float64).reshape(shape)
+        for weights in (residual, score, None)
+    )
+    return total, scores, count
+
+
+def reference_bounds(total: Floats, count: Floats, edges: Floats, risk: float) -> Floats:
+    """Return (2, regions) simultaneous upper bounds on the means of y - q and q - y, wrong with this risk.
+
+    A bound is the smallest mean that bets reject (Waudby-Smith & Ramdas 2024). Groups have to be independent;
+    the labels within a group need not be.
+    """
+    ends = np.concatenate([[0.0], edges, [1.0]])
+    largest = np.array([1 - ends[:-1], ends[1:]])
+    bound = largest.copy()
+    for b in range(len(ends) - 1):
+        there = count[:, b] > 0
+        mean = total[there, b] / count[there, b]
+        for side, sign in enumerate((1.0, -1.0)):
+            bound[side, b] = upper_bound(sign * mean, float(largest[side, b]), risk / (2 * len(ends) - 2))
+    return bound
+
+
+def upper_bound(mean: Floats, largest: float, risk: float) -> float:
+    """Return the smallest m that a mixture of bets on ``m - mean`` rejects at this risk, or ``largest``."""
+    low, high = -1.0, largest
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if _log_wealth(mean, middle, largest) >= math.log(1 / risk):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _log_wealth(mean: Floats, bound: float, largest: float) -> float:
+    gain = (bound - mean) / max(largest - bound, 1e-12)
+    each = np.array([np.log1p(strength * np.maximum(gain, -1.0)).sum() for strength in STRENGTHS])
+    return float(np.logaddexp.reduce(each)) - math.log(len(STRENGTHS))
 
 
 class CalibrationMonitor:

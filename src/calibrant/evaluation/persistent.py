@@ -6,11 +6,9 @@ from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, Struct
-from numpy.typing import NDArray
 
+from calibrant._checks import Floats
 from calibrant.evaluation._kernels import persistent as kernels
-
-Floats = NDArray[np.float64]
 
 LEAST = 10.0  # sum of q (1 - q): days are joined until they hold as much, so that sums are nearly normal
 SPREADS = (1.0, 3.0)  # variance of the labels of a day over that of independent labels

@@ -71,12 +71,8 @@ class Ratings:
         outside = np.flatnonzero(place < 0)
         if len(outside):
             row = int(outside[0])
-            raise InputError(
-                f"label {found[label[row]]!r} is not one of the task's ({', '.join(names)})",
-                "repair it, or name it among the labels",
-                code="class-unknown",
-                row=row,
-            )
+            message = f"label {found[label[row]]!r} is not one of the task's ({', '.join(names)})"
+            raise InputError(message, "repair it, or name it among the labels", code="class-unknown", row=row)
         order_of = np.lexsort((annotator, item))
         item, annotator, place = item[order_of], annotator[order_of], place[order_of]
         again = np.flatnonzero((np.diff(item) == 0) & (np.diff(annotator) == 0))

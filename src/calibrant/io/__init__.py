@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
-    from calibrant.io.class_table import read_class_table
     from calibrant.io.logs import LogKind, NoOptionsError, open_log, recognise_log
     from calibrant.io.predictions import Columns, Predictions, open_predictions
     from calibrant.io.readers import Batch
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
+    from calibrant.io.text import read_class_table
     from calibrant.io.writing_predictions import PredictionWriter
 else:
     __getattr__, __dir__ = lazily(__name__)

@@ -196,9 +196,8 @@ def _labels(
             else f"a class position from 0 to {len(classes) - 1}"
         )
         message = f"label {shown(labels[row].item())} is not {known}"
-        raise InputError(
-            message, "repair it", code="class-unknown", file=origin.name, row=row + 1, column="labels"
-        )
+        hint = "repair it"
+        raise InputError(message, hint, code="class-unknown", file=origin.name, row=row + 1, column="labels")
     return code.astype(np.int64, copy=False)
 
 

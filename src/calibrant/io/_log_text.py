@@ -60,9 +60,8 @@ def opened(path: Path) -> Iterator[Any]:
     except EOFError as error:
         raise truncated(name) from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(
-            f"cannot be unpacked ({error})", "copy it again", code="file-broken", file=name
-        ) from error
+        message, hint = f"cannot be unpacked ({error})", "copy it again"
+        raise FormatError(message, hint, code="file-broken", file=name) from error
     except OSError as error:
         raise unreadable(name, error) from error
 
@@ -104,9 +103,8 @@ def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[st
     try:
         found = loaded(line)
     except UnicodeDecodeError as error:
-        raise FormatError(
-            "this is not UTF-8 text", "save it as UTF-8", code="file-broken", file=name, line=number
-        ) from error
+        message, hint = "this is not UTF-8 text", "save it as UTF-8"
+        raise FormatError(message, hint, code="file-broken", file=name, line=number) from error
     except (ValueError, RecursionError) as error:
         if cut:
             raise truncated(name) from error
@@ -128,14 +126,12 @@ def whole(path: Path, kind: type[Any]) -> Any:
     try:
         found = loaded(data.removeprefix(b"\xef\xbb\xbf"))
     except UnicodeDecodeError as error:
-        raise FormatError(
-            "this is not UTF-8 text", "save it as UTF-8", code="file-broken", file=str(path)
-        ) from error
+        message, hint = "this is not UTF-8 text", "save it as UTF-8"
+        raise FormatError(message, hint, code="file-broken", file=str(path)) from error
     except (ValueError, RecursionError) as error:
         hint = "write it again"
-        raise FormatError(
-            f"the file is not valid JSON ({error})", hint, code="file-broken", file=str(path)
-        ) from error
+        message = f"the file is not valid JSON ({error})"
+        raise FormatError(message, hint, code="file-broken", file=str(path)) from error
     if not isinstance(found, kind):
         expected = "a list" if kind is list else "an object"
         hint = (
@@ -195,18 +191,16 @@ class Members:
             data = self._read(self._known[name])
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error) as error:
             reason = " ".join(str(error).split())[:120]
-            raise FormatError(
-                f"cannot be unpacked ({reason})", "copy it again", code="file-broken", file=where
-            ) from error
+            message, hint = f"cannot be unpacked ({reason})", "copy it again"
+            raise FormatError(message, hint, code="file-broken", file=where) from error
         if len(data) > LONGEST:
             message = f"it unpacks to more than {LONGEST >> 20} MiB"
             raise FormatError(message, "is this a log?", code="file-broken", file=where)
         try:
             return loaded(data)
         except (ValueError, RecursionError) as error:
-            raise FormatError(
-                "this is not valid JSON", "write the log again", code="file-broken", file=where
-            ) from error
+            message, hint = "this is not valid JSON", "write the log again"
+            raise FormatError(message, hint, code="file-broken", file=where) from error
 
     def _read(self, member: zipfile.ZipInfo) -> bytes:
         if member.compress_type == ZSTANDARD:

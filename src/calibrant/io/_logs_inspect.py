@@ -183,12 +183,8 @@ class InspectLog:
             seen["with log-probabilities"] += _logprobs(sample) is not None
             seen["with choices"] += bool(sample.get("choices"))
         if not seen:
-            raise InputError(
-                "no sample was completed without an error",
-                "run the evaluation again",
-                code="empty",
-                file=str(self.path),
-            )
+            message, hint = "no sample was completed without an error", "run the evaluation again"
+            raise InputError(message, hint, code="empty", file=str(self.path))
         there = ", ".join(f"{count} {what}" for what, count in seen.items()) + f", {epochs or 1} epoch(s)"
         hint = (
             "calibration needs choices with log-probabilities "

@@ -188,17 +188,14 @@ class _Rows:
         for name, values in kept.items():
             if name not in made:
                 made[name] = values if len(repeats) == len(batch) else values.take(as_arrow(repeats))
-        self._note(made)
-        found = pa.record_batch(made)
-        return found.replace_schema_metadata(self.metadata or None)
-
-    def _note(self, made: dict[str, Any]) -> None:
-        """Remember the columns, and which ones of the table that is read have no place among them."""
         if not self.columns:
             self.columns = tuple(made)
             self.left_out = self._lost(made)
+        found = pa.record_batch(made)
+        return found.replace_schema_metadata(self.metadata or None)
 
     def _lost(self, made: Any) -> tuple[str, ...]:
+        """Return the columns of the table that is read that have no place among those that are written."""
         reader = getattr(self.predictions.reader, "source", self.predictions.reader)
         if not isinstance(reader, TableReader):
             return ()

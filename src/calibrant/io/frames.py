@@ -58,18 +58,16 @@ class FrameTable:
             names = [str(each) for each in frame.columns]
             twice = next((each for each in names if names.count(each) > 1), "")
             hint = "rename one of them"
-            raise InputError(
-                f"two columns have the same name {twice!r}", hint, code="column", file=name
-            ) from error
+            message = f"two columns have the same name {twice!r}"
+            raise InputError(message, hint, code="column", file=name) from error
         try:
             self.columns = tuple(self._frame.collect_schema().names())
         except Exception as error:  # each engine has its own errors for a query that cannot be resolved
             raise _failure(self._frame, "resolving the query", error, name) from error
         for column in self.columns:
             if not isinstance(column, str):
-                raise InputError(
-                    f"the name of column {column!r} is not text", "rename it", code="column", file=name
-                )
+                message, hint = f"the name of column {column!r} is not text", "rename it"
+                raise InputError(message, hint, code="column", file=name)
         arrow = nw.dependencies.is_pyarrow_table(frame)
         self.metadata: Mapping[bytes, bytes] = (frame.schema.metadata or {}) if arrow else {}
         if isinstance(self._frame, nw.LazyFrame):
@@ -138,12 +136,9 @@ class FrameTable:
             except (pa.ArrowException, OverflowError) as error:
                 reason = " ".join(str(error).split())[:160]
                 mixed = isinstance(error, (pa.ArrowInvalid, pa.ArrowTypeError))
-                raise InputError(
-                    f"a column {'mixes types' if mixed else 'cannot be read'} ({reason})",
-                    "give each column one type",
-                    code="column-type",
-                    file=self.name,
-                ) from error
+                message = f"a column {'mixes types' if mixed else 'cannot be read'} ({reason})"
+                hint = "give each column one type"
+                raise InputError(message, hint, code="column-type", file=self.name) from error
         return self._collected
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Normalise = Literal["none", "characters", "bytes"]
 View = Literal["options", "top"]
-Floats = NDArray[np.float64]
 COLUMNS = ("model", "task", "subject", "item", "class", "score", "label")
 AT_ONCE = 1 << 14  # items a block
 

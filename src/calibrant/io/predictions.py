@@ -167,7 +167,7 @@ class Predictions:
         >>> found.score.tolist(), found.label.tolist()
         ([[0.2, 0.8], [0.6, 0.4]], [1, -1])
         """
-        from calibrant.io._items import ItemReader
+        from calibrant.io.readers import ItemReader
 
         new = self.through(ItemReader(self.name, self._reader), self.name)
         new.form, new.rows, new._classes = "wide", None, None
@@ -438,7 +438,7 @@ def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogT
 
     answers: Mapping[str, str] | None = None
     if isinstance(gold, (str, os.PathLike)):
-        from calibrant.io.class_table import read_class_table
+        from calibrant.io.text import read_class_table
 
         answers = read_class_table(gold)
     else:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
 from calibrant.io.columns import Codes, class_name
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from calibrant.records.fields import Library
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Change = Callable[[Floats, Integers | None], Floats]
 Item = TypeVar("Item")
 

@@ -13,13 +13,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing_or_printing
 from calibrant.io.sinks import Sink
 from calibrant.io.table_formats import FORMATS, written_format
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 ROUNDING = 1e-6  # how far above 1 a sum of float32 may end
 

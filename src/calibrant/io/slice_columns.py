@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes, Column, class_name
 from calibrant.io.tables import Kind
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Keys = tuple[str | None, ...]
 
 MOST_SLICES = 10_000

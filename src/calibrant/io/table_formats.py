@@ -159,9 +159,8 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     if name == "-":
         data = sys.stdin.buffer.read()
         if not data:
-            raise InputError(
-                "there is nothing to read", "write rows into the pipe", code="empty", file="stdin"
-            )
+            message, hint = "there is nothing to read", "write rows into the pipe"
+            raise InputError(message, hint, code="empty", file="stdin")
         return _stdin(data)
     file = Path(name)
     if file.is_dir():
@@ -224,9 +223,8 @@ def _stdin(data: bytes) -> Origin:
         first_line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
         kind = "tsv" if b"\t" in first_line else "csv"
     if kind not in FORMATS:
-        raise FormatError(
-            "this is neither a table nor an archive", "pipe CSV, TSV, JSON lines or Parquet", file="stdin"
-        )
+        message = "this is neither a table nor an archive"
+        raise FormatError(message, "pipe CSV, TSV, JSON lines or Parquet", file="stdin")
     return Origin("stdin", None, in_memory(data), kind, packed)
 
 
@@ -237,12 +235,9 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
         found = "text"
     if found != expected:
         ending = f".{kind}.gz" if packed else f".{kind}"
-        raise FormatError(
-            f"the name says {ending} but the content is {title_of(found)}",
-            "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again",
-            code="file-mislabelled",
-            file=name,
-        )
+        message = f"the name says {ending} but the content is {title_of(found)}"
+        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again"
+        raise FormatError(message, hint, code="file-mislabelled", file=name)
     if not tail.endswith(FORMATS[kind].ends):
         raise truncated(name)
 

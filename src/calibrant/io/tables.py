@@ -122,9 +122,8 @@ class ArrowTable:
         for field in batch.schema:
             if str(field.type) == "month_interval":  # it has no arrays in Python
                 message = f"values of type {field.type} cannot be read"
-                raise InputError(
-                    message, "write them as text", code="dtype", file=self.name, column=field.name
-                )
+                hint = "write them as text"
+                raise InputError(message, hint, code="dtype", file=self.name, column=field.name)
         try:
             batch.validate(full=True)
         except pa.ArrowInvalid as error:

@@ -1,4 +1,4 @@
-"""Whole text files, plain or compressed, decoded with errors that name the line."""
+"""Text files, plain or compressed, with errors that name the line; small files with a text for each class."""
 
 from __future__ import annotations
 
@@ -164,3 +164,41 @@ def _not_packed(name: str, data: bytes) -> FormatError:
 def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError, line: int) -> FormatError:
     message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
     return FormatError(message, "save it as UTF-8", code="file-broken", file=name, line=line)
+
+
+def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
+    r"""Read a text of lines with a class, a tab, and what belongs to it; empty lines are skipped.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, a line does not have two parts, or a class is in two lines.
+    FormatError
+        The file is not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "groups.tsv").write_text("NN\topen\nDT\tclosed\n")
+    ...     read_class_table(f"{folder}/groups.tsv")
+    {'NN': 'open', 'DT': 'closed'}
+    """
+    name, lines = read_lines(path)
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) != 2 or not all(parts):
+            hint = "write a name, a tab, and its group or count"
+            message = f"{line[:60]!r} does not have two parts"
+            raise InputError(message, hint, code="file-row", file=name, line=number)
+        if parts[0] in found:
+            message = f"{parts[0]!r} is in two lines"
+            raise InputError(message, "name each once", code="file-row", file=name, line=number)
+        found[parts[0]] = parts[1]
+    if not found:
+        raise InputError("the file is empty", "write one line per class", code="empty", file=name)
+    return found

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.io.row_writer import ROUNDING, Floats, Integers, RowWriter
+from calibrant._checks import Floats, Integers
+from calibrant.io.row_writer import ROUNDING, RowWriter
 from calibrant.io.sinks import NAME
 
 COLUMNS = {

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from calibrant.metrics.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
     from calibrant.metrics.slices import slice_errors
     from calibrant.metrics.smooth import smooth_calibration_error, smooth_calibration_error_of
-    from calibrant.metrics.streaming import TallyAccumulator
+    from calibrant.metrics.streaming import TallyAccumulator, TallyWindows
     from calibrant.metrics.tally import Tally
     from calibrant.metrics.views import (
         ClassPredictions,
@@ -83,7 +83,6 @@ if TYPE_CHECKING:
         pooled_view,
         top_view,
     )
-    from calibrant.metrics.windows import TallyWindows
 else:
     __getattr__, __dir__ = lazily(__name__)
 

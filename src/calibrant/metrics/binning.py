@@ -208,11 +208,8 @@ def adaptive_ranks(n: int, *, size: int | None = None, n_bins: int | None = None
     []
     """
     if (size is None) == (n_bins is None):
-        raise InputError(
-            "size and n_bins exclude each other",
-            "give one; Nguyen & O'Connor (2015) use size=5000",
-            code="parameter",
-        )
+        message = "size and n_bins exclude each other"
+        raise InputError(message, "give one; Nguyen & O'Connor (2015) use size=5000", code="parameter")
     if size is not None:
         return np.arange(1, max(1, n // positive_integer(size, "size")), dtype=np.int64) * size
     asked = positive_integer(n_bins if n_bins is not None else 1, "n_bins")
@@ -278,11 +275,8 @@ def at_edges(source: Source, edges: Sequence[float] | Floats, *, threads: int | 
         or checked[-1] != 1
         or not (np.diff(checked) > 0).all()
     ):
-        raise InputError(
-            f"edges are {checked.tolist()}",
-            "give increasing scores that begin with 0 and end with 1",
-            code="parameter",
-        )
+        message = f"edges are {checked.tolist()}"
+        raise InputError(message, "give increasing scores that begin with 0 and end with 1", code="parameter")
     return _between(source, checked, "edges", threads)
 
 

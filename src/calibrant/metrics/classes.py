@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
+from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 
-Integers = NDArray[np.int64]
 Groups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
 
 
@@ -49,17 +49,12 @@ def class_codes(classes: ArrayLike, names: Sequence[str] | None = None) -> tuple
 
 def _indices(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Integers, tuple[str, ...]]:
     if array.dtype.kind not in "iu":
-        raise InputError(
-            f"classes has dtype {array.dtype}", "with names, pass indices into them", code="dtype"
-        )
+        message, hint = f"classes has dtype {array.dtype}", "with names, pass indices into them"
+        raise InputError(message, hint, code="dtype")
     if int(array.min()) < 0 or int(array.max()) >= len(names):
         row = int(np.flatnonzero((array < 0) | (array >= len(names)))[0])
-        raise InputError(
-            f"classes[{row}] is {array[row].item()}, and there are {len(names)} names",
-            f"pass indices 0 to {len(names) - 1}",
-            code="class-unknown",
-            row=row,
-        )
+        message = f"classes[{row}] is {array[row].item()}, and there are {len(names)} names"
+        raise InputError(message, f"pass indices 0 to {len(names) - 1}", code="class-unknown", row=row)
     return array.astype(np.int64, copy=False), names
 
 
@@ -89,9 +84,8 @@ def named_groups(groups: Any) -> dict[str, tuple[str, ...]]:
         for tag in found[name]:
             if tag in home:
                 where = f"twice in group {name}" if home[tag] == name else f"in groups {home[tag]} and {name}"
-                raise InputError(
-                    f"the tag {tag!r} is {where}", "put each tag into one group", code="parameter"
-                )
+                message, hint = f"the tag {tag!r} is {where}", "put each tag into one group"
+                raise InputError(message, hint, code="parameter")
             home[tag] = name
     if not found:
         raise InputError("there are no groups", _GROUPS_HINT, code="parameter")
@@ -123,7 +117,6 @@ def group_of_names(names: Sequence[str], groups: Groups) -> Integers:
         lost = [name for name in names if name not in home]
         if lost:
             known = ", ".join(list(found)[:20])
-            raise InputError(
-                f"the tag {lost[0]!r} is in no group", f"put it into one of {known}", code="class-unknown"
-            )
+            message, hint = f"the tag {lost[0]!r} is in no group", f"put it into one of {known}"
+            raise InputError(message, hint, code="class-unknown")
     return np.array([home.get(name, len(found) - 1) for name in names], np.int64)

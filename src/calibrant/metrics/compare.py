@@ -231,11 +231,8 @@ def difference_of(
 def check_same_items(first: Pairs, second: Pairs) -> None:
     """Raise if two models' pairs are not of the same items."""
     if len(first) != len(second):
-        raise InputError(
-            f"the models have {len(first)} and {len(second)} pairs",
-            "compare them on the same items",
-            code="length",
-        )
+        message = f"the models have {len(first)} and {len(second)} pairs"
+        raise InputError(message, "compare them on the same items", code="length")
     described: tuple[tuple[str, NDArray[Any] | None, NDArray[Any] | None], ...] = (
         ("clusters", first.cluster, second.cluster),
         ("weights", first.weight, second.weight),

@@ -38,9 +38,8 @@ def debiased_squared_error_of(source: Pairs | Tally | Bins, *, bin_size: int | N
     """
     table = residuals(source, bin_size)
     if not (table.denominator > 0).all():
-        raise InputError(
-            "no bin contains pairs of two clusters", "pass more pairs or clusters", code="undefined"
-        )
+        message, hint = "no bin contains pairs of two clusters", "pass more pairs or clusters"
+        raise InputError(message, hint, code="undefined")
     return estimate_of(table)
 
 

@@ -169,25 +169,18 @@ def check_proper(g1: Rule, g2: Rule) -> None:
     scale = np.abs(p * slope1) + np.abs((1 - p) * slope2)
     hint = "take Brier's -(x - 1)^2 and -x^2, or another pair that meets that equation"
     off = ~(np.abs(balance) <= 1e-5 * scale + 1e-9)
+    message = "g1, g2 are not a strictly proper score: "
     if off.any():
         worst = int(np.flatnonzero(off)[0])
-        raise InputError(
-            f"g1, g2 are not a strictly proper score: p g1'(p) + (1 - p) g2'(p) is {balance[worst]:.3g}, "
-            f"not 0, at p = {p[worst]:.2f}",
-            hint,
-            code="improper-score",
-        )
+        message += f"p g1'(p) + (1 - p) g2'(p) is {balance[worst]:.3g}, not 0, at p = {p[worst]:.2f}"
+        raise InputError(message, hint, code="improper-score")
     reward = np.outer(p, g1(p)) + np.outer(1 - p, g2(p))
     lead = np.diag(reward)[:, None] - reward
     np.fill_diagonal(lead, np.inf)
     if not (lead > 0).all():
         worst = int(np.flatnonzero(~(lead > 0).all(axis=1))[0])
-        raise InputError(
-            "g1, g2 are not a strictly proper score: p g1(x) + (1 - p) g2(x) is not largest at "
-            f"x = p = {p[worst]:.2f}",
-            hint,
-            code="improper-score",
-        )
+        message += f"p g1(x) + (1 - p) g2(x) is not largest at x = p = {p[worst]:.2f}"
+        raise InputError(message, hint, code="improper-score")
 
 
 def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -> ProperScoreDecomposition:
@@ -226,9 +219,8 @@ def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -
     """
     check_proper(g1, g2)
     if isinstance(source, Tally) and source.kind == "compressed":
-        raise InputError(
-            "this score cannot be computed from a compressed tally", "pass the pairs or an exact tally"
-        )
+        message = "this score cannot be computed from a compressed tally"
+        raise InputError(message, "pass the pairs or an exact tally")
     tally = as_tally(source) if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
     p, q = bins.frequency, bins.score
     at_q = _expected(p, np.asarray(g1(q)), np.asarray(g2(q)))

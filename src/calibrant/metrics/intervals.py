@@ -88,9 +88,8 @@ def _bootstrap_pairs(table: Residuals, samples: int, rng: np.random.Generator) -
 
 def _refuse_weights(table: Residuals) -> None:
     if table.weighted:
-        raise InputError(
-            "weighted bins do not contain the pairs to resample", "pass the pairs", code="parameter"
-        )
+        message, hint = "weighted bins do not contain the pairs to resample", "pass the pairs"
+        raise InputError(message, hint, code="parameter")
 
 
 def _both(values: Floats) -> Floats:
@@ -115,11 +114,8 @@ def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
     The number of positives of a bin is drawn as binomial with the bin's mean score.
     """
     if table.clusters or table.weighted:
-        raise InputError(
-            "labels cannot be redrawn for clusters or weights: their dependence is unknown",
-            'use method="sign-flip" or the default',
-            code="parameter",
-        )
+        message = "labels cannot be redrawn for clusters or weights: their dependence is unknown"
+        raise InputError(message, 'use method="sign-flip" or the default', code="parameter")
     n = np.round(table.n).astype(np.int64)
     mean = np.clip(table.score / table.weight, 0, 1)
     estimates = np.empty(samples)
@@ -234,9 +230,8 @@ def error_interval(
     one_of(method, get_args(Method), "method")
     if method in ("sampling", "sampling-thesis"):
         if isinstance(source, Residuals):
-            raise InputError(
-                "a Residuals object has no bins to resample", "pass pairs, a tally or bins", code="parameter"
-            )
+            message = "a Residuals object has no bins to resample"
+            raise InputError(message, "pass pairs, a tally or bins", code="parameter")
         return _sampling(source, method, level, seed, SAMPLES if samples is None else samples, bin_size)
     return interval_of(residuals(source, bin_size), method, level, seed, samples)
 

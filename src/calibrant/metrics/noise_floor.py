@@ -91,9 +91,8 @@ class Flips:
 
     def __init__(self, tally: Tally, place: Integers, places: int) -> None:
         if tally.cluster is None:
-            raise InputError(
-                "the tally has no clusters", "tally the pairs with clusters, or leave the argument out"
-            )
+            message = "the tally has no clusters"
+            raise InputError(message, "tally the pairs with clusters, or leave the argument out")
         groups = group_by(tally.cluster, place)
         self.cluster, self.place = groups.first(tally.cluster), groups.first(place)
         expected = float((tally.sum_score - tally.sum_score2).sum()) / tally.total_weight

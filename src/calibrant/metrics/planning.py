@@ -86,13 +86,11 @@ def labels_needed(
     level = proportion(level, "level")
     positive_integer(cluster_size, "cluster_size")
     if non_negative(label_correlation, "label_correlation") > 1:
-        raise InputError(
-            f"label_correlation is {label_correlation}", "give a number from 0 to 1", code="parameter"
-        )
+        message, hint = f"label_correlation is {label_correlation}", "give a number from 0 to 1"
+        raise InputError(message, hint, code="parameter")
     if error is None and difference is None:
-        raise InputError(
-            "neither an error nor a difference is given", "give error, difference or both", code="parameter"
-        )
+        message = "neither an error nor a difference is given"
+        raise InputError(message, "give error, difference or both", code="parameter")
     worse = _goal(USUAL_ERROR if error is None else error, "error")
     if difference is not None and not _goal(difference, "difference") <= worse:
         message = f"difference is {difference}, more than the worse model's error {worse}"

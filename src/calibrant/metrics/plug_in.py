@@ -116,9 +116,8 @@ def _bins(source: Pairs, binning: str, bin_size: int | None, n_bins: int | None)
             return display(source)
         return adaptive(source, size=bin_size, n_bins=n_bins)
     if bin_size is not None:
-        raise InputError(
-            "bin_size does not apply to bins of equal width", "give n_bins instead", code="parameter"
-        )
+        message, hint = "bin_size does not apply to bins of equal width", "give n_bins instead"
+        raise InputError(message, hint, code="parameter")
     return uniform(source, n_bins=15 if n_bins is None else n_bins)
 
 

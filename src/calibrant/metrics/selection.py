@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Floats, Integers
 from calibrant._kernels import selection as kernels
 from calibrant._parallel import fold
 from calibrant.metrics.grid import Tree, keys_of, scores_of
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 ScoresAndLabels = tuple[NDArray[Any], NDArray[Any]]
 Chunks = Callable[[], Iterable[ScoresAndLabels]]
 

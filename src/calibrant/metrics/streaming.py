@@ -1,24 +1,79 @@
-"""The tally of a stream of batches: an accumulator for training loops and monitors."""
+"""Tallies of a stream of batches, or of windows of time: accumulators for training loops and monitors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
+from calibrant._checks import LONGEST_REASON, Pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics.states import check_version, restored, tally_from_state, tally_to_state
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Kind, Tally
 from calibrant.metrics.views import class_predictions, named_views
 
 WAITING = 1 << 16  # pairs; a small batch waits for others
 VERSION = 1
+
+Window = int | str
+
+COUNTS = ("n", "positives", "cluster")
+
+Restored = TypeVar("Restored")
+
+
+def tally_to_state(tally: Tally) -> dict[str, Any]:
+    """Return a tally as plain values that JSON knows; numbers come back exactly."""
+    state: dict[str, Any] = {}
+    for field in fields(Tally):
+        value = getattr(tally, field.name)
+        state[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+    return state
+
+
+def tally_from_state(state: Mapping[str, Any]) -> Tally:
+    """Return the tally that `tally_to_state` was called on."""
+    columns: dict[str, Any] = {}
+    for field in fields(Tally):
+        value = state[field.name]
+        if isinstance(value, list):
+            kind = np.int64 if field.name in COUNTS else None if field.name == "clusters" else np.float64
+            value = np.array(value, kind)
+        columns[field.name] = value
+    arrays = [each for name, each in columns.items() if name != "clusters" and isinstance(each, np.ndarray)]
+    if len({len(each) for each in arrays}) > 1:
+        raise ValueError("columns of different lengths")
+    if not all(np.isfinite(each).all() for each in arrays):
+        raise ValueError("a number is not finite")
+    n, positives = columns["n"], columns["positives"]
+    if (n <= 0).any() or (positives < 0).any() or (positives > n).any():
+        raise ValueError("the counts are impossible")
+    if columns["kind"] not in get_args(Kind) or (np.diff(columns["low"]) < 0).any():
+        raise ValueError("the rows are not those of a tally")
+    return Tally(**columns)
+
+
+def check_version(state: object, version: int) -> None:
+    """Raise unless this is a state of a version that is read."""
+    if not isinstance(state, Mapping) or "version" not in state:
+        raise InputError("this is not a saved state", "pass what to_state() returned", code="version")
+    if state["version"] != version:
+        message = f"the state has version {state['version']!r}, and this release reads version {version}"
+        raise InputError(message, "save it again with this release", code="version")
+
+
+def restored(build: Callable[[], Restored]) -> Restored:
+    """Return the object of a state; missing parts raise one error."""
+    try:
+        return build()
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        message = f"the saved state is damaged ({why:.{LONGEST_REASON}})"
+        raise InputError(message, "use an earlier saved state", code="version") from error
 
 
 class TallyAccumulator:
@@ -62,9 +117,8 @@ class TallyAccumulator:
     def __init__(self, view: str | None = None, *, classes: Sequence[str] | None = None) -> None:
         if view == "classwise":
             hint = "use one accumulator per class, with view='class:NAME'"
-            raise InputError(
-                "an accumulator has one view, and classwise has one per class", hint, code="view"
-            )
+            message = "an accumulator has one view, and classwise has one per class"
+            raise InputError(message, hint, code="view")
         if view is None and classes is not None:
             hint = "give a view: binary, top, class:NAME or pooled"
             raise InputError("classes are given without a view", hint, code="view")
@@ -259,3 +313,93 @@ def _copied(pairs: Pairs) -> Pairs:
     """Return a copy, because the caller may overwrite the arrays."""
     weight = None if pairs.weight is None else pairs.weight.copy()
     return Pairs(pairs.score.astype(np.float64), pairs.outcome != 0, weight)
+
+
+class TallyWindows:
+    """A tally a window of time (a day, say), of which the last few are kept and can be merged.
+
+    Tumbling windows are the windows themselves; sliding ones are merged: ``result(last=7)`` of days is the
+    last week.
+
+    Parameters
+    ----------
+    keep
+        Windows that are kept, the latest; None keeps all.
+    view, classes
+        As in `TallyAccumulator`.
+
+    Examples
+    --------
+    >>> days = TallyWindows(keep=7)
+    >>> days.update("2026-11-20", [0, 1, 1], [0.2, 0.9, 0.6])
+    >>> days.update("2026-11-21", [1, 0], [0.7, 0.1])
+    >>> days.windows, days.result("2026-11-21").total_n, days.result(last=2).total_n
+    (['2026-11-20', '2026-11-21'], 2, 5)
+    """
+
+    def __init__(
+        self, *, keep: int | None = None, view: str | None = None, classes: Sequence[str] | None = None
+    ) -> None:
+        self.keep = None if keep is None else _checks.positive_integer(keep, "keep")
+        self._empty = TallyAccumulator(view, classes=classes)
+        self._windows: dict[Any, TallyAccumulator] = {}
+
+    @property
+    def windows(self) -> list[Any]:
+        """The windows that are kept, in order."""
+        return sorted(self._windows)
+
+    def update(self, window: Window, y_true: Any, y_prob: Any, **more: Any) -> None:
+        """Add a batch to a window; arguments after it as in `TallyAccumulator.update`.
+
+        Parameters
+        ----------
+        window
+            Text or a number that sorts as time does: ``2026-11-21``, ``2026-W47``, 17.
+        y_true, y_prob, **more
+            As in `TallyAccumulator.update`.
+
+        Raises
+        ------
+        InputError
+            As there; or the window is older than those that are kept, or of another type.
+        """
+        known = self.windows
+        if isinstance(window, bool) or not isinstance(window, (str, int)):
+            message, hint = f"the window is {window!r:.40}", "name it by a text or a number"
+            raise InputError(message, hint, code="parameter")
+        if known and not isinstance(window, type(known[0])):
+            message = f"the window {window!r} cannot be ordered with {known[0]!r}"
+            raise InputError(message, "name all windows by texts, or all by numbers", code="parameter")
+        if self.keep is not None and len(known) == self.keep and window < known[0]:
+            message = f"window {window!r} is older than the {self.keep} that are kept"
+            raise InputError(message, "keep more windows", code="parameter")
+        new = self._windows.get(window)
+        if new is None:
+            new = TallyAccumulator(self._empty.view, classes=self._empty.classes)
+        new.update(y_true, y_prob, **more)
+        self._windows[window] = new
+        if self.keep is not None:
+            for old in self.windows[: -self.keep]:
+                del self._windows[old]
+
+    def result(self, window: Window | None = None, *, last: int | None = None) -> Tally:
+        """Return the tally of one window, of the last ones, or of all that are kept.
+
+        Raises
+        ------
+        InputError
+            There is no such window, or `window` and `last` are both given.
+        """
+        if window is not None and last is not None:
+            raise InputError("both window and last are given", "give one of them", code="parameter")
+        chosen = self.windows if last is None else self.windows[-_checks.positive_integer(last, "last") :]
+        if window is not None:
+            if window not in self.windows:
+                known = ", ".join(map(str, self.windows)) or "none"
+                raise InputError(f"there is no window {window!r}", f"there are {known}", code="parameter")
+            chosen = [window]
+        merged = TallyAccumulator(self._empty.view, classes=self._empty.classes)
+        for each in chosen:
+            merged.merge(self._windows[each])
+        return merged.result()

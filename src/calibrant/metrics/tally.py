@@ -163,9 +163,8 @@ class Tally:
         """
         _checks.instance(other, Tally, "other", "make it with Tally.from_arrays")
         if (self.cluster is None) != (other.cluster is None):
-            raise InputError(
-                "one tally has clusters and the other has none", "tally both with or both without"
-            )
+            message = "one tally has clusters and the other has none"
+            raise InputError(message, "tally both with or both without")
         if self.kind != other.kind:
             return self.compress().merge(other.compress())
         _check_weights(self, other)

@@ -112,11 +112,9 @@ def class_predictions(
 def _probabilities(values: ArrayLike, tolerance: float, called: str) -> NDArray[np.floating[Any]]:
     prob: NDArray[Any] = _checks.as_array(values, called, "pass one row of K probabilities per item")
     if prob.ndim != 2 or prob.shape[1] < 2:
-        raise InputError(
-            f"{called} has shape {prob.shape}, expected (n, K) with K >= 2",
-            "pass one column per class; for one view pass (n,) scores to the binary functions",
-            code="shape",
-        )
+        message = f"{called} has shape {prob.shape}, expected (n, K) with K >= 2"
+        hint = "pass one column per class; for one view pass (n,) scores to the binary functions"
+        raise InputError(message, hint, code="shape")
     if prob.size == 0:
         raise InputError(f"{called} is empty", "pass at least one item", code="empty")
     prob, place = _checks.unit_interval(prob, called)
@@ -129,12 +127,9 @@ def _probabilities(values: ArrayLike, tolerance: float, called: str) -> NDArray[
     off = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
     if len(off):
         row = int(off[0])
-        raise InputError(
-            f"{called}[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}",
-            "if these are class-wise sigmoids, measure each column as its own view; else divide by the sum",
-            code="class-sum",
-            row=row,
-        )
+        message = f"{called}[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}"
+        hint = "if these are class-wise sigmoids, measure each column as its own view; else divide by the sum"
+        raise InputError(message, hint, code="class-sum", row=row)
     return prob
 
 
@@ -377,9 +372,8 @@ def class_view(predictions: ClassPredictions, name: str) -> Pairs:
     given: object = name
     if not (isinstance(given, str) and given in predictions.classes):
         known = ", ".join(predictions.classes[:20])
-        raise InputError(
-            f"there is no class {_checks.shown(name)}", f"classes are {known}", code="class-unknown"
-        )
+        message, hint = f"there is no class {_checks.shown(name)}", f"classes are {known}"
+        raise InputError(message, hint, code="class-unknown")
     return _one_class(predictions, predictions.classes.index(name))
 
 
@@ -458,9 +452,8 @@ def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
         return {f"class:{name}": pairs for name, pairs in classwise_views(predictions).items()}
     if view.startswith("class:"):
         return {view: class_view(predictions, view.removeprefix("class:"))}
-    raise InputError(
-        f"there is no view {view!r}", "give binary, top, class:NAME, classwise or pooled", code="view"
-    )
+    message = f"there is no view {view!r}"
+    raise InputError(message, "give binary, top, class:NAME, classwise or pooled", code="view")
 
 
 def reaching(score: NDArray[np.floating[Any]], threshold: float) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,9 +14,15 @@ from calibrant.pages.sections import ClassTable, Section
 from calibrant.plots.style import figure_of, name_axes, score_names
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, bin_limits
+from calibrant.results.groups import GroupedChanges
 
 OVERLAID = 3  # more curves on the same axes hide each other
 MOST_CLASSES = 60  # more classes make a figure taller than a page
+
+CAPTION = (
+    "The calibration error of each group of classes, with its interval for that group alone. If a line "
+    "reaches 0, the data are compatible with perfect calibration."
+)
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,6 @@ BARS_CAPTION = (
     "that range; the ECE is the weighted mean of the gaps. Ranges with few pairs (see the histogram) are "
     "noisy."
 )
-
-
 Kind = Literal["curves", "smooth", "histograms"]
 
 
@@ -175,3 +179,28 @@ def class_picture(table: ClassTable) -> Picture | None:
     title = "Calibration error of each class"
     caption = "If a line reaches 0, the data are compatible with a perfectly calibrated class."
     return picture(ax, "classes", title, title, caption)
+
+
+def group_pictures(changes: Mapping[str, GroupedChanges], prefix: str) -> list[Picture]:
+    """Return a figure of each group's error before and after; empty if no group has scores."""
+    ax = group_axes(changes)
+    if ax is None:
+        return []
+    description, title = "Errors of groups of classes", "Calibration error of each group"
+    return [picture(ax, f"{prefix}-groups", description, title, CAPTION)]
+
+
+def group_axes(changes: Mapping[str, GroupedChanges]) -> Axes | None:
+    """Return new axes with the groups that have scores; None if no group has scores."""
+    versions = list(changes.values())
+    drawn = [place for place, group in enumerate(versions[0].groups) if group.before.interval is not None]
+    if not drawn:
+        return None
+    errors = {"before": [versions[0].groups[place].before for place in drawn]}
+    errors |= {name: [each.groups[place].after for place in drawn] for name, each in changes.items()}
+    names = [versions[0].groups[place].label for place in drawn]
+    models = [
+        (name, [each.interval for each in series if each.interval is not None])
+        for name, series in errors.items()
+    ]
+    return plots.error_intervals(names, models)

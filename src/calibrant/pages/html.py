@@ -17,8 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from calibrant.pages import text
-from calibrant.pages.figures import Kind, Picture, class_picture, pictures
-from calibrant.pages.group_figures import group_pictures
+from calibrant.pages.figures import Kind, Picture, class_picture, group_pictures, pictures
 from calibrant.pages.groups import group_part
 from calibrant.pages.sections import ClassTable, Lines, Section
 from calibrant.records import fields_of, words

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.pages import text
-from calibrant.pages._rows import number_groups
-from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
+from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable, number_groups
 from calibrant.records import Quantity, plain, words
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
@@ -102,18 +101,8 @@ class Page:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain Python values: all texts, and all numbers in ``report``."""
-        sections = [
-            {
-                "view": section.view,
-                "heading": section.heading,
-                "meaning": section.meaning,
-                "models": list(section.models),
-                "cards": plain(section.cards),
-                "contrasts": plain(section.contrasts),
-                "numbers": plain(section.numbers),
-            }
-            for section in self.sections
-        ]
+        shown = ("view", "heading", "meaning", "models", "cards", "contrasts", "numbers")
+        sections = [{name: plain(getattr(section, name)) for name in shown} for section in self.sections]
         return {
             "title": self.title,
             "version": self.version,
@@ -166,11 +155,8 @@ def page(report: Report, *, title: str | None = None) -> Page:
     if not names:
         raise InputError("a report needs at least one model", "name a file of predictions", code="empty")
     if len(set(names)) < len(names):
-        raise InputError(
-            f"two models have the same name: {', '.join(names)}",
-            "give each model a different name",
-            code="parameter",
-        )
+        message = f"two models have the same name: {', '.join(names)}"
+        raise InputError(message, "give each model a different name", code="parameter")
     views = list(dict.fromkeys(m.view for model in report.models for m in model.measured.views))
     classes = [view for view in views if view.startswith("class:")]
     drawn = {drawing.view for model in report.models for drawing in model.drawings}

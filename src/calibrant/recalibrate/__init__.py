@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from calibrant.recalibrate.bbq import BBQ
     from calibrant.recalibrate.beta import Beta
     from calibrant.recalibrate.calibrated import Calibrated
-    from calibrant.recalibrate.changes import resampled_changes
+    from calibrant.recalibrate.changes import order_effect, resampled_changes
     from calibrant.recalibrate.choosing import choose_recalibrator, frequency_candidates
     from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
     from calibrant.recalibrate.histogram import HistogramBinning
     from calibrant.recalibrate.isotonic import Isotonic
     from calibrant.recalibrate.labelled import LabelledScores
     from calibrant.recalibrate.matrix import MatrixScaling
-    from calibrant.recalibrate.ordering import order_effect
     from calibrant.recalibrate.platt import Platt
     from calibrant.recalibrate.scaling_binning import ScalingBinning
     from calibrant.recalibrate.temperature import Temperature

@@ -75,11 +75,8 @@ def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: in
         first = found.edge_low[1:]
     else:
         if size is not None:
-            raise InputError(
-                "size only applies to adaptive bins",
-                "leave it out, or use strategy='adaptive'",
-                code="parameter",
-            )
+            message = "size only applies to adaptive bins"
+            raise InputError(message, "leave it out, or use strategy='adaptive'", code="parameter")
         found = uniform(source, bins)
         first = _between(found)
     start = _large_enough(found.n, smallest)

@@ -181,11 +181,8 @@ class ClasswiseRecalibrator(Recalibrator):
         """Raise an error if a part has too few scores."""
         empty = [name for name, size in sizes.items() if not size]
         if empty:
-            raise InputError(
-                f"{self._called(empty[0])} has no scores to fit on",
-                self._hint("pass more scores"),
-                code="empty",
-            )
+            message = f"{self._called(empty[0])} has no scores to fit on"
+            raise InputError(message, self._hint("pass more scores"), code="empty")
 
     def _restore(self, learned: dict[str, Any]) -> None:
         parts = learned["parts_"]

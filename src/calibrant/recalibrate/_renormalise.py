@@ -57,11 +57,9 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
         whole = np.bincount(item, first)
         if whole.max() > 1 + _checks.SUM_TOLERANCE:
             worst = int(whole.argmax())
-            raise InputError(
-                f"the scores of item {names[worst]!s} before recalibration sum to {whole[worst]:.6g}",
-                "pass scores of mutually exclusive classes, with the same items before and after",
-                code="class-sum",
-            )
+            message = f"the scores of item {names[worst]!s} before recalibration sum to {whole[worst]:.6g}"
+            hint = "pass scores of mutually exclusive classes, with the same items before and after"
+            raise InputError(message, hint, code="class-sum")
         total += np.maximum(0.0, 1 - whole)
     divisor = total[item]
     divided: Floats = np.divide(score, divisor, out=np.zeros_like(score), where=divisor > 0)

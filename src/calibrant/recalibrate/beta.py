@@ -7,8 +7,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from calibrant._checks import Check, option
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
-from calibrant.recalibrate._newton import fit
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip, fit_logistic
 
 Parameters = Literal["abm", "ab", "am"]
 
@@ -86,7 +85,7 @@ class Beta(LogOddsRecalibrator):
         else:
             columns = [points.log_odds, one]
         slopes = np.array([column is not one for column in columns])
-        found = fit(np.stack(columns, axis=1), points.weight, points.positives, nonnegative=slopes)
+        found = fit_logistic(np.stack(columns, axis=1), points.weight, points.positives, nonnegative=slopes)
         a, *rest = (float(value) for value in found.coefficients)
         if self.parameters == "am":
             self.a_, self.b_, self.c_ = a, a, rest[0]

@@ -40,10 +40,11 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Data of a fit: the items, and checked columns."""
+    """Data of a fit: the items, checked columns, and the label of each code."""
 
     X: Any
     code: Integers
+    classes: NDArray[Any]
     weight: Floats | None
     cluster: Integers | None
 
@@ -181,8 +182,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         try:
             if isinstance(self.cv, str):
                 data = self._of_prefit(estimator, data)
-                scores = _scores(estimator, data.X, self.classes_)
-                self.members_ = [Member(estimator, _fitted_map(recalibrator, scores, data, self.classes_))]
+                scores = _scores(estimator, data.X, data.classes)
+                self.members_ = [Member(estimator, _fitted_map(recalibrator, scores, data))]
             else:
                 self.members_ = self._cross_fitted(estimator, recalibrator, data)
         except (KeyError, ValueError) as error:
@@ -306,7 +307,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             message = f"y has the class {new[0]!r}, which the estimator was not trained on"
             raise InputError(message, "leave its items out", code="class-unknown")
         self.classes_ = known
-        return replace(data, code=np.array([place[label] for label in met])[data.code])
+        return replace(data, code=np.array([place[label] for label in met])[data.code], classes=known)
 
     def _checked(
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, groups: ArrayLike | None
@@ -342,25 +343,25 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             _checks.same_length(self.clusters or "groups", len(cluster), "y", len(label))
             count = len(names)
         self.classes_, self.cluster_count_ = classes, count
-        return _Data(items, codes, weight, cluster)
+        return _Data(items, codes, classes, weight, cluster)
 
     def _cross_fitted(self, estimator: Any, recalibrator: Recalibrator, data: _Data) -> list[Member]:
         from sklearn.utils.parallel import Parallel, delayed
 
-        folds = list(_folds(self.cv, data, self.classes_))
+        folds = list(_folds(self.cv, data))
         name = None if data.weight is None else _weight_name(estimator)
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_scored)(estimator, data, train, test, self.classes_, name) for train, test in folds
+            delayed(_scored)(estimator, data, train, test, name) for train, test in folds
         )
         rows = [test for _, test in folds]
         if self.ensemble:
             return [
-                Member(copy, _fitted_map(recalibrator, scores, _at(data, test), self.classes_))
+                Member(copy, _fitted_map(recalibrator, scores, _at(data, test)))
                 for (copy, scores), test in zip(fitted, rows, strict=True)
             ]
         whole = np.concatenate([scores for _, scores in fitted])
-        mapped = _fitted_map(recalibrator, whole, _at(data, np.concatenate(rows)), self.classes_)
-        return [Member(_trained(estimator, data, np.arange(len(data)), self.classes_, name), mapped)]
+        mapped = _fitted_map(recalibrator, whole, _at(data, np.concatenate(rows)))
+        return [Member(_trained(estimator, data, np.arange(len(data)), name), mapped)]
 
 
 def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
@@ -426,19 +427,18 @@ def _frame(X: Any, name: str) -> Any:
         return nw.from_native(X, eager_only=True)
     except TypeError:
         message = f"clusters is {name!r}, and X is a {type(X).__name__}, which has no columns"
-        raise InputError(
-            message, "pass a dataframe, or the clusters to fit as groups", code="column"
-        ) from None
+        hint = "pass a dataframe, or the clusters to fit as groups"
+        raise InputError(message, hint, code="column") from None
 
 
-def _folds(cv: Any, data: _Data, classes: NDArray[Any]) -> Iterable[tuple[Integers, Integers]]:
+def _folds(cv: Any, data: _Data) -> Iterable[tuple[Integers, Integers]]:
     """Return the checked train and test rows of each fold."""
     from sklearn.model_selection import StratifiedGroupKFold, check_cv
 
     count = FOLDS if cv is None else cv
     if isinstance(count, int | np.integer) and not isinstance(count, bool):
         _checks.positive_integer(count, "cv")
-        _check_folds(int(count), data, classes)
+        _check_folds(int(count), data)
     if data.cluster is not None and isinstance(count, int | np.integer):
         count = StratifiedGroupKFold(int(count))
     try:
@@ -450,11 +450,11 @@ def _folds(cv: Any, data: _Data, classes: NDArray[Any]) -> Iterable[tuple[Intege
         hint = "give another `cv`" if data.cluster is not None else "give another `cv`, or pass groups to fit"
         raise InputError(f"the items cannot be split: {error}".rstrip("."), hint, code="parameter") from error
     for number, (train, test) in enumerate(found, 1):
-        _check_fold(f"fold {number} of {len(found)}", train, test, data, classes)
+        _check_fold(f"fold {number} of {len(found)}", train, test, data)
         yield np.asarray(train), np.asarray(test)
 
 
-def _check_folds(count: int, data: _Data, classes: NDArray[Any]) -> None:
+def _check_folds(count: int, data: _Data) -> None:
     """Raise where a class, or the clusters, are too few for so many folds."""
     if count < 2:
         message = f"cv is {count}: there would be no other fold to train on"
@@ -462,7 +462,7 @@ def _check_folds(count: int, data: _Data, classes: NDArray[Any]) -> None:
     sizes = np.bincount(data.code)
     rarest = int(sizes.argmin())
     if sizes[rarest] < 2:
-        message = f"the class {classes[rarest]!s} has 1 item, too few to train on and to calibrate"
+        message = f"the class {data.classes[rarest]!s} has 1 item, too few to train on and to calibrate"
         raise InputError(message, "pass more of its items, or leave it out", code="undefined")
     units, found = ("items", len(data)) if data.cluster is None else ("clusters", data.cluster.max() + 1)
     if found < count:
@@ -471,7 +471,7 @@ def _check_folds(count: int, data: _Data, classes: NDArray[Any]) -> None:
         raise InputError(message, hint, code="parameter")
 
 
-def _check_fold(name: str, train: Integers, test: Integers, data: _Data, classes: NDArray[Any]) -> None:
+def _check_fold(name: str, train: Integers, test: Integers, data: _Data) -> None:
     """Raise where a fold has no items, divides a cluster, or trains without a class."""
     if not len(np.asarray(train)) or not len(np.asarray(test)):
         raise InputError(f"{name} has an empty part", "give another `cv`", code="empty")
@@ -479,12 +479,11 @@ def _check_fold(name: str, train: Integers, test: Integers, data: _Data, classes
         both = np.intersect1d(data.cluster[train], data.cluster[test])
         if len(both):
             message = f"{name} has items of one cluster in both parts ({len(both)} clusters in all)"
-            raise InputError(
-                message, "give a splitter that uses groups, such as GroupKFold()", code="cluster"
-            )
-    missing = np.setdiff1d(np.arange(len(classes)), data.code[train])
+            hint = "give a splitter that uses groups, such as GroupKFold()"
+            raise InputError(message, hint, code="cluster")
+    missing = np.setdiff1d(np.arange(len(data.classes)), data.code[train])
     if len(missing):
-        message = f"{name} has no item of the class {classes[missing[0]]!s} to train on"
+        message = f"{name} has no item of the class {data.classes[missing[0]]!s} to train on"
         hint = "pass more items (or clusters) of the class, give fewer folds (`cv`), or leave the class out"
         raise InputError(message, hint, code="undefined")
 
@@ -492,7 +491,8 @@ def _check_fold(name: str, train: Integers, test: Integers, data: _Data, classes
 def _at(data: _Data, rows: Integers) -> _Data:
     """The checked columns of some rows, without the items."""
     weight = None if data.weight is None else data.weight[rows]
-    return _Data(None, data.code[rows], weight, None if data.cluster is None else data.cluster[rows])
+    cluster = None if data.cluster is None else data.cluster[rows]
+    return _Data(None, data.code[rows], data.classes, weight, cluster)
 
 
 def _weight_name(estimator: Any) -> str:
@@ -503,39 +503,29 @@ def _weight_name(estimator: Any) -> str:
     if steps and has_fit_parameter(steps[-1][1], "sample_weight"):
         return f"{steps[-1][0]}__sample_weight"
     message = f"the estimator {type(estimator).__name__} takes no sample weights"
-    raise InputError(
-        message,
-        "leave the weights out, or pass an estimator whose fit accepts sample_weight",
-        code="parameter",
-    )
+    hint = "leave the weights out, or pass an estimator whose fit accepts sample_weight"
+    raise InputError(message, hint, code="parameter")
 
 
-def _trained(
-    estimator: Any, data: _Data, rows: Integers, classes: NDArray[Any], weight_name: str | None
-) -> Any:
+def _trained(estimator: Any, data: _Data, rows: Integers, weight_name: str | None) -> Any:
     """A copy of the estimator, trained on some rows."""
     from sklearn.utils import _safe_indexing
 
     weights = {weight_name: data.weight[rows]} if weight_name and data.weight is not None else {}
     copy = clone(estimator)
     some = data.X if len(rows) == len(data) else _safe_indexing(data.X, rows)
-    copy.fit(some, classes[data.code[rows]], **weights)
+    copy.fit(some, data.classes[data.code[rows]], **weights)
     return copy
 
 
 def _scored(
-    estimator: Any,
-    data: _Data,
-    train: Integers,
-    test: Integers,
-    classes: NDArray[Any],
-    weight_name: str | None,
+    estimator: Any, data: _Data, train: Integers, test: Integers, weight_name: str | None
 ) -> tuple[Any, Floats]:
     """A copy of the estimator, trained on one part, and its scores of the other."""
     from sklearn.utils import _safe_indexing
 
-    copy = _trained(estimator, data, train, classes, weight_name)
-    return copy, _scores(copy, _safe_indexing(data.X, test), classes)
+    copy = _trained(estimator, data, train, weight_name)
+    return copy, _scores(copy, _safe_indexing(data.X, test), data.classes)
 
 
 def _scores(estimator: Any, X: Any, classes: NDArray[Any]) -> Floats:
@@ -567,7 +557,7 @@ def _probabilities(value: Floats) -> Floats:
     return found
 
 
-def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data, classes: NDArray[Any]) -> Any:
+def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data) -> Any:
     """A copy of the recalibrator, fitted to scores and labels."""
     copy: Any = clone(recalibrator)
     code = data.code
@@ -576,9 +566,9 @@ def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data, classes
         label = np.repeat(code, count) == columns
         weight = None if data.weight is None else np.repeat(data.weight, count)
         unit = np.arange(len(code)) if data.cluster is None else data.cluster
-        names = list(map(str, classes.tolist()))
+        names = list(map(str, data.classes.tolist()))
         return copy.fit(scores.ravel(), label, columns, weight, np.repeat(unit, count), names=names)
-    event = isinstance(copy, BinaryRecalibrator) and len(classes) == 2
+    event = isinstance(copy, BinaryRecalibrator) and len(data.classes) == 2
     return copy.fit(scores[:, 1] if event else scores, code, data.weight, data.cluster)
 
 

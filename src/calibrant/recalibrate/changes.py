@@ -1,4 +1,4 @@
-"""Calibration errors before and after recalibration, with what another recalibration set would have given."""
+"""Effects of recalibration: errors before and after, for other recalibration sets too; order of scores."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant import _checks
 from calibrant._checks import Floats, positive_integer, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of, subjects
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, changes_between
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
+from calibrant.metrics.tally import Tally
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.labelled import (
@@ -29,6 +31,7 @@ from calibrant.recalibrate.methods import DRAWS
 from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, ResampledChange
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
+from calibrant.results.recalibration import OrderEffect
 from calibrant.seeds import Seed, generator, recorded
 
 FEWEST_DRAWS = 20
@@ -113,9 +116,8 @@ def resampled_changes(
     if some.has_classes != whole.has_classes:
         raise InputError("only one of dev and test has classes", "pass them for both", code="parameter")
     if len(groups) and not whole.has_classes:
-        raise InputError(
-            "groups need classes, and the scores have none", "leave groups out", code="parameter"
-        )
+        message, hint = "groups need classes, and the scores have none", "leave groups out"
+        raise InputError(message, hint, code="parameter")
     recipe = Recipe.of(n_bins, "inverted", level, seed)
     least = positive_integer(min_scores, "min_scores")
     high = reaching(whole.score, threshold)
@@ -317,3 +319,65 @@ def _with_roots(record: ErrorDifference, squares: _Range, first: _Range) -> Erro
         )
     rms = Quantity(record.rms_difference.estimate, min(rises), max(falls))
     return msgspec.structs.replace(record, rms_difference=rms, relative_change=relative)
+
+
+def order_effect(
+    y_true: ArrayLike, before: ArrayLike, after: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> OrderEffect:
+    """Return the number of ties before and after recalibration, and the areas under the ROC curve.
+
+    A map that never reverses two scores can still make them equal. Tied pairs of opposite labels count one
+    half in the AUC: pairs in the right order lose one half, and pairs in the wrong order gain one half.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 or 1; the AUC needs both.
+    before, after
+        (n,) scores before and after recalibration, in [0, 1].
+    sample_weight
+        (n,) non-negative weights.
+
+    Returns
+    -------
+    OrderEffect
+
+    Raises
+    ------
+    InputError
+        For bad values.
+
+    Examples
+    --------
+    >>> effect = order_effect([0, 1, 0, 1], [0.1, 0.4, 0.5, 0.9], [0.0, 0.5, 0.5, 1.0])
+    >>> effect.distinct_before, effect.distinct_after, effect.auc_before, effect.auc_after
+    (4, 3, 0.75, 0.875)
+    """
+    tallies = [
+        Tally.from_pairs(
+            _checks.pairs(y_true, score, sample_weight=sample_weight, score_name=name), exact=True
+        )
+        for name, score in (("before", before), ("after", after))
+    ]
+    first, second = tallies
+    (auc_before, tied_before), (auc_after, tied_after) = _order(first), _order(second)
+    return OrderEffect(
+        distinct_before=len(first),
+        distinct_after=len(second),
+        tied_before=tied_before,
+        tied_after=tied_after,
+        auc_before=auc_before,
+        auc_after=auc_after,
+        auc_change=None if auc_before is None or auc_after is None else auc_after - auc_before,
+        reason="all labels are the same" if auc_before is None or auc_after is None else None,
+    )
+
+
+def _order(tally: Tally) -> tuple[float | None, float | None]:
+    """Return the area under the ROC curve, and the proportion of ties of a positive and a negative pair."""
+    positive, negative = tally.weight_positives, tally.weight - tally.weight_positives
+    pairs = float(positive.sum() * negative.sum())
+    if not pairs:
+        return None, None
+    below = np.cumsum(negative) - negative / 2
+    return float(np.sum(positive * below)) / pairs, float(np.sum(positive * negative)) / pairs

@@ -22,7 +22,7 @@ from calibrant.recalibrate.draws import content_order, dealt
 from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.records import Quantity
-from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+from calibrant.results.recalibration import RecalibratorCandidate, RecalibratorChoice
 from calibrant.seeds import Seed, generator, recorded
 
 Objective = Literal["brier", "log-loss", "calibration"]

@@ -125,11 +125,9 @@ class PerClass(ClasswiseRecalibrator):
         place = {name: number for number, name in enumerate(self.part_names_)}
         lost = [name for name in classes if name not in place]
         if lost and self.unseen == "refuse":
-            raise InputError(
-                f"the class {lost[0]!r} was not among the classes of the fit",
-                "leave its scores out, or fit one map for all classes, or groups by frequency",
-                code="class-unknown",
-            )
+            message = f"the class {lost[0]!r} was not among the classes of the fit"
+            hint = "leave its scores out, or fit one map for all classes, or groups by frequency"
+            raise InputError(message, hint, code="class-unknown")
         return np.array([place.get(name, -1) for name in classes], np.int64)
 
     def _check_sizes(self, sizes: dict[str, int]) -> None:

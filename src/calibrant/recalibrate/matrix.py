@@ -13,13 +13,15 @@ from calibrant.recalibrate._log_odds import CLIP, check_clip
 from calibrant.recalibrate._logit_scaling import (
     LARGE,
     SMALL_GRADIENT,
+    LogitItems,
     LogitScaling,
+    affine_softmax,
     check_classes,
     endless,
     is_endless,
+    matrix_sums,
     minimum,
 )
-from calibrant.recalibrate._softmax import LogitItems, affine_softmax, matrix_sums
 from calibrant.recalibrate.base import numbers_of
 from calibrant.recalibrate.draws import content_order, dealt
 

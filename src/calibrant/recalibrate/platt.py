@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant._checks import Check, Floats, flag
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
-from calibrant.recalibrate._newton import fit
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip, fit_logistic
 
 
 class Platt(LogOddsRecalibrator):
@@ -83,7 +82,7 @@ class Platt(LogOddsRecalibrator):
             points.check_overlap("Platt scaling", turned=True)
         log_odds = points.log_odds
         design = np.stack([np.ones(len(log_odds)), log_odds], axis=1)
-        found = fit(design, points.weight, _targets(points) if self.smoothing else points.positives)
+        found = fit_logistic(design, points.weight, _targets(points) if self.smoothing else points.positives)
         self.intercept_, self.slope_ = (float(value) for value in found.coefficients)
         self.step_count_, self.converged_ = found.steps, found.converged
 

@@ -71,9 +71,8 @@ def rows(tally: Tally, kept: NDArray[np.bool_]) -> Tally:
 def _halves_by_cluster(tally: Tally, share: float, rng: np.random.Generator) -> tuple[Tally, Tally]:
     count = tally.cluster_count
     if count < 2 or tally.cluster is None:
-        raise InputError(
-            "all pairs are in one cluster", "pass pairs of at least two clusters", code="undefined"
-        )
+        message, hint = "all pairs are in one cluster", "pass pairs of at least two clusters"
+        raise InputError(message, hint, code="undefined")
     chosen = np.zeros(count, bool)
     weights = [each.astype(np.float32) for each in (tally.weight, tally.weight_positives)]  # sums are rounded
     order = content_order([tally.low, tally.n], [tally.positives, *weights], tally.cluster, count)
@@ -121,9 +120,8 @@ def _portion(tally: Tally, positives: NDArray[Any], negatives: NDArray[Any]) -> 
 
 
 def _nothing_left() -> InputError:
-    return InputError(
-        "one part of the pairs is empty", "pass more pairs, or a fraction nearer 1/2", code="undefined"
-    )
+    message, hint = "one part of the pairs is empty", "pass more pairs, or a fraction nearer 1/2"
+    return InputError(message, hint, code="undefined")
 
 
 class ScalingBinning(StepRecalibrator):

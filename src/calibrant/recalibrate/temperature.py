@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Check, Floats, flag, list_of_names, optional
 from calibrant.exceptions import InputError
 from calibrant.metrics.views import by_label
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
-from calibrant.recalibrate._newton import fit
-from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip, fit_logistic
+from calibrant.recalibrate._logit_scaling import LogitItems, items_of, logits_of, softmax, temperature_sums
 from calibrant.recalibrate.base import check_width, one_column
 
 _MOST_STEPS = 100
@@ -170,16 +169,15 @@ class Temperature(LogOddsRecalibrator):
         log_odds = points.log_odds
         if float(np.dot(points.positives - points.weight / 2, log_odds)) <= 0:
             raise _worse_than_chance()
-        found = fit(log_odds[:, None], points.weight, points.positives)
+        found = fit_logistic(log_odds[:, None], points.weight, points.positives)
         self.temperature_ = 1 / float(found.coefficients[0])
         self.step_count_, self.converged_ = found.steps, found.converged
 
     def _learn_items(self, items: LogitItems) -> None:
         own = items.logit[np.arange(len(items.label)), items.label]
         if (own == items.logit.max(axis=1)).all():
-            raise InputError(
-                "every label is the top label: T would be 0", "pass more items", code="undefined"
-            )
+            message, hint = "every label is the top label: T would be 0", "pass more items"
+            raise InputError(message, hint, code="undefined")
         if temperature_sums(items, 0.0)[1] >= 0:
             raise _worse_than_chance()
         inverse, self.step_count_, self.converged_ = _newton(items)
@@ -205,8 +203,7 @@ def _newton(items: LogitItems) -> tuple[float, int, bool]:
 
 
 def _worse_than_chance() -> InputError:
-    return InputError(
-        "the scores predict the labels no better than random guessing, so the best temperature is infinite",
-        "check that scores and labels belong together",
-        code="undefined",
+    message = (
+        "the scores predict the labels no better than random guessing, so the best temperature is infinite"
     )
+    return InputError(message, "check that scores and labels belong together", code="undefined")

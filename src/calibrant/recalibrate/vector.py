@@ -12,13 +12,15 @@ from calibrant.recalibrate._log_odds import CLIP, check_clip
 from calibrant.recalibrate._logit_scaling import (
     LARGE,
     SMALL_GRADIENT,
+    LogitItems,
     LogitScaling,
     check_classes,
     endless,
     is_endless,
     minimum,
+    softmax,
+    vector_sums,
 )
-from calibrant.recalibrate._softmax import LogitItems, softmax, vector_sums
 
 REMEDY = "set a penalty such as 1e-4"
 _ROUNDING = 1e-13

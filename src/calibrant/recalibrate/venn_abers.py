@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Check, Floats, Pairs, flag, optional
 from calibrant._kernels import maps
-from calibrant._kernels import venn_abers as kernels
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._binned import in_pieces
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, one_column
@@ -172,7 +171,7 @@ def _with_positive(weight: Floats, positive: Floats) -> Floats:
     """Return the isotonic regression at each row after a positive pair is added to it."""
     points = _points(weight, positive)
     row = np.arange(len(weight))
-    slope: Floats = np.minimum(1.0, kernels.slopes_with_positive(*points, *points, row, row))
+    slope: Floats = np.minimum(1.0, maps.slopes_with_positive(*points, *points, row, row))
     return slope
 
 
@@ -186,6 +185,6 @@ def _error_with_positive(found: Floats, weight: Floats, positive: Floats) -> Flo
     apart = np.column_stack([weight - positive, positive]).ravel()
     split = _points(apart, np.column_stack([np.zeros(len(positive)), positive]).ravel())
     row = np.arange(len(weight))
-    high = kernels.slopes_with_positive(*split, *whole, 2 * (row + 1), row + 1)
-    low = kernels.slopes_with_positive(*whole, *split, row, 2 * row)
+    high = maps.slopes_with_positive(*split, *whole, 2 * (row + 1), row + 1)
+    low = maps.slopes_with_positive(*whole, *split, row, 2 * row)
     return np.maximum(high - found, found - low)

@@ -129,7 +129,7 @@ class Printed:
         InputError
             If there is no such table or library.
         """
-        from calibrant.records.frames import frame_of, session_library
+        from calibrant.records.formats import frame_of, session_library
 
         return frame_of(named(self.to_tables(), table), library or self._library() or session_library())
 

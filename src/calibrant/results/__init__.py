@@ -8,7 +8,6 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.results.bins import BinIntervals, Bins
-    from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
     from calibrant.results.conversion import ConvertedTable
     from calibrant.results.drawing import (
         Drawing,
@@ -39,8 +38,14 @@ if TYPE_CHECKING:
     )
     from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
     from calibrant.results.measurement import Bin, Binning, ClassMean, Measured, Measurement, Recipe
-    from calibrant.results.ordering import OrderEffect
-    from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
+    from calibrant.results.recalibration import (
+        AppliedRecalibrator,
+        ChainTemperature,
+        FittedRecalibrator,
+        OrderEffect,
+        RecalibratorCandidate,
+        RecalibratorChoice,
+    )
     from calibrant.results.scores import (
         BrierDecomposition,
         CorpDecomposition,

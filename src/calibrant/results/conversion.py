@@ -27,8 +27,7 @@ class ConvertedTable(Record, frozen=True, kw_only=True):
         tuple[str, ...], setting("Columns", "Columns, or arrays of an .npz archive, that were written.")
     ]
     left_out: Annotated[
-        tuple[str, ...],
-        setting("Left out", "Columns that the new form or format has no place for."),
+        tuple[str, ...], setting("Left out", "Columns that the new form or format has no place for.")
     ]
     threshold: Annotated[
         float | None,

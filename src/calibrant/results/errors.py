@@ -115,8 +115,7 @@ class ClassErrors(Record, frozen=True, kw_only=True):
         ),
     ]
     mean_expected_calibration_error: Annotated[
-        float,
-        number("Mean ECE, these bins", "Mean ECE of the classes on these bins.", group=FAR, best=0),
+        float, number("Mean ECE, these bins", "Mean ECE of the classes on these bins.", group=FAR, best=0)
     ]
     n: Annotated[int, setting("n", "Number of items.", headline=True)]
 
@@ -177,10 +176,7 @@ class ConsistencyBars:
 class SmoothError(Record, frozen=True, kw_only=True):
     """The smooth calibration error of Blasiok & Nakkiran."""
 
-    value: Annotated[
-        float,
-        number("Smooth ECE", "The error, in [0, 1].", group=FAR, best=0, headline=True),
-    ]
+    value: Annotated[float, number("Smooth ECE", "The error, in [0, 1].", group=FAR, best=0, headline=True)]
     bandwidth: Annotated[
         float,
         setting(

@@ -37,11 +37,7 @@ class MarginalError(Record, frozen=True, kw_only=True):
     positives: Annotated[int, number("Positives", "Scores used whose class is the true class.", group=DATA)]
     below_threshold: Annotated[
         int,
-        number(
-            "Below the threshold",
-            "Scores left out because they are below the threshold.",
-            group=DATA,
-        ),
+        number("Below the threshold", "Scores left out because they are below the threshold.", group=DATA),
     ]
     classes: Annotated[int, number("Classes", "Classes with a score that is used.", group=DATA)]
     classes_left_out: Annotated[
@@ -123,10 +119,7 @@ class MarginalChange(Record, frozen=True, kw_only=True):
     ]
     difference: Annotated[
         ErrorDifference | None,
-        part(
-            "Difference",
-            "Before minus after, of the errors without bins; null where no score is left.",
-        ),
+        part("Difference", "Before minus after, of the errors without bins; null where no score is left."),
     ]
     adjusted_p_value: Annotated[
         float | None,

@@ -71,8 +71,7 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
         ),
     ]
     statistic: Annotated[
-        float | None,
-        setting("statistic", "Debiased squared error over its null standard deviation."),
+        float | None, setting("statistic", "Debiased squared error over its null standard deviation.")
     ]
     p_value: Annotated[
         float | None,
@@ -116,14 +115,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
 
     n: Annotated[
         float,
-        number(
-            "n",
-            "Items with scores of both models.",
-            group=DATA,
-            unit="count",
-            headline=True,
-            short="n",
-        ),
+        number("n", "Items with scores of both models.", group=DATA, unit="count", headline=True, short="n"),
     ]
     mse_first: Annotated[
         float | None,
@@ -254,13 +246,11 @@ class LabelPlan(Record, frozen=True, kw_only=True):
         ),
     ]
     power: Annotated[
-        float,
-        setting("Power", "Required probability of reaching the goal.", unit="percent", headline=True),
+        float, setting("Power", "Required probability of reaching the goal.", unit="percent", headline=True)
     ]
     level: Annotated[float, setting("Level", "Level of the interval.", unit="percent", headline=True)]
     error: Annotated[
-        float,
-        number("Error", "Assumed RMS calibration error (of the worse of two models).", group=ASSUMED),
+        float, number("Error", "Assumed RMS calibration error (of the worse of two models).", group=ASSUMED)
     ]
     difference: Annotated[
         float | None,

@@ -204,12 +204,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     ]
     seed: Annotated[
         int | None,
-        setting(
-            "Seed",
-            "Seed of all draws; null if a generator was given.",
-            unit="seed",
-            headline=True,
-        ),
+        setting("Seed", "Seed of all draws; null if a generator was given.", unit="seed", headline=True),
     ]
     binning: Annotated[Binning, part("Bins", "Settings of the plotted bins.")]
     bin_interval: Annotated[

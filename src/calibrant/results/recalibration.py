@@ -1,4 +1,4 @@
-"""Records of recalibration: the fit of a map, its application, and the best temperature."""
+"""Records of recalibration: the choice and fit of a map, its application, and its effect on the order."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import Annotated
 
 import msgspec
 
-from calibrant.records import Record, number, setting
+from calibrant.records import Quantity, Record, name, number, rows, setting
 
 FIT, TABLE = "Fit", "Table"
+
+TIES, AUC = "Ties", "Order"
+TIED = "Proportion of the combinations of a positive and a negative pair that have the same score"
+AREA = "Area under the ROC curve, ties counting one half"
+
+LOSS = "Loss on held-out folds"
 
 
 class ChainTemperature(Record, frozen=True):
@@ -126,9 +132,7 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
     below: Annotated[
         int,
         number(
-            "Below the threshold",
-            "Scores below the threshold of the fit, which stay unchanged.",
-            group=TABLE,
+            "Below the threshold", "Scores below the threshold of the fit, which stay unchanged.", group=TABLE
         ),
     ]
     beyond: Annotated[
@@ -174,3 +178,76 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
                 "",
                 f"{self.source} leaves out scores below {self.threshold:g}; written scores may be lower",
             )
+
+
+class OrderEffect(Record, frozen=True, kw_only=True):
+    """Ties and AUC before and after a recalibration."""
+
+    distinct_before: Annotated[
+        int, number("Distinct scores before", "Number of distinct scores before.", group=TIES)
+    ]
+    distinct_after: Annotated[
+        int, number("Distinct scores after", "Number of distinct scores after.", group=TIES)
+    ]
+    tied_before: Annotated[float | None, number("Tied before", f"{TIED}, before.", group=TIES)]
+    tied_after: Annotated[float | None, number("Tied after", f"{TIED}, after.", group=TIES)]
+    auc_before: Annotated[float | None, number("AUC before", f"{AREA}, before.", group=AUC, best=1)]
+    auc_after: Annotated[float | None, number("AUC after", f"{AREA}, after.", group=AUC, best=1)]
+    auc_change: Annotated[
+        float | None, number("AUC change", "AUC after minus AUC before.", group=AUC, headline=True)
+    ]
+    reason: Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")] = None
+
+
+class RecalibratorCandidate(Record, frozen=True, kw_only=True):
+    """One recalibrator that was tried."""
+
+    name: Annotated[str, name("Candidate", "Name that the caller gave it.")]
+    loss: Annotated[
+        Quantity,
+        number(
+            "Loss",
+            "Loss of scores recalibrated by maps that were fitted to the other folds.",
+            group=LOSS,
+            headline=True,
+            interval=False,
+        ),
+    ]
+    difference: Annotated[
+        Quantity | None,
+        number(
+            "Difference",
+            "Loss of the candidate minus loss of the chosen candidate, with a paired interval over clusters; "
+            "null for the chosen candidate. Differences are slightly too large, because the chosen candidate "
+            "is the best of several on these data.",
+            group=LOSS,
+            headline=True,
+        ),
+    ] = None
+
+
+class RecalibratorChoice(Record, frozen=True, kw_only=True):
+    """The best of several recalibrators by cross-validation."""
+
+    chosen: Annotated[
+        str,
+        setting("Chosen", "Candidate with the smallest loss; the first of equally good ones.", headline=True),
+    ]
+    objective: Annotated[str, setting("Loss", "The loss: brier, log-loss or calibration.", headline=True)]
+    unchanged: Annotated[
+        float | None,
+        setting("Loss unchanged", "Loss of the scores without recalibration; null if it is infinite."),
+    ]
+    candidates: Annotated[
+        tuple[RecalibratorCandidate, ...], rows("Candidates", "Every candidate, in the order given.")
+    ]
+    folds: Annotated[int, setting("Folds", "Parts of the data, each held out once.", headline=True)]
+    pairs: Annotated[int, setting("Pairs", "Number of scores used.", headline=True)]
+    clusters: Annotated[
+        int | None, setting("Clusters", "Number of clusters; null if scores are treated as independent.")
+    ]
+    threshold: Annotated[float, setting("Threshold", "Scores below it were left out.")]
+    level: Annotated[float, setting("Level", "Nominal coverage of the intervals.", unit="percent")]
+    seed: Annotated[
+        int | None, setting("Seed", "Seed of the folds; null if a generator was given.", unit="seed")
+    ]

@@ -164,8 +164,7 @@ class BrierDecomposition(Record, frozen=True, kw_only=True):
         float, number("Within-bin variance", "Mean variance of the scores inside bins.", group=SCORE)
     ]
     within_bin_covariance: Annotated[
-        float,
-        number("Within-bin covariance", "Twice the mean covariance of scores and labels.", group=SCORE),
+        float, number("Within-bin covariance", "Twice the mean covariance of scores and labels.", group=SCORE)
     ]
     reliability_corrected: Annotated[
         float | None,

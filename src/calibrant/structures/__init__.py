@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     )
     from calibrant.structures.files.span_tables import SpanColumns, SpanWriter, read_spans
     from calibrant.structures.files.tagged import TaggedText, read_tagged
-    from calibrant.structures.files.writing_coreference import write_coreference
-    from calibrant.structures.files.writing_pairs import PairWriter
+    from calibrant.structures.files.writing_coreference import PairWriter, write_coreference
     from calibrant.structures.posterior.span_pairs import SpanPairs, SpanRows, pair_spans
     from calibrant.structures.results.coreference import (
         AntecedentTemperature,

@@ -115,11 +115,8 @@ class Document:
             ("speakers", self.speakers, "sentences", len(self.sentences)),
         ):
             if values is not None and len(values) != wanted:
-                raise InputError(
-                    f"document {self.name!r} has {len(values)} {name} for {wanted} {other}",
-                    f"give one of the {name} per entry of {other}",
-                    code="length",
-                )
+                message = f"document {self.name!r} has {len(values)} {name} for {wanted} {other}"
+                raise InputError(message, f"give one of the {name} per entry of {other}", code="length")
         for number, (tree, words) in enumerate(zip(self.trees or (), self.sentences, strict=False)):
             check_tree(tree, len(words), f"document {self.name!r}, sentence {number}")
 
@@ -213,15 +210,13 @@ def check_mentions(
     for number, mention in enumerate(mentions):
         place = f"document {document!r}, mention {number} [{', '.join(map(str, mention))}]"
         if mention.end == mention.start:
-            raise InputError(
-                f"{place} is empty", "ends are exclusive, [sentence, start, start + 1] is one word"
-            )
+            message = f"{place} is empty"
+            raise InputError(message, "ends are exclusive, [sentence, start, start + 1] is one word")
         if mention.end < mention.start or min(mention) < 0:
             raise InputError(f"{place} runs backwards", "give [sentence, start, end], from 0, end exclusive")
         if lengths is not None and mention.sentence >= len(lengths):
-            raise InputError(
-                f"{place} is outside the document", f"the document has {len(lengths)} sentences, from 0"
-            )
+            message = f"{place} is outside the document"
+            raise InputError(message, f"the document has {len(lengths)} sentences, from 0")
         if lengths is not None and mention.end > lengths[mention.sentence]:
             raise InputError(
                 f"{place} extends past the end of its sentence",

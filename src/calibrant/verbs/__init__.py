@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from calibrant.verbs.recalibrating import apply, fit
     from calibrant.verbs.reporting import report
     from calibrant.verbs.slicing import slice_tables, slices
-    from calibrant.verbs.tallying import tally, tally_by
-    from calibrant.verbs.tallying_files import tally_files
+    from calibrant.verbs.tallying import tally, tally_by, tally_files
 else:
     __getattr__, __dir__ = lazily(__name__)
 

@@ -16,8 +16,7 @@ from calibrant.recalibrate.changes import with_map_error
 from calibrant.recalibrate.labelled import effective_clusters
 from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
-from calibrant.verbs._class_parts import Labelled, labelled_scores
-from calibrant.verbs._methods import Grouping
+from calibrant.verbs._methods import Grouping, Labelled, labelled_scores
 from calibrant.verbs.applying import kind_of
 
 CALLED = {"smce": "all scores", "mce": "mean of the classes"}

@@ -22,13 +22,14 @@ from calibrant.results.groups import (
     label_of,
 )
 from calibrant.seeds import Seed
-from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
     Grouping,
+    Labelled,
     class_counts,
     counts_of,
+    labelled_scores,
     members_of,
     named_groups_of,
 )

@@ -280,7 +280,7 @@ def _library(source: Any) -> Library | None:
     """Return the library of a dataframe; None for a file."""
     if isinstance(source, (str, os.PathLike)):
         return None
-    from calibrant.records.frames import library_of
+    from calibrant.records.formats import library_of
 
     return library_of(source)
 

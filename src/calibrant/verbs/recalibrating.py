@@ -30,20 +30,21 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.methods import METHODS, Name
-from calibrant.records.frames import library_of, session_library
+from calibrant.records.formats import library_of, session_library
 from calibrant.records.words import counted
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
-from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
     SHARED,
+    Labelled,
     check_grouping,
     class_counts,
     composed,
     counts_of,
     estimator_of,
     fit_to,
+    labelled_scores,
     map_count,
     named_groups_of,
 )
@@ -473,9 +474,8 @@ def _of_tally(
         raise InputError(message, "give the table itself", code="view", file=name)
     if METHODS[method].maps == "rows" or group != SHARED:
         message = "a tally without classes can only have one map of single scores"
-        raise InputError(
-            message, "leave the group out, or choose another method", code="parameter", file=name
-        )
+        hint = "leave the group out, or choose another method"
+        raise InputError(message, hint, code="parameter", file=name)
     if n_bins == AUTO:
         message, hint = "the number of bins cannot be chosen for a tally", "give it (`n_bins`)"
         raise InputError(message, hint, code="parameter", file=name)

@@ -299,7 +299,7 @@ def _before_and_after(
 ) -> _Tables:
     """Return one table before and after recalibration; dev is None if maps cannot be refitted to it."""
     from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
-    from calibrant.verbs.overlapping import SAME_DATA, overlap_note
+    from calibrant.verbs.comparing import SAME_DATA, overlap_note
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from calibrant.metrics.resampling import expanded
 from calibrant.seeds import generator
 from calibrant.structures.documents import Document
-from calibrant.structures.entity_counts import counts, overlap
-from calibrant.structures.entity_scores import conll, scores_of
+from calibrant.structures.entity_scores import conll, counts, overlap, scores_of
 from calibrant.structures.models.coreference_baseline import rule_antecedents
 from calibrant.structures.posterior import AntecedentPosterior, probable_entities
 from calibrant.structures.results.coreference import METRICS

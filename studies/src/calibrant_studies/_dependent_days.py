@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.evaluation.bets import EDGES, regions_of, sums_by_group
 from calibrant.evaluation.monitor_checks import persistent_errors
+from calibrant.evaluation.monitoring import EDGES, regions_of, sums_by_group
 from calibrant.evaluation.persistent import PersistentDays
 from calibrant_studies import _streams as simulation
 from calibrant_studies._base import Row

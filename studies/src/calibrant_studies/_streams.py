@@ -11,17 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.evaluation.bets import (
+from calibrant.evaluation.monitoring import (
     DAY_STRENGTHS,
     EDGES,
     STRENGTHS,
     Bets,
     bets_of,
+    look,
     reference_bounds,
     regions_of,
+    start,
     sums_by_group,
 )
-from calibrant.evaluation.monitoring import look, start
 from calibrant.seeds import generator_of
 from calibrant_studies.arrays import Floats
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrant.evaluation import coefficient_sums as sums
 from calibrant.evaluation import scores as scored
-from calibrant.evaluation.pair_coefficients import pair_agreement, pair_cells
+from calibrant.evaluation.coefficients import pair_agreement, pair_cells
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.score_interval import Statistic, estimates

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.evaluation.bets import Bets
+from calibrant.evaluation.monitoring import Bets
 from calibrant.metrics.tails import quantile
 from calibrant_studies import _dated_tweets as tweets
 from calibrant_studies import _dependent_days as dependent

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant.evaluation import CalibrationMonitor, Monitoring, monitor
+from calibrant.evaluation.files.timed import RowStore
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns
 from calibrant.io.atomic import locked
 from calibrant.io.envelope import checksum
-from calibrant.io.row_store import RowStore
 
 Edit = Callable[[dict[str, Any]], None]
 

@@ -23,8 +23,8 @@ from calibrant.structures.models import (
     choose,
     token_accuracy,
 )
-from calibrant.structures.models import _crf_scores as scores
-from calibrant.structures.models.crfsuite_file import parse_model
+from calibrant.structures.models import crf_attributes as scores
+from calibrant.structures.models.crfsuite import parse_model
 
 Tagged = tuple[list[list[str]], list[list[str]]]
 

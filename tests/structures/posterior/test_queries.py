@@ -15,7 +15,7 @@ from calibrant.metrics import Pairs
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.tally import Tally
-from calibrant.structures.posterior import _query, _query_sources, queries
+from calibrant.structures.posterior import _query, queries
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.queries import Query, all_tags, spans, tag_is, tag_pairs, top_label
 from calibrant.structures.posterior.spans import gold_spans, likely_spans
@@ -208,7 +208,7 @@ def test_the_tally_by_cluster_sums_to_that_of_the_pairs(ask: Any) -> None:
 def test_the_tally_is_the_same_on_any_number_of_threads(
     ask: Any, by_cluster: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_query_sources, "BATCH", 500)
+    monkeypatch.setattr(_query, "BATCH", 500)
     monkeypatch.setattr(queries, "MESSAGES", 10)
     posterior, gold = example(8, tags=5, sentences=80)
     query = ask(posterior, gold)
@@ -237,7 +237,7 @@ def test_a_whole_is_the_merge_of_its_parts() -> None:
 def test_batches_are_whole_sentences_and_no_larger_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior, gold = example(10, sentences=50)
     whole = tag_pairs(posterior, gold).pairs()
-    monkeypatch.setattr(_query_sources, "BATCH", 300)
+    monkeypatch.setattr(_query, "BATCH", 300)
     batches = list(tag_pairs(posterior, gold))
     assert len(batches) > 5
     assert all(len(batch.score) <= 300 for batch in batches)
@@ -394,7 +394,7 @@ def test_spans_lose_nothing_between_batches(monkeypatch: pytest.MonkeyPatch) -> 
     posterior, gold = span_example()
     query = spans(posterior, gold)
     whole = query.pairs()
-    monkeypatch.setattr(_query_sources, "BATCH", 40)
+    monkeypatch.setattr(_query, "BATCH", 40)
     assert len(list(query)) > 3
     assert query.pairs().score.tolist() == whole.score.tolist()
     assert codes_of(query.pairs()) == codes_of(whole)

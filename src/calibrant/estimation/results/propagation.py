@@ -285,8 +285,7 @@ class CentralSet(Record, frozen=True, kw_only=True):
     ]
     hits: Annotated[int, number("Hits", "True numbers inside.", group=COVERAGE, headline=True)]
     stated: Annotated[
-        float,
-        number("Stated", "Hits expected: the sum of the stated masses.", group=COVERAGE, headline=True),
+        float, number("Stated", "Hits expected: the sum of the stated masses.", group=COVERAGE, headline=True)
     ]
     p_value: Annotated[
         float,

@@ -12,11 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
-
-Floats = NDArray[np.float64]
+from calibrant._kernels.jit import Floats, jit
 
 RENEWED_FROM = 64.0  # at look t a share 1 / (64 + t) of the wealth is spread anew
 TINY, HUGE = 1e-100, 1e100

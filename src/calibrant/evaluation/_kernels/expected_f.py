@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, jit
 
 
 @jit
-def expected_f_of_best(score: NDArray[np.float64], q: int, r: int) -> NDArray[np.float64]:
+def expected_f_of_best(score: Floats, q: int, r: int) -> Floats:
     """Return expected F (n + 1,) of keeping the k most probable; ``score`` descends, beta^2 = q / r.
 
     With k kept and s of them correct, F is (q + r) s / (q P + r k), where P is the number of positive items.

@@ -10,12 +10,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from calibrant._kernels.jit import jit
-
-Floats = NDArray[np.float64]
+from calibrant._kernels.jit import Floats, jit
 
 RENEWED_FROM = 16.0  # the k-th place of a change has probability 16 / ((16 + k) (17 + k))
 LARGEST_LOG = 600.0  # larger evidence is cut, far beyond any threshold

@@ -29,11 +29,7 @@ from calibrant.exceptions import InputError
     help="Column with the number of the cross-validation repeat; the folds per repeat give the ratio of test "
     "to training data.  [default: repeat]",
 )
-@click.option(
-    "--cluster",
-    metavar="NAME",
-    help="Column of clusters, such as documents.  [default: cluster]",
-)
+@click.option("--cluster", metavar="NAME", help="Column of clusters, such as documents.  [default: cluster]")
 @click.option(
     "--alternative",
     type=click.Choice(["two-sided", "greater", "less"]),

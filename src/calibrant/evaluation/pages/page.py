@@ -251,7 +251,6 @@ class ProtocolPage:
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
-        from calibrant.evaluation.pages.page import score_pictures, selective_pictures
         from calibrant.pages.html import render_protocol
 
         figures = {"scores": score_pictures(self.protocol), "selective": selective_pictures(self.protocol)}

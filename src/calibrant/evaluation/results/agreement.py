@@ -217,12 +217,10 @@ class Agreement(Record, frozen=True, kw_only=True):
         ),
     ]
     distance: Annotated[
-        str,
-        setting("Distance", "Distance in alpha: nominal, ordinal, interval or ratio.", headline=True),
+        str, setting("Distance", "Distance in alpha: nominal, ordinal, interval or ratio.", headline=True)
     ]
     weights: Annotated[
-        str | None,
-        setting("Weights", "Weights of Cohen's kappa: null, linear or quadratic.", headline=True),
+        str | None, setting("Weights", "Weights of Cohen's kappa: null, linear or quadratic.", headline=True)
     ]
     by_pair: Annotated[
         tuple[PairAgreement, ...],
@@ -239,9 +237,7 @@ class Agreement(Record, frozen=True, kw_only=True):
     clusters: Annotated[
         int | None,
         setting(
-            "Clusters",
-            "Clusters of dependent items; null if items are taken as independent.",
-            headline=True,
+            "Clusters", "Clusters of dependent items; null if items are taken as independent.", headline=True
         ),
     ] = None
     warning: Few = None

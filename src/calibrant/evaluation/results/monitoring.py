@@ -94,9 +94,7 @@ class Monitoring(Record, frozen=True, kw_only=True):
     against: Annotated[
         str,
         setting(
-            "Against",
-            "Null hypothesis: calibrated scores, or errors as in the reference.",
-            headline=True,
+            "Against", "Null hypothesis: calibrated scores, or errors as in the reference.", headline=True
         ),
     ]
     alpha: Annotated[
@@ -126,11 +124,7 @@ class Monitoring(Record, frozen=True, kw_only=True):
     ]
     epsilon: Annotated[
         float,
-        setting(
-            "Epsilon",
-            "Mean of y - q in a region, beyond the null, that is tolerated.",
-            headline=True,
-        ),
+        setting("Epsilon", "Mean of y - q in a region, beyond the null, that is tolerated.", headline=True),
     ]
     restart: Annotated[
         bool, setting("Restart", "True if the monitor starts again after each alarm.", headline=True)

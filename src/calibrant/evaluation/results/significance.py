@@ -137,8 +137,7 @@ class PairedTest(Record, frozen=True, kw_only=True):
         ),
     ]
     standard_deviation: Annotated[
-        float | None,
-        number("Standard deviation", "Standard deviation of the differences.", group=DIFFERENCE),
+        float | None, number("Standard deviation", "Standard deviation of the differences.", group=DIFFERENCE)
     ]
     t: Annotated[float | None, number("t", "Difference divided by its standard error.", group=DIFFERENCE)]
     critical: Annotated[
@@ -229,8 +228,7 @@ class McNemarTest(Record, frozen=True, kw_only=True):
         str, setting("Method", "Method: exact (binomial) or chi-squared (with continuity correction).")
     ]
     statistic: Annotated[
-        float | None,
-        setting("Statistic", "Smaller of the two counts, or the chi-squared statistic."),
+        float | None, setting("Statistic", "Smaller of the two counts, or the chi-squared statistic.")
     ]
     p_value: Annotated[
         float | None,
@@ -335,8 +333,7 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         part("McNemar", "McNemar's test; null unless all scores are 0 or 1 and items are independent."),
     ] = None
     detectable: Annotated[
-        Detectable | None,
-        part("Power", "Difference that these items detect; null for folds."),
+        Detectable | None, part("Power", "Difference that these items detect; null for folds.")
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:

@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from calibrant.evaluation.coefficients import Distance, agreement
+from calibrant.evaluation.coefficients import Distance, Weights, agreement
 from calibrant.evaluation.comparison import compare_systems
 from calibrant.evaluation.files.tables import RatingTable, read_ratings, read_results
-from calibrant.evaluation.pair_coefficients import Weights
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.significance import Comparison

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from calibrant import _checks
 from calibrant._checks import decoded
-from calibrant.evaluation.files.timed import BY, WHOLE, Windows, after, timed, window_of
+from calibrant.evaluation.files.timed import BY, WHOLE, RowStore, Windows, after, timed, window_of
 from calibrant.evaluation.monitor_checks import order
 from calibrant.evaluation.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
@@ -23,7 +23,6 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.atomic import check_place, keep_sources, locked
 from calibrant.io.envelope import Envelope, Version
-from calibrant.io.row_store import RowStore
 from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.sources import CLASS, pairs_of
 from calibrant.verbs.tallying import one_view

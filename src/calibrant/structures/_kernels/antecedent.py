@@ -7,16 +7,19 @@ document.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
 UNROLLED = 4  # antecedents per pass over a row of results
+
+NO_GAIN = 1e-12  # smaller gains of a mean F are rounding errors
+MOST_ROUNDS = 100
 
 
 @jit
@@ -182,3 +185,269 @@ def pair_rows(
         out[width] = 1.0
         for k in range(max(row_base, column_base), j):
             pair[k - row_base, width] = out[k - column_base]
+
+
+@jit
+def f_score(both: float, predicted: float, true: float) -> float:
+    """Return F from the numbers of pairs joined by both and by each; 1 if neither joins a pair."""
+    return 2.0 * both / (predicted + true) if predicted + true > 0.0 else 1.0
+
+
+@jit
+def _joined(labels: Labels, size: Integers) -> int:
+    """Return the number of coreferent pairs of mentions; ``size`` gets the mentions of each entity."""
+    size[:] = 0
+    joined = 0
+    for mention in range(len(labels)):
+        joined += size[labels[mention]]
+        size[labels[mention]] += 1
+    return joined
+
+
+@jit
+def _members(labels: Labels, size: Integers, start: Integers, order: Integers) -> None:
+    """Write the mentions sorted by entity; ``start`` gets the index of each entity's first."""
+    total = 0
+    for label in range(len(labels)):
+        start[label] = total
+        total += size[label]
+    for mention in range(len(labels)):
+        order[start[labels[mention]]] = mention
+        start[labels[mention]] += 1
+    for label in range(len(labels)):
+        start[label] -= size[label]
+
+
+@jit
+def _joined_by_both(
+    labels: Labels, other: Labels, start: Integers, size: Integers, order: Integers, count: Integers
+) -> int:
+    """Return the number of pairs that two clusterings both join; ``count`` is zero before and after."""
+    both = 0
+    for label in range(len(labels)):
+        for place in range(start[label], start[label] + size[label]):
+            both += count[other[order[place]]]
+            count[other[order[place]]] += 1
+        for place in range(start[label], start[label] + size[label]):
+            count[other[order[place]]] = 0
+    return both
+
+
+@jit
+def mean_f(candidates: Labels, samples: Labels) -> Floats:
+    """Return the mean pairwise F of each candidate against the samples."""
+    n = samples.shape[1]
+    size, start, order = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    count = np.zeros(n, np.int64)
+    true = np.empty(len(samples))
+    for s in range(len(samples)):
+        true[s] = _joined(samples[s], size)
+    result = np.zeros(len(candidates))
+    for c in range(len(candidates)):
+        labels = candidates[c]
+        predicted = _joined(labels, size)
+        _members(labels, size, start, order)
+        for s in range(len(samples)):
+            both = _joined_by_both(labels, samples[s], start, size, order, count)
+            result[c] += f_score(both, predicted, true[s])
+        result[c] /= len(samples)
+    return result
+
+
+@jit
+def _next_of_entity(samples: Labels) -> Labels:
+    """Return the next mention of each mention's entity in each sample; -1 after the last."""
+    after = np.full(samples.shape, -1, np.int32)
+    last = np.empty(samples.shape[1], np.int32)
+    for s in range(len(samples)):
+        for mention in range(samples.shape[1]):
+            label = samples[s, mention]
+            if label != mention:
+                after[s, last[label]] = mention
+            last[label] = mention
+    return after
+
+
+class Search(NamedTuple):
+    """State of the search, with n mentions and S samples.
+
+    Attributes
+    ----------
+    labels, size
+        (n,) entity of each mention, and number of mentions of each entity.
+    samples, after
+        (S, n) entities of the samples, and next mention of a mention's entity, -1 after the last.
+    both, joined, true
+        (S,), (1,), (S,) numbers of pairs joined by a sample and the labels, by the labels, and by a sample.
+    moving
+        (n,) mask of the mentions that may move.
+    together, touched, place
+        (n, S) pairs of moving mentions and another entity that a sample joins, with one row per entity of
+        ``touched``; ``place`` is the row of each entity, or -1.
+    """
+
+    labels: Labels
+    size: Integers
+    samples: Labels
+    after: Labels
+    both: Integers
+    joined: Integers
+    true: Integers
+    moving: NDArray[np.bool_]
+    together: Labels
+    touched: Integers
+    place: Integers
+
+
+@jit
+def _count_together(search: Search, group: Integers) -> int:
+    """Count the pairs of the group and other mentions by entity and sample; return the number of entities."""
+    found = 0
+    for mention in group:
+        for s in range(len(search.samples)):
+            other = search.samples[s, mention]
+            while other >= 0:
+                if not search.moving[other]:
+                    entity = search.labels[other]
+                    if search.place[entity] < 0:
+                        search.place[entity] = found
+                        search.touched[found] = entity
+                        search.together[found] = 0
+                        found += 1
+                    search.together[search.place[entity], s] += 1
+                other = search.after[s, other]
+    return found
+
+
+@jit
+def _mean_after(search: Search, own: int, target: int, joined: int) -> float:
+    """Return the mean F after a move from entity ``own`` to ``target``, given as rows of counts or -1."""
+    total = 0.0
+    for s in range(len(search.samples)):
+        both = search.both[s]
+        if own >= 0:
+            both -= search.together[own, s]
+        if target >= 0:
+            both += search.together[target, s]
+        total += f_score(both, joined, search.true[s])
+    return total / len(search.samples)
+
+
+@jit
+def _move(search: Search, group: Integers) -> bool:
+    """Move a group of one entity to the entity with the highest mean F; return True if it moved."""
+    entity = search.labels[group[0]]
+    for mention in group:
+        search.moving[mention] = True
+    found = _count_together(search, group)
+    own = search.place[entity]
+    rest = search.size[entity] - len(group)
+    alone = search.joined[0] - len(group) * rest
+    best = _mean_after(search, -1, -1, search.joined[0]) + NO_GAIN
+    moves, target = False, -1
+    if rest > 0:
+        value = _mean_after(search, own, -1, alone)
+        if value > best:
+            best, moves = value, True
+    for row in range(found):
+        if row != own:
+            value = _mean_after(search, own, row, alone + len(group) * search.size[search.touched[row]])
+            if value > best:
+                best, moves, target = value, True, row
+    if moves:
+        new = search.touched[target] if target >= 0 else np.flatnonzero(search.size == 0)[0]
+        search.joined[0] = alone + len(group) * search.size[new]
+        search.size[entity] -= len(group)
+        search.size[new] += len(group)
+        for s in range(len(search.samples)):
+            if own >= 0:
+                search.both[s] -= search.together[own, s]
+            if target >= 0:
+                search.both[s] += search.together[target, s]
+        for mention in group:
+            search.labels[mention] = new
+    for mention in group:
+        search.moving[mention] = False
+    for row in range(found):
+        search.place[search.touched[row]] = -1
+    return moves
+
+
+@jit
+def _search_from(labels: Labels, samples: Labels) -> Search:
+    count, n = samples.shape
+    size, start, order = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    zeros = np.zeros(n, np.int64)
+    true, both = np.empty(count, np.int64), np.empty(count, np.int64)
+    for s in range(count):
+        true[s] = _joined(samples[s], size)
+    joined = np.array([_joined(labels, size)])
+    _members(labels, size, start, order)
+    for s in range(count):
+        both[s] = _joined_by_both(labels, samples[s], start, size, order, zeros)
+    return Search(
+        labels,
+        size,
+        samples,
+        _next_of_entity(samples),
+        both,
+        joined,
+        true,
+        np.zeros(n, np.bool_),
+        np.empty((n, count), np.int32),
+        np.empty(n, np.int64),
+        np.full(n, -1, np.int64),
+    )
+
+
+@jit
+def improve(labels: Labels, samples: Labels) -> None:
+    """Move single mentions and whole entities while mean F increases; final labels are first mentions."""
+    n = len(labels)
+    search = _search_from(labels, samples)
+    for _ in range(MOST_ROUNDS):
+        moved = False
+        for mention in range(n):
+            moved = _move(search, np.array([mention])) or moved
+        for entity in range(n):
+            if search.size[entity] > 1:
+                moved = _move(search, np.flatnonzero(labels == entity)) or moved
+        if not moved:
+            break
+    first = np.full(n, -1, np.int64)
+    for mention in range(n):
+        if first[labels[mention]] < 0:
+            first[labels[mention]] = mention
+        labels[mention] = first[labels[mention]]
+
+
+@jit
+def assign_entities(
+    probability: Floats,
+    row_offset: Integers,
+    first: Integers,
+    start: int,
+    stop: int,
+    label: NDArray[np.int32],
+) -> None:
+    """Assign each mention of one document to the entity that most probably contains its antecedent.
+
+    Mentions are ``start .. stop - 1`` of the batch. Ties are resolved to the entity that began first, and
+    starting an entity is last.
+    """
+    total = np.zeros(stop - start)
+    for i in range(stop - start):
+        row = row_offset[start + i]
+        candidates = row_offset[start + i + 1] - row - 1
+        offset = first[start + i]
+        for c in range(candidates):
+            total[label[start + offset + c]] += probability[row + c]
+        best, most = i, probability[row + candidates]
+        for c in range(candidates):
+            entity = label[start + offset + c]
+            mass = total[entity]
+            if mass > most or (mass == most and mass > 0.0 and entity < best):
+                best, most = entity, mass
+        label[start + i] = best
+        for c in range(candidates):
+            total[label[start + offset + c]] = 0.0

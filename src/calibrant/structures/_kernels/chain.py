@@ -9,16 +9,13 @@ otherwise with logarithms. `forward` decides.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 from calibrant.structures._kernels.product import LANES, best_sums, times
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # If nothing is forbidden, a tag's normalized forward weight is at least exp(-range of potentials) / K, so a
 # range of WIDEST nats is safe. Otherwise weights are checked: if none is below SMALLEST, and ranges are below
@@ -345,3 +342,68 @@ def _origin(before: Floats, transition: Floats, code: int) -> int:
         if value > best:
             best, origin = value, i
     return origin
+
+
+class BlockMessages(NamedTuple):
+    """Messages of the sentences whose tokens are between successive ``offsets``, and the transitions.
+
+    Depending on ``state``, ``alpha`` and ``future`` of a sentence are in logarithms, as is ``log_step``.
+    """
+
+    alpha: Floats
+    future: Floats
+    marginal: Floats
+    step: Floats
+    log_step: Floats
+    state: NDArray[np.int8]
+    offsets: Integers
+
+
+class SentenceMessages(NamedTuple):
+    """Messages of one sentence; ``alpha``, ``future`` and ``step`` may be in logarithms."""
+
+    alpha: Floats
+    future: Floats
+    marginal: Floats
+    step: Floats
+    logarithms: bool
+
+
+@jit
+def sentence_messages(block: BlockMessages, s: int) -> SentenceMessages:
+    """Return the messages of sentence s of a block."""
+    first, last = block.offsets[s], block.offsets[s + 1]
+    logarithms = block.state[s] == LOGARITHMS
+    return SentenceMessages(
+        block.alpha[first:last],
+        block.future[first:last],
+        block.marginal[first:last],
+        block.log_step if logarithms else block.step,
+        logarithms,
+    )
+
+
+@jit
+def pair_probability(sentence: SentenceMessages, t: int, i: int, j: int) -> float:
+    """Return the probability of tags i and j at t and t + 1."""
+    if sentence.logarithms:
+        return float(np.exp(sentence.alpha[t, i] + sentence.step[i, j] + sentence.future[t + 1, j]))
+    return float(sentence.alpha[t, i] * sentence.step[i, j] * sentence.future[t + 1, j])
+
+
+@jit
+def add_expected_pairs(block: BlockMessages, total: Floats) -> None:
+    """Add to ``total`` (W, W) how many of each two consecutive tags are expected in a block."""
+    width = len(block.step)
+    plain = np.zeros((width, width))
+    for s in range(len(block.offsets) - 1):
+        for t in range(block.offsets[s] + 1, block.offsets[s + 1]):
+            for i in range(width):
+                weight = block.alpha[t - 1, i]
+                if block.state[s] == LOGARITHMS:
+                    for j in range(width):
+                        total[i, j] += np.exp(weight + block.log_step[i, j] + block.future[t, j])
+                elif weight > 0.0:
+                    for j in range(width):
+                        plain[i, j] += weight * block.future[t, j]
+    total += plain * block.step

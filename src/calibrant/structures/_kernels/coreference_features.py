@@ -10,10 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from calibrant._kernels.jit import Floats, Integers, jit
 
 # Columns of a mention's row. STRING and HEAD are only compared; HEAD_WORD is 0 for a rare word.
 (

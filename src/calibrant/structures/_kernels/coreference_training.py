@@ -7,12 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 from calibrant.structures._kernels.adagrad import stepped
 from calibrant.structures._kernels.coreference_features import PAIR_TEMPLATES, VARIANTS, row_features
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 NEGLIGIBLE = 1e-7  # candidates with a smaller weight are skipped
 BLOCK_BITS = 6  # weights are updated in blocks of 64; untouched blocks are skipped
 

@@ -7,17 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
-from calibrant.structures._kernels.messages import (
+from calibrant._kernels.jit import Floats, Integers, jit
+from calibrant.structures._kernels.chain import (
     BlockMessages,
     SentenceMessages,
     pair_probability,
     sentence_messages,
 )
 from calibrant.structures._kernels.product import times
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CANCELS = 1e-5  # an entropy this small relative to its terms has lost a third of its digits
 
@@ -139,11 +136,7 @@ def _exact_entropy(block: BlockMessages, s: int) -> float:
 
 @jit
 def window_probabilities(
-    block: BlockMessages,
-    sentences: Integers,
-    first: Integers,
-    windows: Integers,
-    probability: Floats,
+    block: BlockMessages, sentences: Integers, first: Integers, windows: Integers, probability: Floats
 ) -> None:
     """Write the probability of tags at consecutive tokens; ``first`` counts from the block's first token."""
     for query in range(len(first)):

@@ -14,11 +14,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, jit
 
-Floats = NDArray[np.float64]
 Columns = Callable[[Floats, Floats, Floats, int, int], None]
 Merge = Callable[[Any, Any, Any], Any]
 

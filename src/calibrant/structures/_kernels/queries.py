@@ -11,13 +11,14 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import Floats, Integers, jit
 from calibrant._kernels.selection import HALF_BITS
 from calibrant._kernels.tally import GRID_ROWS, GRID_SHIFT, LOWEST_ROW, grid_rows, tally
 
 Generate = Callable[[Any, Any, Any, Any], Any]
 
 _LANES = ir.VectorType(ir.DoubleType(), 4)
+Labels = NDArray[np.int32]
 
 
 def _add_moments(typing: Any, sums: Any, at: Any, d: Any) -> tuple[Any, Generate]:
@@ -39,14 +40,13 @@ def _add_moments(typing: Any, sums: Any, at: Any, d: Any) -> tuple[Any, Generate
     return types.void(sums, at, d), generate
 
 
-add_moments = cast(Callable[[NDArray[np.float64], int, float], None], intrinsic(_add_moments))
+add_moments = cast(Callable[[Floats, int, float], None], intrinsic(_add_moments))
+
+
 """``add_moments(sums, at, d)`` adds [1, d, d^2, 0] to the flat array ``sums`` from ``at``."""
 
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _BLOCK = 2048
-
 # Scores from 2^-64 to 2^-5, nearly all scores of pairs, are summed by a fast path. Larger scores are in rows
 # that the grid divides, and smaller ones share row 0.
 _COMMON = HALF_BITS + ((LOWEST_ROW + 1) << GRID_SHIFT)  # bits of 2^-64
@@ -305,3 +305,51 @@ def _move(sums: Floats, s: int, sentence: Integers, group: Integers, columns: Fl
             yes[:] = 0.0
             used += 1
     return used
+
+
+@jit
+def mention_before(entities: Labels, out: Labels) -> None:
+    """Write the nearest earlier mention of each mention's entity in each sample, or -1.
+
+    Entities are identified by their first mention.
+    """
+    last = np.empty(entities.shape[1], np.int32)
+    for sample in range(len(entities)):
+        for mention in range(entities.shape[1]):
+            entity = entities[sample, mention]
+            out[sample, mention] = last[entity] if entity != mention else -1
+            last[entity] = mention
+
+
+@jit
+def count_pairs(before: Labels, begin: int, end: int, furthest: int, count: Integers) -> None:
+    """Add to ``count[j - begin, i]`` the samples that join mentions i < j, for ``begin <= j < end``."""
+    for sample in range(len(before)):
+        for j in range(begin, end):
+            i = before[sample, j]
+            while i >= 0 and j - i <= furthest:
+                count[j - begin, i] += 1
+                i = before[sample, i]
+
+
+@jit
+def list_pairs(
+    pair: Floats,
+    begin: int,
+    end: int,
+    row_base: int,
+    column_base: int,
+    furthest: int,
+    first: Integers,
+    second: Integers,
+    score: Floats,
+) -> int:
+    """Write the pairs i < j with ``begin <= j < end`` at most ``furthest`` apart; return their number."""
+    found = 0
+    for j in range(begin, end):
+        for i in range(max(0, j - furthest), j):
+            first[found] = i
+            second[found] = j
+            score[found] = pair[j - row_base, i - column_base]
+            found += 1
+    return found

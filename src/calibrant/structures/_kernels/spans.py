@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
-from calibrant.structures._kernels.messages import (
+from calibrant._kernels.jit import Floats, Integers, jit
+from calibrant.structures._kernels.chain import (
     BlockMessages,
     SentenceMessages,
     pair_probability,
     sentence_messages,
 )
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 
@@ -101,9 +99,7 @@ def _end(stop: Floats, group: Integers, weight: Floats) -> float:
 
 @jit
 def likely_spans(
-    block: BlockMessages,
-    reading: Reading,
-    threshold: float,
+    block: BlockMessages, reading: Reading, threshold: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return spans with probability at least ``threshold``: (sentence, first, last, type), and probability.
 
@@ -141,12 +137,7 @@ def likely_spans(
 
 
 @jit
-def span_probabilities(
-    block: BlockMessages,
-    reading: Reading,
-    places: Integers,
-    probability: Floats,
-) -> None:
+def span_probabilities(block: BlockMessages, reading: Reading, places: Integers, probability: Floats) -> None:
     """Return the probability of each span (sentence, first, last, type); spans are sorted by sentence."""
     tags = block.marginal.shape[1]
     weight, new = np.empty(tags), np.empty(tags)

@@ -24,12 +24,7 @@ from calibrant.cli.progress import ProgressLine
     help="Estimate probabilities from this many sampled clusterings, as Nguyen & O'Connor (2015) do.  "
     "[default: exact probabilities]",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Seed of the samples.",
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the samples.")
 @click.option(
     "--window",
     type=click.IntRange(min=1),

@@ -28,11 +28,7 @@ from calibrant.structures.cli.coreference_options import coreference
     help="JSON lines to write, one document per line; .gz compresses. With -, the lines go to standard "
     "output and messages to standard error.",
 )
-@click.option(
-    "--clusters",
-    metavar="CONLL",
-    help="Also write the predicted entities, as CoNLL-2012.",
-)
+@click.option("--clusters", metavar="CONLL", help="Also write the predicted entities, as CoNLL-2012.")
 @WORKERS
 @EXECUTOR
 @printing

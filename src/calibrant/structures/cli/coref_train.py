@@ -71,12 +71,7 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
     help="Description of the training texts (genre, years), saved with the model and shown when it is used.  "
     "[default: names of the files]",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Seed of the random order of documents.",
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random order of documents.")
 @printing
 def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Train a coreference model on FILE..., texts with gold entities, and write it to MODEL.

@@ -20,11 +20,7 @@ _COREFERENCE = (
         help="Detect mentions in the trees of FILE instead of using the annotated mentions.",
     ),
     POSSESSIVE_ENDINGS,
-    click.option(
-        "--parser",
-        metavar="PIPELINE",
-        help="spaCy pipeline that parses FILE if it has no trees.",
-    ),
+    click.option("--parser", metavar="PIPELINE", help="spaCy pipeline that parses FILE if it has no trees."),
     click.option(
         "--clustering",
         type=click.Choice(["probable", "expected", "antecedents"]),

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.structures.constituents import constituents, dependencies
-from calibrant.structures.files._brackets import Place
-from calibrant.structures.files._document_parts import Parts, Shelf
+from calibrant.structures.files._brackets import Parts, Place, Shelf
 from calibrant.structures.files.sentences import Column, Reader
 
 START, END = "#begin document", "#end document"

@@ -9,8 +9,7 @@ from datetime import date
 
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Tree, check_tree
-from calibrant.structures.files._brackets import Place
-from calibrant.structures.files._document_parts import Parts, Shelf
+from calibrant.structures.files._brackets import Parts, Place, Shelf
 from calibrant.structures.files.sentences import FEATS, UPOS, ConlluReader
 
 LEMMA, HEAD, RELATION, MISC = 3, 7, 8, 10  # columns, from 1

@@ -355,9 +355,8 @@ class PosteriorWriter:
         self._documents: set[str] = set()
         if self._name.lower().endswith(TABLES):
             hint = "use a name in .jsonl or .jsonl.gz; `calibrant coref pairs` converts posteriors to a table"
-            raise InputError(
-                "posteriors can only be written as JSON lines", hint, code="output", file=self._name
-            )
+            message = "posteriors can only be written as JSON lines"
+            raise InputError(message, hint, code="output", file=self._name)
 
     def __enter__(self) -> PosteriorWriter:
         with ExitStack() as stack:

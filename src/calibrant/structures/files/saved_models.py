@@ -98,9 +98,8 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     if kind not in KINDS:
         found = f"an object of type {type(model).__name__} is not a model"
         message = found if kind is None else f"models of kind {kind!r} cannot be saved"
-        raise InputError(
-            message, "save an HMMTagger, a CRFTagger or a CoreferenceModel", code="parameter", file=name
-        )
+        hint = "save an HMMTagger, a CRFTagger or a CoreferenceModel"
+        raise InputError(message, hint, code="parameter", file=name)
     arrays: dict[str, NDArray[Any]] = {}
     header = {"format": FORMAT, "version": ENVELOPE.version, "state": _without_arrays(state, "", arrays)}
     if column is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._checks import Integers
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.models.mentions import Traits, agree, traits
 
-Integers = NDArray[np.int64]
 NONE = -1
 
 

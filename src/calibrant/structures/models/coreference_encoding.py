@@ -10,15 +10,13 @@ from types import MappingProxyType
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import coreference_features as kernel
 from calibrant.structures.documents import Document
 from calibrant.structures.models._mention_words import PRONOUN_FORMS
 from calibrant.structures.models.mentions import GENDERS, MENTION_TYPES, NUMBERS, Traits, traits
-
-Integers = NDArray[np.int64]
 
 # Features of a single mention. Lexical features that are rare in training are replaced by their class.
 LEXICAL = ("head", "first", "last", "before", "after", "string", "governor")

@@ -9,25 +9,32 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, non_negative, one_of, positive_integer
+from calibrant._checks import Floats, Integers, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
 from calibrant.structures.models import crf_adagrad as adagrad
-from calibrant.structures.models._crf_scores import RowWeights, TokenScores, WordScores
-from calibrant.structures.models._crf_training import Setting, Trained, train
 from calibrant.structures.models._state import check_kind, distinct_strings, reading_state, require
-from calibrant.structures.models._tagger import ChainTagger, untrained
-from calibrant.structures.models._vocabulary import (
-    Integers,
+from calibrant.structures.models._tagger import (
+    ChainTagger,
     Sentences,
     codes_of,
     distinct,
     encode,
     same_lengths,
     sentence_lengths,
+    untrained,
 )
-from calibrant.structures.models.crf_attributes import GIVEN, FunctionAttributes, WordAttributes, known
+from calibrant.structures.models.crf_attributes import (
+    GIVEN,
+    FunctionAttributes,
+    RowWeights,
+    TokenScores,
+    WordAttributes,
+    WordScores,
+    known,
+)
+from calibrant.structures.models.crfsuite import Setting, Trained, train
 from calibrant.structures.models.features import FeatureFunction, Features, feature_groups, merged_templates
 from calibrant.structures.posterior import ChainPosterior
 

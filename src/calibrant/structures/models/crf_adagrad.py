@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, non_negative
+from calibrant._checks import Floats, Integers, non_negative
 from calibrant.exceptions import CalibrantError
 from calibrant.progress import Progress, tell
 from calibrant.seeds import generator
 from calibrant.structures._kernels.adagrad import add_slopes, step_all
 from calibrant.structures._kernels.features import sum_weights
-from calibrant.structures.models._crf_training import Trained
-from calibrant.structures.models._vocabulary import Integers, Sentences
+from calibrant.structures.models._tagger import Sentences
+from calibrant.structures.models.crfsuite import Trained
 from calibrant.structures.posterior import ChainPosterior
 
 DEFAULTS = {"rate": 0.3, "batch": 100, "period": 10, "delta": 1e-4}

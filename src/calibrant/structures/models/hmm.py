@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.structures.models._state import check_kind, damaged, distinct_strings, reading_state, require
-from calibrant.structures.models._tagger import ChainTagger, untrained
-from calibrant.structures.models._vocabulary import (
+from calibrant.structures.models._tagger import (
+    ChainTagger,
     codes_of,
     distinct,
     encode,
     refuse_other_than_text,
     same_lengths,
     sentence_lengths,
+    untrained,
 )
 from calibrant.structures.posterior import ChainPosterior
 

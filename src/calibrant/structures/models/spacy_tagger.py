@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._checks import Floats
 from calibrant.exceptions import FormatError, InputError
 from calibrant.lazy import from_extra
-from calibrant.structures.models._tagger import ChainTagger
-from calibrant.structures.models._vocabulary import (
+from calibrant.structures.models._tagger import (
+    ChainTagger,
     Sentences,
     codes_of,
     refuse_other_than_text,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-Floats = NDArray[np.float64]
 Column = Literal["xpos", "upos", "upos+feats"]
 BATCH = 64  # sentences per batch; their word vectors fit into a processor's cache
 EMPTY = "_"  # no features in CoNLL-U and spaCy; no part of speech in CoNLL-U

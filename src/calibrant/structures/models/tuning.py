@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.records import Record, name, number
-from calibrant.structures.models._vocabulary import same_lengths, sentence_lengths
+from calibrant.structures.models._tagger import same_lengths, sentence_lengths
 
 HELD_OUT = "Held-out text"
 Sentences = Sequence[Sequence[str]]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from calibrant.structures.posterior._paths import BestSequences
 from calibrant.structures.posterior.antecedent import AntecedentPosterior, probable_entities
-from calibrant.structures.posterior.antecedent_tempering import antecedent_losses, fit_antecedent_temperature
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
-from calibrant.structures.posterior.tempering import fit_temperature, tempered
+from calibrant.structures.posterior.tempering import (
+    antecedent_losses,
+    fit_antecedent_temperature,
+    fit_temperature,
+    tempered,
+)
 
 __all__ = [
     "AntecedentPosterior",

@@ -13,8 +13,7 @@ from calibrant._checks import Floats, Integers, as_array, positive_integer
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import chain, paths
-from calibrant.structures.posterior._messages import each_block
-from calibrant.structures.posterior._potentials import ChainPotentials, no_path
+from calibrant.structures.posterior._potentials import ChainPotentials, each_block, no_path
 from calibrant.structures.posterior.blocks import Block, blocks
 
 Codes = NDArray[np.int32]

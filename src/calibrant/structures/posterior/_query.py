@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +22,79 @@ from calibrant.metrics.grid import GridSums, grid
 from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.structures._kernels import queries as kernels
-from calibrant.structures.posterior._query_sources import ListedSource, Source
-from calibrant.structures.posterior.blocks import Block
+from calibrant.structures.posterior.blocks import Block, blocks
+from calibrant.structures.posterior.chain import ChainPosterior
 
 COLUMNS = 5  # n, positives, and the sums of d, of d^2 and of d y
 # Rows per octave of min(q, 1 - q), by the number of octaves below 1/2: the grid's rows for scores that
 # matter, and few rows for small scores, of which a sentence has thousands.
 _FINE, _MIDDLE = 10, 24
 _ROWS = (256, 8, 1)
+
+GoldTags = Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[np.integer[Any]]
+UNSEEN = -1
+BATCH = 1 << 20  # pairs per batch, unless one sentence has more
+
+
+class Scored(NamedTuple):
+    """Pairs of a block: scores, labels, and (sentences + 1,) offsets of each sentence's pairs."""
+
+    score: Floats
+    label: NDArray[np.bool_]
+    start: Integers
+
+
+class Source(ABC):
+    """Source of pairs in blocks, sorted by sentence."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Return the number of pairs."""
+
+    @abstractmethod
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        """Yield blocks with pairs that fit into memory; shared values are computed first, in threads."""
+
+    @abstractmethod
+    def scored(self, block: Block) -> Scored:
+        """Return the pairs of a block."""
+
+    @abstractmethod
+    def class_codes(self, block: Block, size: int) -> Integers:
+        """Return the class of each pair of a block, or of a piece with ``size`` pairs."""
+
+    def pieces(self, block: Block) -> Iterator[Scored]:
+        """Yield the pairs of a block in pieces that fit into memory."""
+        yield self.scored(block)
+
+    def add(self, sums: GridSums, block: Block) -> None:
+        """Add the pairs of a block to sums on the grid."""
+        for score, label, _ in self.pieces(block):
+            sums.add(Pairs(score, label))
+
+
+@dataclass(frozen=True)
+class ListedSource(Source):
+    """Source of given pairs, sorted by sentence, with offsets ``start``."""
+
+    score: Floats
+    label: NDArray[np.bool_]
+    code: Integers
+    start: Integers
+
+    @property
+    def size(self) -> int:
+        return len(self.score)
+
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        return blocks(self.start, BATCH)
+
+    def scored(self, block: Block) -> Scored:
+        return Scored(self.score[block.tokens], self.label[block.tokens], block.offsets)
+
+    def class_codes(self, block: Block, size: int) -> Integers:
+        return self.code[block.tokens]
 
 
 class Groups(NamedTuple):
@@ -269,9 +337,8 @@ class Query:
             true = pairs.label
         place = np.asarray(structure)
         if not place.shape == given.shape == true.shape:
-            raise InputError(
-                "structure and score have different lengths", "give one structure per score", code="length"
-            )
+            message = "structure and score have different lengths"
+            raise InputError(message, "give one structure per score", code="length")
         if len(place) and (place.dtype.kind not in "iu" or place[0] < 0 or place[-1] >= count):
             raise InputError("a structure is not a number below count", f"count is {count}", code="parameter")
         if (np.diff(place) < 0).any():
@@ -392,6 +459,91 @@ class Query:
 
     def _not_empty(self) -> None:
         if not len(self):
-            raise InputError(
-                f"{self.view}: there are no pairs", "give longer sentences or documents", code="empty"
-            )
+            message, hint = f"{self.view}: there are no pairs", "give longer sentences or documents"
+            raise InputError(message, hint, code="empty")
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Gold tags and clusters of a posterior's sentences.
+
+    Attributes
+    ----------
+    tags
+        Names of N tags.
+    codes
+        (N,) codes of the tags; `UNSEEN` for tags that the model does not know.
+    cluster, clusters
+        (S,) code of each sentence's cluster, and names of the clusters.
+    """
+
+    tags: list[str]
+    codes: Integers
+    cluster: Integers
+    clusters: NDArray[Any]
+
+    @classmethod
+    def of(cls, posterior: ChainPosterior, gold: GoldTags, clusters: ArrayLike | None) -> Gold:
+        """Return checked gold tags (names or codes) with clusters; default: each sentence is a cluster."""
+        tags, codes = _tags(posterior, gold)
+        count = posterior.sentence_count
+        if clusters is None:
+            return cls(tags, codes, np.arange(count), np.arange(count))
+        cluster, names = _checks.cluster_codes(clusters)
+        if len(cluster) != count:
+            message = f"clusters has {len(cluster)} names for {count} sentences"
+            raise InputError(message, "give one cluster per sentence", code="length")
+        return cls(tags, codes, cluster, names)
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Return the number of tokens per tag that the model has never seen, the most frequent tag first."""
+        count = Counter(self.tags[token] for token in np.flatnonzero(self.codes == UNSEEN))
+        return dict(count.most_common())
+
+
+def _tags(posterior: ChainPosterior, gold: GoldTags) -> tuple[list[str], Integers]:
+    if isinstance(gold, np.ndarray) and gold.ndim == 1 and gold.dtype.kind in "iu":
+        if len(gold) != posterior.token_count:
+            message = f"gold has {len(gold)} codes for {posterior.token_count} tokens"
+            raise InputError(message, "give one tag per token", code="length")
+        return _of_codes(posterior, gold)
+    if not _checks.is_list(gold):
+        raise InputError(f"gold is {gold!r:.40}", "give a list with the tags of each sentence", code="dtype")
+    if len(gold) != posterior.sentence_count:
+        message = f"gold has {len(gold)} sentences, but the posterior has {posterior.sentence_count}"
+        raise InputError(message, "give the tags of each sentence", code="length")
+    flat: list[Any] = []
+    for sentence, (tags, length) in enumerate(zip(gold, posterior.lengths.tolist(), strict=True)):
+        if not _checks.is_list(tags) or len(tags) != length:
+            found = f"has {len(tags)} tags" if _checks.is_list(tags) else f"is {tags!r:.40}"
+            message = f"gold sentence {sentence} {found}, but has {length} tokens"
+            raise InputError(message, "give a list with one tag per token", code="length", row=sentence)
+        flat.extend(tags)
+    if all(isinstance(tag, (int, np.integer)) for tag in flat):
+        return _of_codes(posterior, np.array(flat, np.int64))
+    if not all(map(isinstance, flat, repeat(str))):
+        token = next(place for place, tag in enumerate(flat) if not isinstance(tag, str))
+        sentence = int(np.searchsorted(posterior.offsets, token, side="right")) - 1
+        message = f"gold sentence {sentence} has the tag {flat[token]!r:.40}"
+        raise InputError(message, "give names of tags, or their codes", code="dtype", row=sentence)
+    known = {tag: code for code, tag in enumerate(posterior.tags)}
+    return flat, np.fromiter((known.get(tag, UNSEEN) for tag in flat), np.int64, len(flat))
+
+
+def _of_codes(posterior: ChainPosterior, codes: NDArray[Any]) -> tuple[list[str], Integers]:
+    wrong = np.flatnonzero((codes < 0) | (codes >= posterior.tag_count))
+    if len(wrong):
+        sentence = int(np.searchsorted(posterior.offsets, wrong[0], side="right")) - 1
+        message = f"gold sentence {sentence} has the code {codes[wrong[0]]}"
+        hint = f"give codes from 0 to {posterior.tag_count - 1}, or names if the model lacks a tag"
+        raise InputError(message, hint, code="class-unknown", row=sentence)
+    return [posterior.tags[code] for code in codes.tolist()], codes.astype(np.int64)
+
+
+def tag_code(posterior: ChainPosterior, tag: str) -> int:
+    """Return the code of a tag; raise `InputError` with known tags if the model lacks it."""
+    if tag not in posterior.tags:
+        known = ", ".join(posterior.tags[:20])
+        raise InputError(f"the model has no tag {tag!r}", f"choose one of {known}", code="class-unknown")
+    return posterior.tags.index(tag)

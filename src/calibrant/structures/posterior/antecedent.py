@@ -11,17 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import seeds
-from calibrant._checks import positive, positive_integer, sample_count
+from calibrant._checks import Floats, Integers, positive, positive_integer, sample_count
 from calibrant._parallel import check_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import antecedent as kernels
-from calibrant.structures._kernels import entity_search
 from calibrant.structures.posterior import _antecedent_checks as checks
 from calibrant.structures.posterior.blocks import frozen, offsets_of
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
 DRAWS = 1 << 20  # uniform numbers per batch
@@ -358,9 +355,8 @@ class AntecedentPosterior:
         given = np.asarray(antecedents)
         if given.ndim not in (1, 2) or given.shape[-1] != self.mention_count or given.dtype.kind not in "iu":
             message = f"antecedents have shape {given.shape} and dtype {given.dtype}"
-            raise InputError(
-                message, f"give one integer per mention, shape ({self.mention_count},)", code="shape"
-            )
+            hint = f"give one integer per mention, shape ({self.mention_count},)"
+            raise InputError(message, hint, code="shape")
         wrong = np.argwhere((given < -1) | (given >= self.mention_numbers))
         if len(wrong):
             place = checks.row_place(int(wrong[0][-1]), self.names, self.document_offsets)
@@ -503,7 +499,7 @@ class AntecedentPosterior:
         number = self.document_number(document)
         given = checks.labels_of(labels, int(self.mention_counts[number]))
         drawn = self.document(number).sample(samples, seed, threads=1)
-        return float(entity_search.mean_f(given[None], drawn)[0])
+        return float(kernels.mean_f(given[None], drawn)[0])
 
     def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
         """Return entities with high expected pairwise F: the best sample, improved by a greedy search.
@@ -547,8 +543,8 @@ class AntecedentPosterior:
             kernels.entities(candidates, candidates)
             drawn = candidates[:samples]
             start = candidates[-1 - CANDIDATES :]
-            labels = start[entity_search.mean_f(start, drawn).argmax()].copy()
-            entity_search.improve(labels, drawn)
+            labels = start[kernels.mean_f(start, drawn).argmax()].copy()
+            kernels.improve(labels, drawn)
             result[mentions] = labels
 
         fold(range(self.document_count), lambda: None, work, check_threads(threads))
@@ -619,7 +615,7 @@ def probable_entities(posterior: AntecedentPosterior) -> NDArray[np.int32]:
     labels = np.zeros(posterior.mention_count, np.int32)
     offsets = posterior.document_offsets.tolist()
     for start, stop in pairwise(offsets):
-        entity_search.assign_entities(
+        kernels.assign_entities(
             posterior.probabilities, posterior.row_offsets, posterior.first, start, stop, labels
         )
     return labels

@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from calibrant._checks import Integers
+
 Number = TypeVar("Number", np.float64, np.int64)
 
 BLOCK = 1024  # tokens, so that the messages of a block fit into a processor's cache

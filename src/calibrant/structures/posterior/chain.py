@@ -12,11 +12,10 @@ from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed
 from calibrant.structures._kernels import chain as kernels
-from calibrant.structures._kernels.messages import add_expected_pairs
+from calibrant.structures._kernels.chain import add_expected_pairs
 from calibrant.structures.posterior import _paths
-from calibrant.structures.posterior._messages import each_block
 from calibrant.structures.posterior._paths import BestSequences
-from calibrant.structures.posterior._potentials import ChainPotentials, no_path
+from calibrant.structures.posterior._potentials import ChainPotentials, each_block, no_path
 from calibrant.structures.posterior.blocks import Block, blocks, frozen
 
 
@@ -265,9 +264,8 @@ class ChainPosterior(ChainPotentials):
         path = as_array(codes, "codes", "give the concatenated codes of all sentences")
         if path.shape != (self.token_count,) or path.dtype.kind not in "iu":
             message = f"codes have shape {path.shape} and dtype {path.dtype}"
-            raise InputError(
-                message, f"give one integer per token, shape ({self.token_count},)", code="shape"
-            )
+            hint = f"give one integer per token, shape ({self.token_count},)"
+            raise InputError(message, hint, code="shape")
         wrong = np.flatnonzero((path < 0) | (path >= self.tag_count))
         if len(wrong):
             message = f"code {path[wrong[0]]} is not a code of the {self.tag_count} tags"

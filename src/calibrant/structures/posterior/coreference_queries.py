@@ -17,9 +17,8 @@ from calibrant._checks import Floats, Integers, is_list, positive_integer, sampl
 from calibrant.exceptions import InputError
 from calibrant.seeds import Seed, number
 from calibrant.structures._kernels import antecedent as kernels
-from calibrant.structures._kernels import mention_pairs as pair_kernels
-from calibrant.structures.posterior._query import Query
-from calibrant.structures.posterior._query_sources import BATCH, ListedSource, Scored, Source
+from calibrant.structures._kernels import queries as pair_kernels
+from calibrant.structures.posterior._query import BATCH, ListedSource, Query, Scored, Source
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
 from calibrant.structures.posterior.blocks import Block, blocks
 
@@ -422,9 +421,8 @@ def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
         if not is_list(entities) or len(entities) != count:
             found = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
             message = f"document {posterior.names[document]!r} has {found} for {count} mentions"
-            raise InputError(
-                message, "give the gold entity of each mention, or None", code="length", row=document
-            )
+            hint = "give the gold entity of each mention, or None"
+            raise InputError(message, hint, code="length", row=document)
         known: dict[object, int] = {}
         codes[mentions] = [
             NONE if entity is None else known.setdefault(entity, len(known)) for entity in entities

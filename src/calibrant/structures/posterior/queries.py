@@ -20,11 +20,9 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.grid import GridSums, grid
 from calibrant.structures._kernels import chain as chain_kernels
 from calibrant.structures._kernels import queries as kernels
-from calibrant.structures.posterior import _query_sources
-from calibrant.structures.posterior._messages import Messages
-from calibrant.structures.posterior._query import Batch, Query
-from calibrant.structures.posterior._query_gold import Gold, GoldTags, tag_code
-from calibrant.structures.posterior._query_sources import Scored, Source
+from calibrant.structures.posterior import _query as batches
+from calibrant.structures.posterior._potentials import Messages
+from calibrant.structures.posterior._query import Batch, Gold, GoldTags, Query, Scored, Source, tag_code
 from calibrant.structures.posterior.blocks import Block, blocks
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans
@@ -46,7 +44,7 @@ class TagSource(Source):
 
     def blocks(self, threads: int | None = None) -> Iterator[Block]:
         self.posterior.marginals(threads=threads)
-        return blocks(self.posterior.offsets, max(1, _query_sources.BATCH // len(self.codes)))
+        return blocks(self.posterior.offsets, max(1, batches.BATCH // len(self.codes)))
 
     def scored(self, block: Block) -> Scored:
         marginal = self.posterior.marginals()[block.tokens]
@@ -72,7 +70,7 @@ class TopSource(Source):
 
     def blocks(self, threads: int | None = None) -> Iterator[Block]:
         self.posterior.marginals(threads=threads)
-        return blocks(self.posterior.offsets, _query_sources.BATCH)
+        return blocks(self.posterior.offsets, batches.BATCH)
 
     def scored(self, block: Block) -> Scored:
         top = self._top[block.tokens]
@@ -102,7 +100,7 @@ class PairSource(Source):
         return (self.posterior.token_count - self.posterior.sentence_count) * len(self.first)
 
     def blocks(self, threads: int | None = None) -> Iterator[Block]:
-        return blocks(self.posterior.offsets, min(MESSAGES, max(1, _query_sources.BATCH // len(self.first))))
+        return blocks(self.posterior.offsets, min(MESSAGES, max(1, batches.BATCH // len(self.first))))
 
     def scored(self, block: Block) -> Scored:
         found = self.posterior.messages(block)

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
+from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.structures._kernels import spans as kernels
-from calibrant.structures.posterior._messages import each_block
+from calibrant.structures.posterior._potentials import each_block
 from calibrant.structures.posterior.blocks import Block, blocks
 from calibrant.structures.posterior.chain import ChainPosterior
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 OUTSIDE = "O"
 LETTERS = {"BIO": "BI", "BIOES": "BIES"}  # of tags inside entities

@@ -46,8 +46,7 @@ class PrecisionRecall(Record, frozen=True, kw_only=True):
         ),
     ]
     f1: Annotated[
-        Quantity,
-        number("F1", "Harmonic mean of precision and recall.", group=SCORES, best=1, headline=True),
+        Quantity, number("F1", "Harmonic mean of precision and recall.", group=SCORES, best=1, headline=True)
     ]
 
 
@@ -68,10 +67,7 @@ class DocumentCoreference(Record, frozen=True, kw_only=True):
         dict[str, dict[str, float | None]],
         setting("Scores", "Precision, recall and f1 of each metric; null where undefined."),
     ]
-    conll_f1: Annotated[
-        float | None,
-        number("CoNLL F1", f"{CONLL}.", group=SCORES, best=1, headline=True),
-    ]
+    conll_f1: Annotated[float | None, number("CoNLL F1", f"{CONLL}.", group=SCORES, best=1, headline=True)]
     reason: Annotated[str | None, setting("Reason", "Reason why conll_f1 is undefined, if it is.")] = None
 
 
@@ -196,8 +192,7 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
         ),
     ]
     candidates: Annotated[
-        tuple[CoreferenceCandidate, ...],
-        rows("Candidates", "Settings that were tried, in order."),
+        tuple[CoreferenceCandidate, ...], rows("Candidates", "Settings that were tried, in order.")
     ]
     documents: Annotated[int, number("Documents", "Documents of the training data.", group=TRAINING)]
     mention_count: Annotated[int, number("Mentions", "Mentions of the training data.", group=TRAINING)]

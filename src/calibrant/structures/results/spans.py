@@ -51,8 +51,7 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
         ),
     ]
     without_gold: Annotated[
-        int,
-        number("Documents without gold", "Documents with predicted spans but no gold span.", group=PAIRS),
+        int, number("Documents without gold", "Documents with predicted spans but no gold span.", group=PAIRS)
     ]
     gold: Annotated[
         int,
@@ -96,8 +95,7 @@ class MatchedSpans(Record, frozen=True, kw_only=True):
         setting("Types never output", "Missed gold spans of types that the model never outputs, by type."),
     ]
     threshold: Annotated[
-        float | None,
-        setting("Threshold", "Smallest score of a written span; null if there is no threshold."),
+        float | None, setting("Threshold", "Smallest score of a written span; null if there is no threshold.")
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:

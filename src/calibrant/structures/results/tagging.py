@@ -58,8 +58,7 @@ class TrainedTagger(Record, frozen=True, kw_only=True):
         ),
     ]
     candidates: Annotated[
-        tuple[TaggerCandidate, ...],
-        rows("Candidates", "Hyperparameters that were tried, in order."),
+        tuple[TaggerCandidate, ...], rows("Candidates", "Hyperparameters that were tried, in order.")
     ]
     sentences: Annotated[int, number("Sentences", "Sentences of the training data.", group=TRAINING)]
     tokens: Annotated[int, number("Tokens", "Tokens of the training data.", group=TRAINING)]

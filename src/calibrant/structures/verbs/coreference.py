@@ -26,16 +26,20 @@ from calibrant.structures.files.writing_coreference import write_coreference
 from calibrant.structures.posterior import AntecedentPosterior
 from calibrant.structures.posterior.coreference_queries import mention_pairs
 from calibrant.structures.results.coreference import CoreferenceEvaluation, WrittenPosteriors
-from calibrant.structures.verbs._coreference_batches import BATCH, Clustering, Predicting, entities_of, parsed
-from calibrant.structures.verbs._coreference_batches import predicted as predicted_batch
 from calibrant.structures.verbs.batches import batches_of, named_source, span
 from calibrant.structures.verbs.coreference_source import (
+    BATCH,
+    Clustering,
     Mentions,
+    Predicting,
     Prediction,
+    entities_of,
     file_of,
     is_posteriors,
     open_model,
+    parsed,
     predicted,
+    predicted_batch,
     read_prediction,
     texts,
 )

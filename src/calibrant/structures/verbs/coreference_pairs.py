@@ -14,7 +14,7 @@ from calibrant.io.atomic import keep_sources
 from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.files.coreference_posteriors import PosteriorDocument, read_posteriors
-from calibrant.structures.files.writing_pairs import PairWriter
+from calibrant.structures.files.writing_coreference import PairWriter
 from calibrant.structures.posterior.coreference_queries import each_pair
 from calibrant.structures.results.coreference import WrittenPairs
 
@@ -150,9 +150,5 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
 def _mixed(document: PosteriorDocument, file: str) -> InputError:
     has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
     message = f"document {document.name!r} has {has}, unlike the documents before it"
-    return InputError(
-        message,
-        "give gold entities to all documents, or write no labels (`labels=False`)",
-        code="missing-value",
-        file=file,
-    )
+    hint = "give gold entities to all documents, or write no labels (`labels=False`)"
+    return InputError(message, hint, code="missing-value", file=file)

@@ -169,23 +169,7 @@ def train_coreference(
 
 @dataclass(frozen=True)
 class _Attempt:
-    """Model with some settings, and its scores on the development data.
-
-    Attributes
-    ----------
-    model, settings
-        Model and its settings.
-    held_out
-        Prediction of the development data; None without development data.
-    conll_f1, log_loss
-        Scores on the development data; None if undefined or without development data.
-    temperature
-        Temperature by which the weights were divided.
-    reason
-        Reason why a number is None.
-    temperature_warning, impossible_warning
-        As in `TrainedCoreference`.
-    """
+    """Model with some settings, and its scores on the development data; None without data or if undefined."""
 
     model: CoreferenceModel
     settings: dict[str, Any]

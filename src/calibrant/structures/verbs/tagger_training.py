@@ -152,20 +152,10 @@ def train_tagger(
 
 @dataclass(frozen=True)
 class _Family:
-    """Taggers that differ in one hyperparameter.
+    """Taggers that differ in one hyperparameter, ``name``.
 
-    Attributes
-    ----------
-    name
-        Name of the hyperparameter.
-    given
-        Requested values; None for the defaults.
-    default, several
-        Default value without development data, and default candidates with them.
-    shared
-        Other hyperparameters.
-    make
-        Function that returns a tagger for a value.
+    Without requested values (``given``), ``several`` are tried on development data; without these, the
+    ``default``. ``shared`` are the other hyperparameters, and ``make`` returns a tagger for a value.
     """
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.io.row_store import RowStore
+from calibrant.evaluation.files.timed import RowStore
 
 
 @pytest.mark.parametrize("held", [0, 3000, 1 << 20])
