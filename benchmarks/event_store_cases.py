@@ -59,7 +59,7 @@ def _model(folder: Path, documents: list[Any]) -> Path:
 def _parsed(number: int) -> list[Any]:
     from dataclasses import replace
 
-    from calibrant.structures.models.raw_text import TextParser
+    from calibrant.structures.models.parsing import TextParser
 
     nlp = TextParser(parser())
     return [replace(item, document=nlp.parse(item.id, item.text, item.date)[0]) for item in _stories(number)]

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 import calibrant
 from calibrant.estimation import METHODS, corrected_counts
-from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
+from calibrant.estimation.results import CorrectedCounts, CorrectedMean
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
 from tests.quantities import defined

@@ -21,7 +21,7 @@ from calibrant.evaluation import (
     paired_t_test,
 )
 from calibrant.evaluation.files.timed import window_of
-from calibrant.evaluation.plots.scores import risk_coverage_curves
+from calibrant.evaluation.plots import risk_coverage_curves
 from calibrant.evaluation.ratings import label_order
 from calibrant.exceptions import InputError
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     )
     from calibrant.estimation.estimating import METHODS, corrected_counts
     from calibrant.estimation.functions import Stages, exceedance, propagate, summary
-    from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
-    from calibrant.estimation.results.propagation import (
+    from calibrant.estimation.results import (
         CentralSet,
         CentralSets,
+        CorrectedCounts,
+        CorrectedMean,
         CountInterval,
         Drift,
         Exceedance,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, proportion
 from calibrant.estimation.counts import poisson_binomial
-from calibrant.estimation.results.propagation import (
+from calibrant.estimation.results import (
     CentralSet,
     CentralSets,
     LevelCoverage,

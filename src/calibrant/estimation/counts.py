@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, one_of, proportion
 from calibrant.estimation.functions import central_interval, few_samples
-from calibrant.estimation.results.propagation import CountInterval, Exceedance
+from calibrant.estimation.results import CountInterval, Exceedance
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
 from calibrant.records import Quantity

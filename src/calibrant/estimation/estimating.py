@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_of, proportion
-from calibrant.estimation.results.estimates import ALL, CorrectedCounts, CorrectedMean
+from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import (
     ENOUGH,
     EQUAL,

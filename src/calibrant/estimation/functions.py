@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import FEWEST_SAMPLED, Floats, list_of_names, proportion, sample_count
-from calibrant.estimation.results.propagation import Exceedance, Propagated, PropagatedQuantity
+from calibrant.estimation.results import Exceedance, Propagated, PropagatedQuantity
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
 from calibrant.records import Quantity

@@ -1,6 +1,6 @@
 """The records that the commands print as JSON."""
 
-from calibrant.estimation.results.estimates import CorrectedCounts
+from calibrant.estimation.results import CorrectedCounts
 from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from calibrant._checks import positive_integer
-from calibrant.estimation.results.propagation import QuantileCalibration
+from calibrant.estimation.results import QuantileCalibration
 from calibrant.plots import style
 from calibrant.records.words import percent
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_dimensional, positive_integer, proportion
 from calibrant.estimation.counts import CountDistribution, Interval, count_interval, probabilities_of
-from calibrant.estimation.results.propagation import CountInterval, Drift
+from calibrant.estimation.results import CountInterval, Drift
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import effective_number
 from calibrant.recalibrate.base import BinaryRecalibrator

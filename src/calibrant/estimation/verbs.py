@@ -11,7 +11,7 @@ from msgspec import structs
 
 from calibrant._checks import Integers, shown
 from calibrant.estimation.estimating import METHODS, check_chances, corrected_counts
-from calibrant.estimation.results.estimates import CorrectedCounts
+from calibrant.estimation.results import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import listed

@@ -39,8 +39,8 @@ Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = ROWS
 CHANCE = "chance"
 CHANCE_NOTE = (
-    "The column chance is not used. If it is the probability with which rows were drawn, all numbers describe "
-    "the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
+    "The column chance is not used. If it is the probability with which rows were drawn, all numbers are "
+    "those of the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
 )
 
 

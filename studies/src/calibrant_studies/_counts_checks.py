@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.estimation import central_set_hits, poisson_binomial, quantile_calibration, total_interval
-from calibrant.estimation.results.propagation import QuantileCalibration
+from calibrant.estimation.results import QuantileCalibration
 from calibrant.metrics.tails import quantile, wilson
 from calibrant_studies._base import Row
 from calibrant_studies._counts_numbers import Counts, spread

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.estimation.counts import compare_counts, joint_probabilities
-from calibrant.estimation.results.propagation import Exceedance
+from calibrant.estimation.results import Exceedance
 from calibrant_studies._base import Row
 from calibrant_studies._counts_checks import interval_of_share
 from calibrant_studies._events_numbers import ENOUGH, LEVEL, Counted

@@ -35,12 +35,15 @@ class RatingTable:
         (items,) code of each item's cluster; None if the table has no clusters.
     groups
         Names of the clusters, by code.
+    has_chance
+        True if the table has a column ``chance``, which agreement does not use.
     """
 
     name: str
     ratings: Ratings
     clusters: Integers | None
     groups: tuple[str, ...] = ()
+    has_chance: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,8 @@ def rating_table(
         raise found.placed(error) from None
     part = roles[-1].part
     groups = group_of_each(found, found["item"], found.names["item"], part)
-    return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()))
+    has_chance = "chance" in found.table.columns
+    return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()), has_chance)
 
 
 def read_results(

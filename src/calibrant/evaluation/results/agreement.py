@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from calibrant.evaluation.results.interval_estimate import Few, IntervalEstimate
-from calibrant.records import Record, Table, name, number, rows, setting
+from calibrant.records import Record, Table, name, number, rows, setting, warning
 from calibrant.records.formats import confusion_table
 from calibrant.records.words import counted
 from calibrant.results.errors import IntervalLevel
@@ -241,6 +241,7 @@ class Agreement(Record, frozen=True, kw_only=True):
         ),
     ] = None
     warning: Few = None
+    chance_warning: Annotated[str | None, warning("Items were drawn with unequal probabilities.")] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return how the intervals were made, and which part of the record is empty."""

@@ -19,6 +19,11 @@ from calibrant.metrics.resampling import SAMPLES
 from calibrant.metrics.tails import Alternative
 from calibrant.seeds import Seed
 
+CHANCE_UNUSED = (
+    "agreement does not use the column chance: if it is the probability with which items were drawn, all "
+    "numbers describe the drawn items, and agreement in all items may be far lower"
+)
+
 
 def agree(
     source: Any,
@@ -67,7 +72,7 @@ def agree(
         if labels is None and (weights is not None or distance == "ordinal"):
             _check_order(table)
     try:
-        return agreement(
+        found = agreement(
             table.ratings,
             distance=distance,
             weights=weights,
@@ -77,6 +82,7 @@ def agree(
         )
     except InputError as error:
         raise _of_file(error, table.name) from None
+    return replace(found, chance_warning=CHANCE_UNUSED if table.has_chance else None)
 
 
 def compare(

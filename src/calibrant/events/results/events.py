@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from calibrant._checks import FEWEST_SAMPLED
-from calibrant.estimation.results.propagation import Deviation, Expected, HowDrift, HowInterval, Shared
+from calibrant.estimation.results import Deviation, Expected, HowDrift, HowInterval, Shared
 from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting, warning
 from calibrant.records.record import columns_of
 from calibrant.results.errors import IntervalLevel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import one_of, proportion
 from calibrant.estimation.counts import INTERVALS, Interval, count_interval, number_interval
-from calibrant.estimation.results.propagation import CountInterval, Drift
+from calibrant.estimation.results import CountInterval, Drift
 from calibrant.estimation.total import NO_DRIFT, RefittedRecalibrator
 from calibrant.estimation.verbs import periods_of
 from calibrant.events.files.store import Counts, EventStore

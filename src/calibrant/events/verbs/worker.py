@@ -25,7 +25,7 @@ from calibrant.structures.models.coreference import CoreferenceModel
 from calibrant.structures.verbs.coreference_source import open_model
 
 if TYPE_CHECKING:
-    from calibrant.structures.models.raw_text import TextParser
+    from calibrant.structures.models.parsing import TextParser
 
 Places = list[list[tuple[int, int]]]
 
@@ -148,7 +148,7 @@ class Extractor:
 
 def text_parser(path: str | os.PathLike[str]) -> TextParser:
     """Load a spaCy pipeline for raw text."""
-    from calibrant.structures.models.raw_text import TextParser
+    from calibrant.structures.models.parsing import TextParser
 
     return TextParser(path)
 

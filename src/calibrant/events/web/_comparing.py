@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 from calibrant.estimation.counts import compare_counts, joint_probabilities
-from calibrant.estimation.results.propagation import Exceedance
+from calibrant.estimation.results import Exceedance
 from calibrant.estimation.total import RefittedRecalibrator
 from calibrant.events.files.store import Counts
 from calibrant.events.verbs.tables import Calendar

@@ -1,1 +1,0 @@
-"""Records of counts, of what follows from them, and of their correction."""
