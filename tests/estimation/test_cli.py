@@ -176,6 +176,14 @@ def test_a_class_of_names_is_counted_like_its_zeros_and_ones(run: Run, named: tu
     assert json.loads(run(*given, "--view", "class:Law and crime").out)["estimates"] != found["estimates"]
 
 
+def test_classes_that_only_labels_have_are_named(run: Run, named: tuple[Path, Path]) -> None:
+    texts, coded = named
+    given = ["estimate", texts, "--labelled", coded, "--json", "--view", "class:Sport"]
+    assert json.loads(run(*given).out)["class_warning"] is None
+    coded.write_text(re.sub("Sport,1$", "Sprot,1", coded.read_text(), count=1, flags=re.M))
+    assert json.loads(run(*given).out)["class_warning"].endswith("may be misspelled: Sprot")
+
+
 def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
     given = ["estimate", texts, "--labelled", coded]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from calibrant.verbs import apply, fit, measure, report
+from calibrant.verbs import apply, fit, measure, report, slices
 
 
 def answers(samples: int) -> pd.DataFrame:
@@ -39,6 +40,21 @@ def test_several_rows_per_item_of_a_binary_table_are_noted() -> None:
     assert "40 items with several rows" in note
     assert "one file per model" in note
     assert not measure(pd.DataFrame(rows | {"cluster": rows["item"]})).recipe.notes
+
+
+def test_a_column_chance_is_noted_until_there_are_weights(tmp_path: Path) -> None:
+    rows = pd.DataFrame(
+        {"score": [0.2, 0.7] * 40, "label": [0, 1] * 40, "chance": [0.5, 0.1] * 40, "x": range(80)}
+    )
+    [note] = measure(rows).recipe.notes
+    assert "1 / chance" in note
+    assert note in report(rows).notes
+    assert note in slices(rows, "x").notes
+    (tmp_path / "parts").mkdir()
+    rows.to_parquet(tmp_path / "parts" / "a.parquet")
+    assert measure(tmp_path / "parts").recipe.notes == (note,)
+    assert not measure(rows.assign(weight=1 / rows.chance)).recipe.notes
+    assert not measure(rows, columns={"weight": "chance"}).recipe.notes
 
 
 def test_several_labels_per_item_of_a_wide_table_are_noted_until_their_clusters_are_named() -> None:

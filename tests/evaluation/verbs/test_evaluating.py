@@ -133,3 +133,9 @@ def test_true_and_false_are_scores_of_1_and_0(ending: str, tmp_path: Path) -> No
     assert compare(path).pairs == compare(numbers).pairs
     with pytest.raises(InputError, match="row 1, column system: 'a' is not a number"):
         compare(path, system="item", item="score", score="system")
+
+
+def test_agreement_warns_that_it_does_not_use_chances() -> None:
+    rows = {"item": [1, 1, 2, 2], "annotator": ["ann", "bob"] * 2, "label": ["x", "x", "x", "y"]}
+    assert agree(pa.table(rows)).chance_warning is None
+    assert "column chance" in str(agree(pa.table(rows | {"chance": [0.1] * 4})).chance_warning)
