@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from msgspec.structs import replace
 
 from calibrant.events.plots import event_series
 from calibrant.events.results.events import FEW_SAMPLES, UNFINISHED, EventCount, EventTable
-from calibrant.plots import inline_svg
+from calibrant.events.verbs import figures
+from calibrant.plots import inline_svg, render
 from calibrant.records import Quantity
+from tests.figures import misplaced
 
 YEARS = ("2001", "2002", "2003")
 
@@ -75,6 +79,21 @@ def test_a_figure_of_an_unfinished_store_or_of_few_samples_says_so_inside(countr
     (box,) = [each.get_window_extent() for each in figure.texts]
     assert box.x0 >= 0
     assert box.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize(("width", "rows"), [(3.3, 5), (4.5, 3), (6.9, 2)])
+def test_a_narrow_figure_has_fewer_panels_per_row(
+    width: float, rows: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        figures, "event_table", lambda store: table(5, [f"2022-W{k:02}" for k in range(1, 30)])
+    )
+    made: list[Figure] = []
+    monkeypatch.setattr(figures, "save_figure", lambda figure, output, width: made.append(figure))
+    figures.draw_events("store", tmp_path / "a.svg", width=width)
+    render(made[0], "svg", width=width)
+    assert misplaced(made[0]) == []
+    assert len({round(ax.get_position().y0, 3) for ax in made[0].axes if ax.get_visible()}) == rows
 
 
 def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:

@@ -86,7 +86,7 @@ def event_series(
     band = f"{percent(table.level)} interval under the model"
     handles, labels = axes[0].get_legend_handles_labels()
     named = [band if label == "band" else label for label in labels]
-    beside = len(named) if across > 1 else 1  # a single panel has room for one column of the legend
+    beside = len(named) if across > 2 else across  # columns of the legend for which there is room
     look: dict[str, Any] = {"frameon": False, "labelcolor": style.INK}
     figure.legend(handles, named, loc="outside upper left", ncols=beside, **look)
     return figure

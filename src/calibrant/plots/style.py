@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from calibrant._checks import Floats
@@ -33,8 +36,9 @@ CURVE_SIZE = (4.6, 5.7)
 PANEL_SIZE = (4.6, 3.7)
 FONT_SIZE = 10.0
 LEAST_TEXT = 0.8
+LEAST_PANEL = 0.54  # of their own width, of panels side by side; narrower ones are stacked
 LETTERS = 10.0  # of an axis' name, an inch of the panel
-PAD = 0.04  # inches around a figure
+PAD = 0.04  # inches around a figure, and between labels of ticks
 LONGEST_NAME = 40
 
 
@@ -113,10 +117,13 @@ def resize(figure: Figure, width: float) -> None:
     """Make a figure so many inches wide.
 
     Texts shrink with it, though to no less than 0.8 of their size, and long names of axes are broken. Panels
-    that are square get the height they need.
+    that are square get the height they need. A row of panels becomes a column if the panels would be too
+    narrow for their texts, and the figure becomes taller.
     """
+    if width < LEAST_PANEL * figure.get_figwidth():
+        _stack(figure)
     text = max(LEAST_TEXT, min(1.0, width / figure.get_figwidth()))
-    square = any(ax.get_aspect() != "auto" for ax in figure.axes)
+    square = any(ax.get_aspect() != "auto" or ax.get_box_aspect() is not None for ax in figure.axes)
     height = figure.get_figheight() * text
     figure.set_size_inches(width, max(height, 1.3 * width) if square else height)
     for ax in figure.axes:
@@ -129,9 +136,44 @@ def resize(figure: Figure, width: float) -> None:
             label.set_text(fill(label.get_text(), max(10, int(LETTERS * panel / text))))
     for legend in figure.legends:
         shrink(legend.get_texts(), text)
+    _avoid_overlaps(figure, text)
     if square:
         figure.draw_without_rendering()
         figure.set_figheight(figure.get_tightbbox().height + 2 * PAD)
+
+
+def _stack(figure: Figure) -> None:
+    """Put the panels of a single row one above the other, each of the same size as before."""
+    specs = [spec for ax in figure.axes if (spec := ax.get_subplotspec()) is not None]
+    count = len(figure.axes)
+    if count < 2 or any(spec.get_gridspec().get_geometry() != (1, count) for spec in specs):
+        return
+    grid = GridSpec(count, 1, figure=figure)
+    for row, ax in enumerate(figure.axes):
+        ax.set_subplotspec(grid[row])
+        ax.set_ylabel(ax.get_ylabel() or figure.axes[0].get_ylabel())  # panels of a row may share the name
+    figure.set_size_inches(figure.get_figwidth() / count, figure.get_figheight() * count)
+
+
+def _avoid_overlaps(figure: Figure, text: float) -> None:
+    """Set legends of the house style that leave the figure in one column; leave out labels of close ticks."""
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        if legend is not None and not legend.get_frame_on():
+            box = legend.get_window_extent()
+            if box.x1 > figure.bbox.x1:
+                narrow = legend_outside(ax, below=box.y1 < ax.bbox.y1, columns=1)
+                shrink([] if narrow is None else narrow.get_texts(), text)
+        low, high = sorted(ax.get_xlim())
+        labels = [tick.label1 for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+        boxes = [label.get_window_extent() for label in labels]
+        step = 1
+        while any(one.x1 + PAD * figure.dpi > other.x0 for one, other in pairwise(boxes[::step])):
+            step += 1
+        if step > 1:
+            places = [label.get_position()[0] for label in labels]
+            ax.set_xticks(places, ["" if at % step else label.get_text() for at, label in enumerate(labels)])
 
 
 def shrink(texts: Iterable[Any], ratio: float) -> None:
@@ -200,16 +242,17 @@ def curve_count(ax: Axes) -> int:
     return sum(str(line.get_gid()).startswith("line-") for line in ax.get_lines())
 
 
-def legend_outside(ax: Axes, *, below: bool = False) -> None:
+def legend_outside(ax: Axes, *, below: bool = False, columns: int | None = None) -> Legend | None:
     """Put the legend above the axes, or below their label, which leaves room for a title.
 
-    There it covers no data. Names are shown unchanged.
+    There it covers no data. Names are shown unchanged. By default short names are in two columns.
     """
     entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=_rank)
     if not entries:
-        return
+        return None
     handles, labels = zip(*entries, strict=True)
-    columns = 2 if len(labels) > 2 and _fits_two_columns(labels) else 1
+    if columns is None:
+        columns = 2 if len(labels) > 2 and _fits_two_columns(labels) else 1
     legend = ax.legend(
         handles,
         labels,
@@ -226,6 +269,7 @@ def legend_outside(ax: Axes, *, below: bool = False) -> None:
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
+    return legend
 
 
 def _fits_two_columns(labels: Sequence[str]) -> bool:

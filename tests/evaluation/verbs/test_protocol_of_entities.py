@@ -249,3 +249,67 @@ def test_sentences_are_called_sentences(evaluation: Write) -> None:
         found = protocol(evaluation(metrics=f'["{metric}"]'))
         assert found.scores().title.endswith("300 items of 60 sentences, 2 systems")
         assert ("Sentences", "60") in protocol_page(found).steps[1].lines
+
+
+def conllu(tags: list[str], sentence: list[int], words: list[str], documents: bool = False) -> str:
+    """The same in CoNLL-U: comments, a multiword token and an empty node are no tokens."""
+    lines: list[str] = []
+    for place, (tag, word) in enumerate(zip(tags, words, strict=True)):
+        if not place or sentence[place] != sentence[place - 1]:
+            start = place
+            mark = ["# newdoc id = d"] if documents and sentence[place] % 3 == 0 else []
+            lines += ["", *mark, f"# sent_id = s{sentence[place]}", "1-2\tdu" + 8 * "\t_"]
+        at = place - start + 1
+        lines.append("\t".join([str(at), word, "_", tag, tag.lower(), *"____", "_"]))
+    return "\n".join([*lines, f"{at}.1" + 9 * "\t_"]) + "\n"
+
+
+def universal(path: Path, column: str = "", documents: bool = False) -> Path:
+    """Write the files of an evaluation in CoNLL-U, with another column, and return the evaluation."""
+    sentence, words, outputs = drawn()
+    text = path.read_text(encoding="utf-8")
+    for name, tags in zip(FILES, outputs, strict=True):
+        (path.parent / f"{name}.conllu").write_text(
+            conllu(tags, sentence, words, documents), encoding="utf-8"
+        )
+        key = f'\nlabel = "{column}"' if column else ""
+        text = text.replace(f'"{name}.conll"', f'"{name}.conllu"{key}')
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_conllu_has_the_numbers_of_the_same_tags_in_two_columns(evaluation: Write, found: Protocol) -> None:
+    other = protocol(universal(evaluation()))
+    assert [each.values for each in other.systems] == [each.values for each in found.systems]
+    assert other.reference.documents == found.reference.documents == 60
+
+
+def test_a_key_names_the_column_of_conllu(evaluation: Write, found: Protocol) -> None:
+    labels = str([label.lower() for label in LABELS])
+    other = protocol(universal(evaluation('["accuracy"]', labels), "xpos"))
+    plain = protocol(evaluation('["accuracy"]'))
+    assert [each.values for each in other.systems] == [each.values for each in plain.systems]
+
+
+def test_documents_of_conllu_are_the_units(evaluation: Write) -> None:
+    found = protocol(universal(evaluation('["accuracy"]'), documents=True))
+    assert found.reference.documents == 20
+    assert found.scores().title.endswith("300 items of 20 documents, 2 systems")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\tO\t", "\tX\t", "one.conllu, line 4: tag 'X' is not one of the task's labels"),
+        ("\n\n", "\n", "one.conllu, line 11: the line is not word 6 of a sentence in ten columns"),
+        ("\t_\n", "\n", "one.conllu, line 3: the line is not word 1"),
+        ('"one.conllu"', '"one.conllu"\nlabel = "tag"', "one.conllu: there is no column 'tag' with tags"),
+    ],
+)
+def test_a_bad_line_of_conllu_is_named(evaluation: Write, old: str, new: str, message: str) -> None:
+    path = universal(evaluation())
+    for file in (path, path.parent / "one.conllu"):
+        file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        protocol(path)
+    assert message in str(caught.value)

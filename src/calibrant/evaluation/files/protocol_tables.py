@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,11 @@ from calibrant.io.text import open_lines
 SUM_OFF = 1e-3
 CONLL = (".conll", ".bio", ".iob")  # names of files with one token per line
 DOCUMENT_START = "-DOCSTART-"  # in the format of CoNLL-2003
+CONLLU = (".conllu",)
+CONLLU_TAGS = {"label": 3, "upos": 3, "xpos": 4, "deprel": 7}  # by the key `label`, whose default is label
+CONLLU_COLUMNS = 10
+OTHER_NODE = re.compile(r"\d+[-.]\d+")  # multiword tokens and empty nodes
+NEW_DOCUMENT = re.compile(r"#\s*newdoc\b")
 
 __all__ = [
     "ItemLabels",
@@ -126,7 +132,9 @@ def read_item_labels(
 
     A file in CoNLL columns (``.conll``, ``.bio`` or ``.iob``, also as ``.gz``) has one token per line with
     its tag in the last column, and blank lines between sentences. Its items are tokens. Its documents
-    are sentences, unless lines with the token ``-DOCSTART-`` mark the documents.
+    are sentences, unless lines with the token ``-DOCSTART-`` mark the documents. In CoNLL-U (``.conllu``)
+    tags are the column ``upos``, or the one of ``table.label``: ``xpos`` or ``deprel``. Comments ``# newdoc``
+    mark documents; multiword tokens and empty nodes are left out.
 
     Parameters
     ----------
@@ -152,7 +160,7 @@ def read_item_labels(
     True
     """
     if labels is not None and file is None and _is_conll(table.file):
-        return _of_conll(table.file, labels)
+        return _of_conll(table, labels)
     file = open_table(table.file) if file is None else file
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
@@ -280,23 +288,33 @@ def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
 
 
 def _is_conll(path: Path) -> bool:
-    return path.name.removesuffix(".gz").endswith(CONLL)
+    return path.name.removesuffix(".gz").endswith(CONLL + CONLLU)
 
 
-def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
+def _of_conll(table: NamedColumns, labels: Sequence[str]) -> ItemLabels:
     """Read tags of tokens from a file in CoNLL columns; items are named by sentence and position, from 1."""
     names: dict[str, str] = {}
     documents: dict[str, str] = {}
     tokens: dict[str, str] = {}
     known = set(labels)
+    universal = table.file.name.removesuffix(".gz").endswith(CONLLU)
     sentence, place, document = 1, 0, 0
-    with open_lines(path) as (name, lines):
+    with open_lines(table.file) as (name, lines):
+        if universal and table.label not in CONLLU_TAGS:
+            message = f"there is no column {shown(table.label)} with tags"
+            hint = f"set the key label to one of {listed(list(CONLLU_TAGS)[1:])}"
+            raise InputError(message, hint, code="column-missing", file=name)
         for number, line in enumerate(lines, 1):
-            marked = line.startswith(DOCUMENT_START)
+            marked = NEW_DOCUMENT.match(line) if universal else line.startswith(DOCUMENT_START)
             if marked or not line.strip():
-                sentence, place, document = sentence + (place > 0), 0, document + marked
+                sentence, place, document = sentence + (place > 0), 0, document + bool(marked)
                 continue
-            parts = line.split("\t") if "\t" in line else line.split()
+            if universal:
+                parts = _conllu_word(line, place + 1, table.label, name, number)
+                if not parts:
+                    continue
+            else:
+                parts = line.split("\t") if "\t" in line else line.split()
             if len(parts) < 2 or not parts[-1]:
                 message = f"a token has no tag: {shown(line)}"
                 hint = "write the token, a tab and its tag; a blank line ends a sentence"
@@ -310,6 +328,18 @@ def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
             names[item], tokens[item] = parts[-1], parts[0]
             documents[item] = f"document {document}" if document else str(sentence)
     return ItemLabels(name, names, documents, 0, tokens)
+
+
+def _conllu_word(line: str, following: int, column: str, file: str, number: int) -> list[str]:
+    """Return a word and its tag; nothing for a comment, a multiword token or an empty node."""
+    fields = line.split("\t")
+    if line.startswith("#") or (len(fields) == CONLLU_COLUMNS and OTHER_NODE.fullmatch(fields[0])):
+        return []
+    if len(fields) != CONLLU_COLUMNS or fields[0] != str(following):
+        message = f"the line is not word {following} of a sentence in ten columns: {shown(line)}"
+        hint = "separate the ten columns of CoNLL-U by tabs, and put a blank line after each sentence"
+        raise InputError(message, hint, code="file-row", file=file, line=number)
+    return [fields[1], fields[CONLLU_TAGS[column]]]
 
 
 NAMED = "name it with the key {}"

@@ -25,7 +25,12 @@ from calibrant.events.cli._events import store_lines, store_of, table_settings, 
 )
 @tabulating
 @click.option("--most", type=click.IntRange(min=1), default=20, help="Number of countries to draw.")
-@click.option("--columns", type=click.IntRange(min=1), default=3, help="Panels per row.")
+@click.option(
+    "--columns",
+    type=click.IntRange(min=1),
+    default=3,
+    help="Panels per row; fewer if --width is too small for them.",
+)
 @click.option("--rates", is_flag=True, help="Draw counts divided by the period's documents.")
 @WIDTH
 @printing

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from calibrant._checks import positive_integer
 from calibrant.events.files.store import EventStore
 from calibrant.events.results.events import EventTable
 from calibrant.events.verbs.tables import event_table
 from calibrant.verbs.figures import figure_kind, save_figure
+
+LEAST_PANEL = 2.2  # inches of a panel's width
 
 
 def draw_events(
@@ -30,7 +33,8 @@ def draw_events(
     output
         Figure to write, a name in ``.svg``, ``.pdf`` or ``.png``.
     columns, most, rates
-        As in `calibrant.events.plots.event_series`.
+        As in `calibrant.events.plots.event_series`. There are fewer columns if panels would be narrower than
+        2.2 inches.
     width
         As in `calibrant.verbs.save_figure`.
     **table
@@ -59,5 +63,7 @@ def draw_events(
     found = event_table(store, **table)
     from calibrant.events.plots import event_series
 
+    if width is not None:
+        columns = min(positive_integer(columns, "columns"), max(1, int(width / LEAST_PANEL)))
     save_figure(event_series(found, columns=columns, most=most, rates=rates), output, width=width)
     return found
