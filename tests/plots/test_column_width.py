@@ -12,7 +12,7 @@ from calibrant import plots
 from calibrant.estimation.checking import quantile_calibration as check
 from calibrant.estimation.plots import quantile_calibration
 from calibrant.evaluation.monitoring import CalibrationMonitor
-from calibrant.evaluation.plots.monitoring import evidence_over_time
+from calibrant.evaluation.plots import evidence_over_time
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
 from calibrant.plots.predictions import WHAT, What
