@@ -13,13 +13,17 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+else:
+    Floats = Integers = Any  # a command that fails early loads no NumPy
+
 P = ParamSpec("P")
 R = TypeVar("R")
 PACKAGE = Path(__file__).parent.parent
@@ -37,6 +41,8 @@ def interpret() -> None:
     global _interpreted
     if COMPILED in os.environ:
         return
+    import numpy as np
+
     _interpreted = True
     np.seterr(over="raise", divide="raise", invalid="raise")
 
