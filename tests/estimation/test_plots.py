@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
+from calibrant import plots
 from calibrant.estimation import quantile_calibration as check
 from calibrant.estimation.plots import quantile_calibration
 from calibrant.exceptions import InputError
+from tests.figures import misplaced
 from tests.quantities import defined, limits
 
 
@@ -27,3 +29,11 @@ def test_bins_are_a_number() -> None:
     found = check([[1.0, 2.0], [1.0, 2.0]], [1.0, 2.0])
     with pytest.raises(InputError, match="bins"):
         quantile_calibration(found, bins=0)
+
+
+def test_the_panels_of_quantiles_are_stacked_too() -> None:
+    random = np.random.default_rng(0)
+    figure = quantile_calibration(check(random.normal(size=(100, 30)), random.normal(size=100)))
+    plots.render(figure, "svg", width=3.3)
+    assert misplaced(figure) == []
+    assert figure.get_figheight() > 5

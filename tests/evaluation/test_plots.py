@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calibrant import plots
 from calibrant.evaluation import CalibrationMonitor
 from calibrant.evaluation.plots import evidence_over_time
 from calibrant.exceptions import InputError
+from tests.figures import misplaced
 
 
 def test_the_figure_shows_the_numbers_of_the_record() -> None:
@@ -30,3 +32,12 @@ def test_the_figure_shows_the_numbers_of_the_record() -> None:
 def test_a_monitor_that_has_seen_nothing_has_no_figure() -> None:
     with pytest.raises(InputError, match="no monitored window"):
         evidence_over_time(CalibrationMonitor().result())
+
+
+def test_dates_of_a_monitored_model_do_not_overlap() -> None:
+    monitor = CalibrationMonitor(unit="item")
+    for day in range(1, 25):
+        monitor.update(f"2026-11-{day:02}", [0, 1] * 20, [0.3] * 40)
+    figure = evidence_over_time(monitor.result())
+    plots.render(figure, "svg", width=3.3)
+    assert misplaced(figure) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from calibrant import monitor
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.roles import open_table
@@ -404,20 +402,6 @@ def test_duckdb_keeps_the_order_of_the_rows_of_files(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "t.parquet", row_group_size=10_000)
     found = open_predictions(tmp_path / "t.parquet", Columns(engine="duckdb")).read().score
     np.testing.assert_array_equal(found, score)
-
-
-def test_a_day_is_that_of_the_zone_of_the_file_in_duckdb_too(tmp_path: Path) -> None:
-    start = datetime(2024, 1, 1, 22, 30, tzinfo=UTC)
-    times = [start + timedelta(hours=7 * row) for row in range(40)]
-    table = pa.table({"score": [0.4, 0.6] * 20, "label": [0, 1] * 20})
-    for zone in ("Europe/Berlin", "+05:30", "UTC"):
-        stamps = pa.array(times, pa.timestamp("us", zone))
-        parquet.write_table(table.append_column("t", stamps), tmp_path / "t.parquet")
-        found, expected = (
-            monitor(tmp_path / "t.parquet", time="t", columns=Columns(engine=engine)).to_dict()
-            for engine in ("duckdb", "kernel")
-        )
-        assert found == expected
 
 
 def test_a_partition_and_a_column_that_differ_in_capitals_are_refused_in_duckdb(

@@ -9,10 +9,6 @@ import pyarrow as pa
 import pytest
 
 from calibrant import plots
-from calibrant.estimation.checking import quantile_calibration as check
-from calibrant.estimation.plots import quantile_calibration
-from calibrant.evaluation.monitoring import CalibrationMonitor
-from calibrant.evaluation.plots import evidence_over_time
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
 from calibrant.plots.predictions import WHAT, What
@@ -87,20 +83,3 @@ def test_a_long_name_of_a_model_stays_inside(bins: Bins) -> None:
         figure = figure_of(draw([(name, bins, None), ("other", bins, None)]))
         plots.render(figure, "svg", width=3.3)
         assert misplaced(figure) == []
-
-
-def test_dates_of_a_monitored_model_do_not_overlap() -> None:
-    monitor = CalibrationMonitor(unit="item")
-    for day in range(1, 25):
-        monitor.update(f"2026-11-{day:02}", [0, 1] * 20, [0.3] * 40)
-    figure = evidence_over_time(monitor.result())
-    plots.render(figure, "svg", width=3.3)
-    assert misplaced(figure) == []
-
-
-def test_the_panels_of_quantiles_are_stacked_too() -> None:
-    random = np.random.default_rng(0)
-    figure = quantile_calibration(check(random.normal(size=(100, 30)), random.normal(size=100)))
-    plots.render(figure, "svg", width=3.3)
-    assert misplaced(figure) == []
-    assert figure.get_figheight() > 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -458,3 +458,17 @@ def test_a_state_that_another_run_writes_is_refused(tmp_path: Path) -> None:
             monitor(pa.table(table()), time="day", state=state)
         assert not state.exists()
     assert monitor(pa.table(table()), time="day", state=state).days
+
+
+def test_a_day_is_that_of_the_zone_of_the_file_in_duckdb_too(tmp_path: Path) -> None:
+    start = datetime(2024, 1, 1, 22, 30, tzinfo=UTC)
+    times = [start + timedelta(hours=7 * row) for row in range(40)]
+    table = pa.table({"score": [0.4, 0.6] * 20, "label": [0, 1] * 20})
+    for zone in ("Europe/Berlin", "+05:30", "UTC"):
+        stamps = pa.array(times, pa.timestamp("us", zone))
+        pq.write_table(table.append_column("t", stamps), tmp_path / "t.parquet")
+        found, expected = (
+            monitor(tmp_path / "t.parquet", time="t", columns=Columns(engine=engine)).to_dict()
+            for engine in ("duckdb", "kernel")
+        )
+        assert found == expected
