@@ -37,7 +37,6 @@ Engine = Literal["kernel", "duckdb"]
 NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = ROWS
-CHANCE = "chance"
 CHANCE_NOTE = (
     "The column chance is not used. If it is the probability with which rows were drawn, all numbers are "
     "those of the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
@@ -61,14 +60,14 @@ class Predictions:
         True if the table has these columns (a wide table always has classes).
     notes
         Sentences on how the source was read, for a reader of the results.
-    file_notes
+    source_notes
         Those on files and columns, which apply to all results.
     log
         The log of the table, with one row per option; None for any other table.
     """
 
     notes: tuple[str, ...] = ()
-    file_notes: tuple[str, ...] = ()
+    source_notes: tuple[str, ...] = ()
     log: LogTable | None = None
     _tops: Callable[[], Reader] | None = None
     _again: Callable[[LogTable], Predictions] | None = None
@@ -327,7 +326,7 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
             from calibrant.io._parts import notes_on_copies
 
             found = predictions_of(_files(source, parts, columns.engine), columns)
-            found.notes = found.file_notes = found.notes + notes_on_copies(parts or ())
+            found.notes = found.source_notes = found.notes + notes_on_copies(parts or ())
             return found
         log = _log(source, columns.normalise, columns.gold)
         if log is not None:
@@ -410,8 +409,8 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         has_classes=bool(wide) or "class" in roles,
         has_items="item" in roles,
     )
-    if CHANCE in table.columns and "weight" not in roles and CHANCE not in asked.named.values():
-        found.notes = found.file_notes = (CHANCE_NOTE,)
+    if "chance" in table.columns and "weight" not in roles and "chance" not in asked.named.values():
+        found.notes = found.source_notes = (CHANCE_NOTE,)
     if log is None:
         return found
     if asked.form == "wide":

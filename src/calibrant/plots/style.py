@@ -36,7 +36,7 @@ CURVE_SIZE = (4.6, 5.7)
 PANEL_SIZE = (4.6, 3.7)
 FONT_SIZE = 10.0
 LEAST_TEXT = 0.8
-LEAST_PANEL = 0.54  # of their own width, of panels side by side; narrower ones are stacked
+STACKED_BELOW = 0.54  # of their own width, of panels side by side; narrower ones are stacked
 LETTERS = 10.0  # of an axis' name, an inch of the panel
 PAD = 0.04  # inches around a figure, and between labels of ticks
 LONGEST_NAME = 40
@@ -120,7 +120,7 @@ def resize(figure: Figure, width: float) -> None:
     that are square get the height they need. A row of panels becomes a column if the panels would be too
     narrow for their texts, and the figure becomes taller.
     """
-    if width < LEAST_PANEL * figure.get_figwidth():
+    if width < STACKED_BELOW * figure.get_figwidth():
         _stack(figure)
     text = max(LEAST_TEXT, min(1.0, width / figure.get_figwidth()))
     square = any(ax.get_aspect() != "auto" or ax.get_box_aspect() is not None for ax in figure.axes)

@@ -66,7 +66,7 @@ def slices(
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, False)]
     """
     predictions = copy(open_predictions(source, columns))
-    predictions.notes = predictions.file_notes  # those of other slices do not apply
+    predictions.notes = predictions.source_notes  # those of other slices do not apply
     if not isinstance(by, (str, list, tuple)):
         hint = "name a column of the table, or a list of columns"
         raise InputError(f"by is a {type(by).__name__}", hint, code="parameter")
