@@ -25,7 +25,7 @@ def test_closed_form_quantiles_are_those_of_the_beta_distribution(a: float, b: f
     np.testing.assert_allclose(beta_quantile(u, a, b), stats.beta(a, b).ppf(u), rtol=1e-9)
 
 
-def test_the_shift_is_that_of_the_thesis_with_its_sign_mended() -> None:
+def test_the_shift_is_that_of_the_thesis_with_its_sign_corrected() -> None:
     q = np.array([0.0, 0.04, 0.49, 0.5, 0.97])
     np.testing.assert_allclose(Shift(0.05)(q), [0.0, 0.0, 0.44, 0.55, 1.0])
 
