@@ -7,25 +7,16 @@ import pytest
 from scipy import stats
 
 from calibrant.exceptions import InputError
-from calibrant.synthetic import (
-    Identity,
-    LogitSlope,
-    Shift,
-    beta_quantile,
-    draw_uniforms,
-    expectation,
-    sample,
-    squared_error,
-)
+from calibrant.synthetic import BetaScores, LogitSlope, Shift, draw_uniforms, mean_over, sample, squared_error
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.1, 1.0), (0.5, 0.5), (2.0, 2.0), (0.7, 3.0)])
 def test_closed_form_quantiles_are_those_of_the_beta_distribution(a: float, b: float) -> None:
     u = np.linspace(0.01, 0.99, 50)
-    np.testing.assert_allclose(beta_quantile(u, a, b), stats.beta(a, b).ppf(u), rtol=1e-9)
+    np.testing.assert_allclose(BetaScores(a, b)(u), stats.beta(a, b).ppf(u), rtol=1e-9)
 
 
-def test_the_shift_is_that_of_the_thesis_with_its_sign_mended() -> None:
+def test_the_shift_is_that_of_the_thesis_with_its_sign_corrected() -> None:
     q = np.array([0.0, 0.04, 0.49, 0.5, 0.97])
     np.testing.assert_allclose(Shift(0.05)(q), [0.0, 0.0, 0.44, 0.55, 1.0])
 
@@ -71,15 +62,16 @@ def test_equal_seeds_give_equal_samples() -> None:
     np.testing.assert_array_equal(one.label, other.label)
 
 
-@pytest.mark.parametrize("transform", [Identity(), Shift(0.05), Shift(0.1), LogitSlope(1.5)])
+@pytest.mark.parametrize("transform", [Shift(0.0), Shift(0.05), Shift(0.1), LogitSlope(1.5)])
 @pytest.mark.parametrize(("a", "b"), [(0.1, 1.0), (0.5, 0.5), (2.0, 2.0)])
 def test_the_true_error_is_the_mean_over_many_scores(a: float, b: float, transform: Shift) -> None:
-    q = beta_quantile((np.arange(1_000_000) + 0.5) / 1_000_000, a, b)
-    assert squared_error(a, b, transform) == pytest.approx(float(np.mean((q - transform(q)) ** 2)), rel=1e-4)
+    q = BetaScores(a, b)((np.arange(1_000_000) + 0.5) / 1_000_000)
+    error = float(np.mean((q - transform(q)) ** 2))
+    assert squared_error(BetaScores(a, b), transform) == pytest.approx(error, rel=1e-4)
 
 
 def test_expectations_are_those_of_the_beta_distribution() -> None:
-    assert expectation(0.5, 0.5, lambda q: q**2) == pytest.approx(0.375, rel=1e-8)
+    assert mean_over(BetaScores(0.5, 0.5), lambda q: q**2) == pytest.approx(0.375, rel=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -300,8 +300,8 @@ def test_progress_is_told_what_is_read_and_measured(tmp_path: Path) -> None:
 def test_a_report_holds_models_drawings_and_paired_differences(tmp_path: Path) -> None:
     columns = long_columns(item=[f"t{place}" for place in range(3000)])
     better = {**columns, "score": columns["score"] ** 1.3}
-    found = report([pa.table(columns), pa.table(better)], names=["raw", "mended"])
-    assert [model.name for model in found.models] == ["raw", "mended"]
+    found = report([pa.table(columns), pa.table(better)], names=["raw", "recalibrated"])
+    assert [model.name for model in found.models] == ["raw", "recalibrated"]
     assert [drawing.view for drawing in found.models[0].drawings] == ["binary"]
     assert found.models[0].measured["binary"].smooth_ece is not None
     difference = found.differences[0].difference

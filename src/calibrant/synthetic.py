@@ -1,8 +1,8 @@
 """Predictions whose calibration error is known: drawn scores, and labels from Bernoulli(transform(score)).
 
-Used to measure what estimates, intervals and tests do. Scores come from a Beta or a logit-normal
-distribution, and can be rounded. The transforms are those of the thesis, of logistic miscalibration, and a
-sawtooth. Pairs of one cluster can share the noise of their labels, and their scores.
+Used to measure what estimates, intervals and tests do. Scores come from a Beta distribution; the transforms
+are those of the thesis and of logistic miscalibration. Pairs of one cluster can share the noise of their
+labels, and their scores.
 """
 
 from __future__ import annotations
@@ -19,21 +19,6 @@ from calibrant.exceptions import InputError
 from calibrant.seeds import Seed, generator
 
 Transform = Callable[[Floats], Floats]
-
-
-@dataclass(frozen=True)
-class Identity:
-    """A calibrated model: p_q = q.
-
-    Examples
-    --------
-    >>> Identity()(np.array([0.2, 0.7])).tolist()
-    [0.2, 0.7]
-    """
-
-    def __call__(self, score: Floats) -> Floats:
-        """Probability of the event at each score."""
-        return score
 
 
 @dataclass(frozen=True)
@@ -81,44 +66,8 @@ class LogitSlope:
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """The score times a factor: a model that overstates each probability alike.
-
-    Examples
-    --------
-    >>> Scaled(0.5)(np.array([0.2, 0.8])).tolist()
-    [0.1, 0.4]
-    """
-
-    factor: float
-
-    def __call__(self, score: Floats) -> Floats:
-        """Probability of the event at each score."""
-        return self.factor * score
-
-
-@dataclass(frozen=True)
-class Sawtooth:
-    """The score plus a height on every other tooth, minus the height between; cut at 0 and 1.
-
-    Examples
-    --------
-    >>> Sawtooth(0.1, 0.25)(np.array([0.2, 0.4, 0.6, 0.95])).round(2).tolist()
-    [0.3, 0.3, 0.7, 0.85]
-    """
-
-    height: float
-    tooth: float
-
-    def __call__(self, score: Floats) -> Floats:
-        """Probability of the event at each score."""
-        sign = 1.0 - 2.0 * (np.floor(score / self.tooth) % 2)
-        return np.clip(score + self.height * sign, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
 class BetaScores:
-    """Quantile function of scores from Beta(a, b).
+    """Quantile function of scores from Beta(a, b), in closed form where there is one.
 
     Examples
     --------
@@ -131,64 +80,17 @@ class BetaScores:
 
     def __call__(self, u: Floats) -> Floats:
         """Score at each level u, from 0 to 1."""
-        return beta_quantile(u, self.a, self.b)
+        a, b = self.a, self.b
+        if b == 1:
+            return u ** (1 / a)
+        if a == b == 0.5:
+            return np.sin(np.pi / 2 * u) ** 2
+        if a == b == 2:
+            return 0.5 - np.sin(np.arcsin(1 - 2 * u) / 3)
+        from scipy.special import betaincinv
 
-
-@dataclass(frozen=True)
-class LogitNormalScores:
-    """Quantile function of scores whose log-odds are normal.
-
-    Examples
-    --------
-    >>> LogitNormalScores(0.0, 2.0)(np.array([0.5])).tolist()
-    [0.5]
-    """
-
-    mean: float
-    sd: float
-
-    def __call__(self, u: Floats) -> Floats:
-        """Score at each level u, from 0 to 1."""
-        from scipy.special import expit, ndtri
-
-        scores: Floats = expit(self.mean + self.sd * ndtri(u))
-        return scores
-
-
-@dataclass(frozen=True)
-class RoundedScores:
-    """Scores rounded to a number of decimal digits.
-
-    Examples
-    --------
-    >>> RoundedScores(BetaScores(1, 1), 1)(np.array([0.51, 0.58])).tolist()
-    [0.5, 0.6]
-    """
-
-    scores: Transform
-    digits: int
-
-    def __call__(self, u: Floats) -> Floats:
-        """Score at each level u, from 0 to 1."""
-        return np.round(self.scores(u), self.digits)
-
-
-@dataclass(frozen=True)
-class TransformedScores:
-    """A transform of scores, as scores.
-
-    Examples
-    --------
-    >>> TransformedScores(BetaScores(1, 1), Scaled(0.5))(np.array([0.5])).tolist()
-    [0.25]
-    """
-
-    scores: Transform
-    transform: Transform
-
-    def __call__(self, u: Floats) -> Floats:
-        """Score at each level u, from 0 to 1."""
-        return self.transform(self.scores(u))
+        quantile: Floats = betaincinv(a, b, u)
+        return quantile
 
 
 @dataclass(frozen=True)
@@ -208,26 +110,6 @@ class Sample:
     label: NDArray[np.bool_]
     score: Floats
     cluster: NDArray[np.int64] | None
-
-
-def beta_quantile(u: Floats, a: float, b: float) -> Floats:
-    """Quantiles of Beta(a, b), in closed form where there is one.
-
-    Examples
-    --------
-    >>> beta_quantile(np.array([0.5]), 0.5, 0.5).round(6).tolist()
-    [0.5]
-    """
-    if b == 1:
-        return u ** (1 / a)
-    if a == b == 0.5:
-        return np.sin(np.pi / 2 * u) ** 2
-    if a == b == 2:
-        return 0.5 - np.sin(np.arcsin(1 - 2 * u) / 3)
-    from scipy.special import betaincinv
-
-    quantile: Floats = betaincinv(a, b, u)
-    return quantile
 
 
 def sample(
@@ -250,7 +132,7 @@ def sample(
     a, b
         Parameters of the Beta distribution of the scores.
     transform
-        `Identity` (the default: calibrated), `Shift`, `LogitSlope`, or any function of an array of scores.
+        `Shift`, `LogitSlope`, or any function of an array of scores; None: calibrated scores.
     cluster_size
         Pairs a cluster (the last may be smaller); 1 makes independent pairs without clusters.
     label_correlation
@@ -278,7 +160,7 @@ def sample(
     )
     if not (a > 0 and b > 0):
         raise InputError(f"a and b are {a} and {b}", "give positive numbers", code="parameter")
-    score = beta_quantile(uniform, a, b)
+    score = BetaScores(a, b)(uniform)
     probability = score if transform is None else transform(score)
     return Sample(threshold < probability, score, cluster)
 
@@ -333,36 +215,12 @@ def draw_uniforms(
     return score, label, cluster
 
 
-def squared_error(a: float, b: float, transform: Transform) -> float:
-    """The true squared calibration error, E[(q - transform(q))^2] for q from Beta(a, b), by quadrature.
-
-    Its root is the target of the intervals.
-
-    Examples
-    --------
-    >>> round(squared_error(2, 2, Shift(0.1)) ** 0.5, 4)
-    0.0986
-    """
-    return expectation(a, b, lambda q: (q - transform(q)) ** 2)
-
-
-def expectation(a: float, b: float, function: Transform) -> float:
-    """E[function(q)] for q from Beta(a, b), by quadrature; see `mean_over`.
-
-    Examples
-    --------
-    >>> round(expectation(2, 2, lambda q: q * (1 - q)), 6)
-    0.2
-    """
-    return mean_over(BetaScores(a, b), function)
-
-
 _PANELS = 40  # halvings towards each end of the quantile
 _POINTS = 4_000  # in each panel
 
 
 def mean_over(scores: Transform, function: Transform) -> float:
-    """E[function(q)] for scores given by their quantile function, such as `LogitNormalScores`.
+    """E[function(q)] for scores given by their quantile function, such as `BetaScores`.
 
     A midpoint rule on panels that halve towards both ends, so that it serves rare events, rounded scores and
     functions with many jumps alike.
@@ -387,12 +245,14 @@ def _midpoints(scores: Transform) -> tuple[Floats, Floats]:
     return points, np.repeat(width.ravel() / _POINTS, _POINTS)
 
 
-def squared_error_of(scores: Transform, transform: Transform) -> float:
-    """The true squared calibration error of scores given by their quantile function.
+def squared_error(scores: Transform, transform: Transform) -> float:
+    """The true squared calibration error, E[(q - transform(q))^2], of scores with a quantile function.
+
+    Its root is the target of the intervals.
 
     Examples
     --------
-    >>> round(squared_error_of(BetaScores(2, 2), Shift(0.1)) ** 0.5, 4)
+    >>> round(squared_error(BetaScores(2, 2), Shift(0.1)) ** 0.5, 4)
     0.0986
     """
     return mean_over(scores, lambda q: (q - transform(q)) ** 2)

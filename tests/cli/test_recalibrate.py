@@ -70,7 +70,7 @@ def test_fit_to_an_archive_suggests_apply_which_reads_archives(run: Run, tmp_pat
 
 
 def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path) -> None:
-    model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
+    model, output = tmp_path / "model.json", tmp_path / "recalibrated.parquet"
     ran = run("fit", long_table, "-o", model, "--method", "platt")
     assert (ran.code, ran.err) == (0, "")
     for part in ("platt", "  Pairs", "400", f"Wrote {model}\n", f"calibrant apply {model} TEST"):
@@ -175,7 +175,7 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
 
 
 def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
-    model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
+    model, output = tmp_path / "model.json", tmp_path / "recalibrated.parquet"
     assert run("fit", tags, "-o", model, "--threshold", 0.05).code == 0
     other = pa.table({"score": [0.01, 0.5, 0.99], "class": ["NN", "FW", "NN"]})
     pq.write_table(other.replace_schema_metadata({"calibrant.threshold": "0.01"}), tmp_path / "other.parquet")
@@ -195,7 +195,7 @@ def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
 def test_errors_are_one_line_and_leave_nothing(
     run: Run, tags: Path, long_table: Path, tmp_path: Path
 ) -> None:
-    model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
+    model, output = tmp_path / "model.json", tmp_path / "recalibrated.parquet"
     assert run("fit", tags, "-o", model).code == 0
     for arguments in (
         (model, long_table, "-o", output),
@@ -203,7 +203,7 @@ def test_errors_are_one_line_and_leave_nothing(
         (model, tags, "-o", tags),
         (model, tmp_path / "none.parquet", "-o", output),
         (tmp_path / "none.json", tags, "-o", output),
-        (model, tags, "-o", tmp_path / "mended.xlsx"),
+        (model, tags, "-o", tmp_path / "recalibrated.xlsx"),
     ):
         ran = run("apply", *arguments)
         assert (ran.code, ran.err.count("\n"), ran.out) == (2, 1, ""), arguments
@@ -291,7 +291,7 @@ def test_a_command_that_is_told_to_end_leaves_nothing_behind(
         return scores
 
     monkeypatch.setattr("calibrant.verbs.applying.Recalibration.__call__", end)
-    ran = run("apply", tmp_path / "model.json", tags, "-o", tmp_path / "mended.parquet")
+    ran = run("apply", tmp_path / "model.json", tags, "-o", tmp_path / "recalibrated.parquet")
     assert (ran.code, ran.err.strip()) == (143, "calibrant: stopped")
     assert sorted(tmp_path.iterdir()) == there
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -88,17 +88,17 @@ def check(path: Path, view: str, folder: Path) -> None:
     refused: InputError | None = None
     try:
         found = load_recalibrator(path)
-        apply(found, TABLES[view], folder / "mended.parquet")
+        apply(found, TABLES[view], folder / "recalibrated.parquet")
     except InputError as error:
         refused = error
     if refused is not None:
         assert refused.hint
         assert found is not None or (isinstance(refused, FormatError) and refused.file == str(path))
         return
-    mended = pa.parquet.read_table(folder / "mended.parquet")
-    for name in mended.column_names:
+    recalibrated = pa.parquet.read_table(folder / "recalibrated.parquet")
+    for name in recalibrated.column_names:
         if name == "score" or name.startswith("p_"):
-            score = mended[name].to_numpy()
+            score = recalibrated[name].to_numpy()
             assert ((score >= 0) & (score <= 1)).all()
 
 

@@ -12,7 +12,7 @@ from calibrant.metrics.compare import by_item, calibration_difference, error_dif
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.intervals import without_each
 from calibrant.metrics.residuals import residuals
-from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms, squared_error
+from calibrant.synthetic import BetaScores, LogitSlope, draw_uniforms, squared_error
 from tests.quantities import defined
 
 
@@ -22,7 +22,7 @@ def two_models(
     uniform, threshold, cluster = draw_uniforms(
         n, 20 if clustered else 1, rng, label_correlation=0.3, score_correlation=0.5
     )
-    p = beta_quantile(uniform, 1, 1)
+    p = BetaScores(1, 1)(uniform)
     first, second = (pairs(threshold < p, LogitSlope(slope)(p), clusters=cluster) for slope in slopes)
     return first, second
 
@@ -86,7 +86,7 @@ def test_the_interval_of_the_difference_covers(slopes: tuple[float, float], clus
 def test_the_interval_of_the_difference_covers_where_a_fifth_of_the_items_have_most_labels() -> None:
     """The error of an item with many labels outweighs their noise, and random signs must not count it."""
     rng = np.random.default_rng(0)
-    truth = squared_error(0.5, 0.5, LogitSlope(2.0))
+    truth = squared_error(BetaScores(0.5, 0.5), LogitSlope(2.0))
     cluster = np.concatenate([np.arange(400), np.repeat(np.arange(400, 500), 100)])
     covered = 0
     for _ in range(200):

@@ -22,7 +22,7 @@ from calibrant.metrics.moments import Moments
 from calibrant.metrics.residuals import residuals
 from calibrant.metrics.tails import p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
-from calibrant.synthetic import LogitSlope, Shift, sample, squared_error
+from calibrant.synthetic import BetaScores, LogitSlope, Shift, sample, squared_error
 from tests.quantities import defined
 
 
@@ -440,7 +440,7 @@ def test_weights_that_depend_on_labels_do_not_bias_the_error() -> None:
         weight = np.where(found.label == 1, 1.0, ratio)[kept]
         interval = calibration_error(found.label[kept], found.score[kept], sample_weight=weight)
         assert "weights depend on labels" in (interval.weights_warning or "")
-        held += _holds(interval, squared_error(0.5, 2, Shift(0.1)))
+        held += _holds(interval, squared_error(BetaScores(0.5, 2), Shift(0.1)))
     assert held >= 17
 
 

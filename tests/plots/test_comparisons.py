@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from calibrant import plots
 from calibrant.exceptions import InputError
-from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.intervals import ErrorInterval
 
 Floats = NDArray[np.float64]
@@ -24,71 +23,10 @@ def interval(estimate: float | None, low: float | None, high: float | None) -> E
     )
 
 
-def curve(name: str = "calibrated", debiased: list[float] | None = None) -> ErrorCurve:
-    size = np.array([2, 16, 1024])
-    return ErrorCurve(
-        name,
-        "bin_size",
-        size,
-        0.1 / size,
-        None if debiased is None else np.array(debiased),
-        0.09 / size,
-        0.0001,
-    )
-
-
-def test_error_against_bin_size_draws_the_records_numbers() -> None:
-    ax = plots.error_against_size([curve(debiased=[0.01, 0.001, -0.0001])])
-    np.testing.assert_allclose(drawn(ax, "plug-in-0"), [[2, 0.05], [16, 0.00625], [1024, 0.1 / 1024]])
-    np.testing.assert_allclose(drawn(ax, "debiased-0")[:, 1], [0.01, 0.001, -0.0001])
-    np.testing.assert_allclose(drawn(ax, "expected-0")[:, 1], [0.045, 0.09 / 16, 0.09 / 1024])
-    assert drawn(ax, "truth-0")[0, 1] == 0.0001
-    assert ax.get_xscale() == "log"
-
-
-def test_a_negative_debiased_error_is_marked_on_a_logarithmic_axis() -> None:
-    ax = plots.error_against_size([curve(debiased=[0.01, 0.0, -0.0001])], log_error=True)
-    assert drawn(ax, "debiased-below-0")[:, 0].tolist() == [16, 1024]
-
-
 def test_class_names_that_are_cut_stay_different() -> None:
     names = [f"PRON|Case=Nom|Gender={gender}|Number=Sing|Person=3|PronType=Prs" for gender in ("Masc", "Fem")]
     ax = plots.error_intervals(names, [("tagger", [interval(0.1, 0.0, 0.2)] * 2)])
     assert len({label.get_text() for label in ax.get_yticklabels()}) == 2
-
-
-def test_sizes_of_one_magnitude_are_drawn_on_a_linear_axis() -> None:
-    size = np.arange(1000, 5001, 1000)
-    ax = plots.error_against_size([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])
-    assert ax.get_xscale() == "linear"
-    assert ax.get_xlabel() == "sample size (pairs)"
-
-
-def test_small_errors_have_their_power_of_ten_in_the_label() -> None:
-    size = np.arange(1000, 5001, 1000)
-    ax = plots.error_against_size([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])
-    assert ax.get_ylabel() == "calibration MSE (in units of $10^{-4}$)"
-    assert ax.yaxis.get_major_formatter()(0.0001, 0) == "1"
-
-
-def test_curves_against_different_sizes_are_refused() -> None:
-    other = ErrorCurve("calibrated", "sample_size", np.array([10]), np.array([0.1]))
-    with pytest.raises(InputError, match="different x-axes: bin_size, sample_size: draw each kind"):
-        plots.error_against_size([curve(), other])
-    with pytest.raises(InputError, match="curves is empty"):
-        plots.error_against_size([])
-
-
-def test_an_error_curves_rows_are_its_numbers() -> None:
-    rows = curve(debiased=[0.01, 0.001, -0.0001]).to_rows()
-    assert rows[0] == {
-        "name": "calibrated",
-        "bin_size": 2,
-        "plug_in": 0.05,
-        "debiased": 0.01,
-        "expected": 0.045,
-        "truth": 0.0001,
-    }
 
 
 def test_each_class_has_a_line_with_its_error_and_its_interval() -> None:

@@ -5,8 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import calibration_changes, debiased_squared_error
@@ -19,6 +22,7 @@ from calibrant.recalibrate import (
     Platt,
     ScalingBinning,
     Shared,
+    order_effect,
     resampled_changes,
 )
 from calibrant.recalibrate.changes import with_map_error
@@ -72,8 +76,8 @@ def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
     after = []
     for seed in range(100):
         dev = labelled(500, 100 + seed, classes=False)
-        mended = Platt().fit(dev.scores, dev.labels).transform(test.scores)
-        after.append(debiased_squared_error(test.labels, mended, clusters=test.clusters))
+        recalibrated = Platt().fit(dev.scores, dev.labels).transform(test.scores)
+        after.append(debiased_squared_error(test.labels, recalibrated, clusters=test.clusters))
     row = first_of(Platt(), labelled(500, 5, classes=False), test, threshold=0, draws=100)
     assert np.std(after) / 2 < row.map_deviation.estimate < 2 * np.std(after)
 
@@ -89,8 +93,8 @@ def test_moving_edges_of_steps_are_no_spread_of_the_error() -> None:
     after = []
     for seed in range(60):
         dev = sure(2000, 200 + seed)
-        mended = ScalingBinning(n_bins=10).fit(dev.scores, dev.labels).transform(test.scores)
-        after.append(debiased_squared_error(test.labels, mended))
+        recalibrated = ScalingBinning(n_bins=10).fit(dev.scores, dev.labels).transform(test.scores)
+        after.append(debiased_squared_error(test.labels, recalibrated))
     row = first_of(ScalingBinning(n_bins=10), sure(2000, 31), test, threshold=0, draws=60)
     assert 0.4 * np.std(after) < row.map_deviation.estimate < 1.7 * np.std(after)
 
@@ -244,3 +248,36 @@ def test_scores_at_the_threshold_count_in_float32_as_in_float64() -> None:
         assert (getattr(one, "plug_in_calibration_error", None) or one.estimate) == pytest.approx(
             getattr(other, "plug_in_calibration_error", None) or other.estimate, rel=1e-4
         )
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(4, 80), weighted=st.booleans())
+def test_the_effect_is_that_of_counting(seed: int, n: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    before, label = rng.random(n).round(2), rng.random(n) < 0.5
+    label[:2] = [True, False]
+    after = Isotonic().fit(before, label).transform(before)
+    weight = rng.uniform(0.5, 2, n) if weighted else np.ones(n)
+    effect = order_effect(label, before, after, sample_weight=weight)
+    combinations = np.outer(weight[label], weight[~label])
+    tied = after[label][:, None] == after[~label][None, :]
+    assert effect.tied_after == pytest.approx(combinations[tied].sum() / combinations.sum())
+    assert effect.auc_before == pytest.approx(roc_auc_score(label, before, sample_weight=weight))
+    assert effect.auc_after == pytest.approx(roc_auc_score(label, after, sample_weight=weight))
+    assert effect.distinct_after <= effect.distinct_before == len(np.unique(before))
+
+
+def test_isotonic_regression_cannot_lower_the_auc_of_its_own_pairs() -> None:
+    rng = np.random.default_rng(4)
+    before = rng.random(500)
+    label = rng.random(500) < before
+    effect = order_effect(label, before, Isotonic().fit(before, label).transform(before))
+    assert defined(effect.auc_change) >= 0
+    coarse = order_effect(label, before, HistogramBinning(2).fit(before, label).transform(before))
+    assert defined(coarse.auc_change) < 0
+
+
+def test_one_label_has_no_auc_and_the_record_says_why() -> None:
+    effect = order_effect([1, 1], [0.1, 0.2], [0.3, 0.3])
+    assert effect.auc_change is None
+    assert effect.reason == "all labels are the same"
+    assert effect.to_dict()["distinct_after"] == 1

@@ -55,7 +55,7 @@ def test_many_groups_are_chosen_where_classes_differ_and_gain_nothing_where_they
 
 
 @pytest.mark.parametrize("objective", ["brier", "log-loss", "calibration"])
-def test_the_loss_is_that_of_all_scores_mended_by_the_other_folds_maps(objective: Any) -> None:
+def test_the_loss_is_that_of_all_scores_recalibrated_by_the_other_folds_maps(objective: Any) -> None:
     data = labelled(600, 1)
     q, y, cluster = (np.asarray(part) for part in (data.scores, data.labels, data.clusters))
     choice = choose_recalibrator({"platt": Platt()}, data, objective=objective, folds=3, seed=5)

@@ -48,10 +48,10 @@ def test_each_class_has_the_map_of_its_own_scores() -> None:
     q, y, tag = columns(2000, 1)
     each = PerClass(Platt()).fit(q, y, tag)
     assert each.part_names_ == ("A", "N", "UH", "V")
-    mended = each.transform(q, tag)
+    recalibrated = each.transform(q, tag)
     for name in each.part_names_:
         mine = tag == name
-        assert np.array_equal(mended[mine], Platt().fit(q[mine], y[mine]).transform(q[mine]))
+        assert np.array_equal(recalibrated[mine], Platt().fit(q[mine], y[mine]).transform(q[mine]))
 
 
 def test_the_range_of_the_fit_is_that_of_the_scores_of_all_parts() -> None:
@@ -66,9 +66,9 @@ def test_each_group_has_the_map_of_its_tags() -> None:
     assert groups == [["N"], ["V", "A", "UH"]]
     tfg = PerGroup(Isotonic(), groups).fit(q, y, tag)
     first = tag == "N"
-    mended = tfg.transform(q, tag)
-    assert np.array_equal(mended[first], Isotonic().fit(q[first], y[first]).transform(q[first]))
-    assert np.array_equal(mended[~first], Isotonic().fit(q[~first], y[~first]).transform(q[~first]))
+    recalibrated = tfg.transform(q, tag)
+    assert np.array_equal(recalibrated[first], Isotonic().fit(q[first], y[first]).transform(q[first]))
+    assert np.array_equal(recalibrated[~first], Isotonic().fit(q[~first], y[~first]).transform(q[~first]))
     assert tfg.part_names_ == ("1", "2")
 
 
@@ -112,9 +112,9 @@ def test_unseen_classes_are_refused_or_stay_as_they_are() -> None:
         PerClass(Platt()).fit(q, y, tag).transform([0.3, 0.5], ["N", "X"])
     assert caught.value.code == "class-unknown"
     lenient = PerClass(Platt(), unseen="unchanged").fit(q, y, tag)
-    mended = lenient.transform([0.3, 0.5], ["N", "X"])
-    assert mended[1] == 0.5
-    assert mended[0] == lenient.transform([0.3], ["N"])[0] != 0.3
+    recalibrated = lenient.transform([0.3, 0.5], ["N", "X"])
+    assert recalibrated[1] == 0.5
+    assert recalibrated[0] == lenient.transform([0.3], ["N"])[0] != 0.3
     assert lenient.transform([0.3, 0.5], ["X", "Y"]).tolist() == [0.3, 0.5]
 
 
@@ -239,7 +239,7 @@ def test_bad_input_is_refused_with_its_row(changed: dict[str, Any], words: str) 
         PerGroup(Isotonic(), [["N"], ["V"]]).fit(**(arguments | changed))
 
 
-def test_bad_scores_to_mend_are_refused_with_their_row() -> None:
+def test_bad_scores_are_refused_with_their_row() -> None:
     q, y, tag = columns(1000, 18)
     tfg = PerGroup(Platt(), by_frequency(COUNTS, 2)).fit(q, y, tag)
     with pytest.raises(InputError, match=r"scores\[1\] is 1.5"):

@@ -88,9 +88,9 @@ def test_of_two_classes_it_is_vector_scaling() -> None:
 def test_the_mean_probability_of_each_class_is_its_share_without_a_penalty() -> None:
     logits, y = items(2000, 4)
     prob = softmax(2 * logits, axis=1)
-    mended = MatrixScaling(penalty=0).fit(prob, y).transform(prob)
-    np.testing.assert_allclose(mended.mean(axis=0), np.bincount(y) / 2000, atol=2e-6)
-    np.testing.assert_allclose(mended.sum(axis=1), 1)
+    recalibrated = MatrixScaling(penalty=0).fit(prob, y).transform(prob)
+    np.testing.assert_allclose(recalibrated.mean(axis=0), np.bincount(y) / 2000, atol=2e-6)
+    np.testing.assert_allclose(recalibrated.sum(axis=1), 1)
 
 
 def test_a_strong_penalty_leaves_a_diagonal_matrix_without_biases() -> None:

@@ -88,7 +88,7 @@ def test_every_method_is_fitted_saved_and_applied_by_the_command_line(
     assert json.loads(run.stdout)["method"] == name
     loaded = load_recalibrator(tmp_path / "model.json")
     assert type(loaded.recalibrator) is kind_of(name)
-    done = apply(loaded, table, tmp_path / "mended.csv")
+    done = apply(loaded, table, tmp_path / "recalibrated.csv")
     assert done.rows == 300
     again = Recalibrator.from_state(json.loads(json.dumps(loaded.recalibrator.to_state())))
     assert again.to_state() == loaded.recalibrator.to_state()

@@ -57,17 +57,17 @@ def test_the_estimates_find_the_distortion() -> None:
     assert platt.intercept_ == pytest.approx(0.2, abs=0.02)
 
 
-def test_the_mended_scores_add_up_to_the_events() -> None:
+def test_the_recalibrated_scores_add_up_to_the_events() -> None:
     q, y = overconfident(2000, 4)
-    mended = Platt().fit(q, y).transform(q)
-    assert mended.sum() == pytest.approx(y.sum(), rel=1e-9)
-    assert np.dot(mended - y, logit(q)) == pytest.approx(0, abs=1e-6)
+    recalibrated = Platt().fit(q, y).transform(q)
+    assert recalibrated.sum() == pytest.approx(y.sum(), rel=1e-9)
+    assert np.dot(recalibrated - y, logit(q)) == pytest.approx(0, abs=1e-6)
 
 
 def test_recalibrating_twice_changes_nothing_the_second_time() -> None:
     q, y = overconfident(2000, 5)
-    mended = Platt().fit(q, y).transform(q)
-    again = Platt().fit(mended, y)
+    recalibrated = Platt().fit(q, y).transform(q)
+    again = Platt().fit(recalibrated, y)
     assert again.slope_ == pytest.approx(1, abs=1e-8)
     assert again.intercept_ == pytest.approx(0, abs=1e-8)
 
@@ -139,9 +139,9 @@ def test_the_order_of_scores_is_kept(seed: int) -> None:
             continue
         if isinstance(recalibrator, Platt) and recalibrator.slope_ <= 0:
             continue
-        mended = recalibrator.transform(np.sort(q))
-        assert (np.diff(mended) >= -1e-15).all()
-        assert ((mended >= 0) & (mended <= 1)).all()
+        recalibrated = recalibrator.transform(np.sort(q))
+        assert (np.diff(recalibrated) >= -1e-15).all()
+        assert ((recalibrated >= 0) & (recalibrated <= 1)).all()
 
 
 def test_scores_against_the_labels_are_turned_around() -> None:

@@ -18,12 +18,12 @@ def test_without_a_threshold_the_scores_of_an_item_sum_to_one() -> None:
 
 def test_the_mass_below_the_threshold_is_one_more_part() -> None:
     # Before: 0.6 + 0.2, so 0.2 was below. After: 0.9 + 0.3 + 0.2 = 1.4.
-    mended = renormalise([0.9, 0.3], [1, 1], before=[0.6, 0.2])
-    np.testing.assert_allclose(mended, [0.9 / 1.4, 0.3 / 1.4])
+    recalibrated = renormalise([0.9, 0.3], [1, 1], before=[0.6, 0.2])
+    np.testing.assert_allclose(recalibrated, [0.9 / 1.4, 0.3 / 1.4])
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.3))
-def test_scores_that_were_not_mended_stay(seed: int, threshold: float) -> None:
+def test_scores_that_were_not_recalibrated_stay(seed: int, threshold: float) -> None:
     rng = np.random.default_rng(seed)
     score = rng.dirichlet(np.full(6, 0.4), 20)
     kept = score >= threshold

@@ -76,9 +76,9 @@ def test_two_classes_have_the_temperature_of_the_second() -> None:
 def test_the_top_label_and_the_sums_stay() -> None:
     logits, y = items(500, 5)
     prob = softmax(logits, axis=1)
-    mended = Temperature().fit(prob, y).transform(prob)
-    assert (mended.argmax(axis=1) == prob.argmax(axis=1)).all()
-    np.testing.assert_allclose(mended.sum(axis=1), 1)
+    recalibrated = Temperature().fit(prob, y).transform(prob)
+    assert (recalibrated.argmax(axis=1) == prob.argmax(axis=1)).all()
+    np.testing.assert_allclose(recalibrated.sum(axis=1), 1)
 
 
 def test_the_derivative_is_0_at_the_temperature() -> None:
@@ -141,9 +141,9 @@ def test_probabilities_of_0_are_moved_to_the_clip_and_counted() -> None:
     prob = np.array([[1.0, 0.0, 0.0], [0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
     fitted = Temperature(clip=1e-3).fit(prob, [0, 1, 1, 0])
     assert fitted.clipped_count_ == 2
-    mended = fitted.transform(prob)
-    assert (mended > 0).all()
-    np.testing.assert_allclose(mended.sum(axis=1), 1)
+    recalibrated = fitted.transform(prob)
+    assert (recalibrated > 0).all()
+    np.testing.assert_allclose(recalibrated.sum(axis=1), 1)
 
 
 def test_a_state_through_json_maps_the_same() -> None:

@@ -54,9 +54,9 @@ def test_the_mean_probability_of_each_class_is_its_share() -> None:
     logits, y = items(2000, 3)
     prob = softmax(2 * logits, axis=1)
     fitted = VectorScaling().fit(prob, y)
-    mended = fitted.transform(prob)
-    np.testing.assert_allclose(mended.mean(axis=0), np.bincount(y) / 2000, atol=2e-6)
-    np.testing.assert_allclose(mended.sum(axis=1), 1)
+    recalibrated = fitted.transform(prob)
+    np.testing.assert_allclose(recalibrated.mean(axis=0), np.bincount(y) / 2000, atol=2e-6)
+    np.testing.assert_allclose(recalibrated.sum(axis=1), 1)
 
 
 def test_it_fits_at_least_as_well_as_a_temperature() -> None:

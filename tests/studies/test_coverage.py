@@ -11,7 +11,7 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import error_interval
-from calibrant.synthetic import BetaScores, Identity, LogitSlope, Shift
+from calibrant.synthetic import BetaScores, LogitSlope, Shift
 from calibrant_studies import _designs
 from calibrant_studies._coverage_tables import calibrated, falls_short, silent, warns, within_bar
 from calibrant_studies._designs import (
@@ -23,6 +23,7 @@ from calibrant_studies._designs import (
     PairsDesign,
 )
 from calibrant_studies._large import draw_bins, expected_bins
+from calibrant_studies._populations import Identity
 from calibrant_studies._simulation import simulate
 from calibrant_studies._situations import SITUATIONS, designs
 from calibrant_studies.coverage import SEED, coverage, figures, measured

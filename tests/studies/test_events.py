@@ -34,7 +34,7 @@ BY_YEAR = Corpus("small", "Small", "year")
 
 
 @pytest.fixture(scope="module")
-def mended() -> RefittedRecalibrator:
+def recalibrated() -> RefittedRecalibrator:
     """As the study has it, of the labels that ship."""
     table = open_predictions(event_labels()).read()
     assert table.cluster is not None
@@ -43,9 +43,9 @@ def mended() -> RefittedRecalibrator:
 
 
 def counted(
-    store: Path, corpus: Corpus, mended: RefittedRecalibrator, rules: str = "default"
+    store: Path, corpus: Corpus, recalibrated: RefittedRecalibrator, rules: str = "default"
 ) -> numbers.Counted:
-    return numbers.Counted(Extracted(corpus, rules, EventStore(store), 0.0), mended)
+    return numbers.Counted(Extracted(corpus, rules, EventStore(store), 0.0), recalibrated)
 
 
 def small_store(folder: Path, cells: dict[tuple[str, int], list[float]], samples: int = 100) -> Path:
@@ -77,11 +77,11 @@ def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
 
 
 def test_the_rows_of_a_corpus_follow_from_the_store_that_ships(
-    record: dict[str, Any], mended: RefittedRecalibrator
+    record: dict[str, Any], recalibrated: RefittedRecalibrator
 ) -> None:
     corpus = CORPORA[-1]
-    main = counted(event_store(corpus.name), corpus, mended)
-    paper = counted(event_store(f"{corpus.name}-paper"), corpus, mended, "paper")
+    main = counted(event_store(corpus.name), corpus, recalibrated)
+    paper = counted(event_store(f"{corpus.name}-paper"), corpus, recalibrated, "paper")
     for key, rows in (
         ("countries", numbers.country_rows(main, paper)),
         ("fewer", [*numbers.fewer_rows(main), *numbers.fewer_rows(paper)]),
@@ -127,9 +127,11 @@ def test_what_ships_of_events_is_small() -> None:
     assert sum(path.stat().st_size for path in files) < 1_500_000
 
 
-def test_a_difference_is_that_of_all_outcomes(tmp_path: Path, mended: RefittedRecalibrator) -> None:
+def test_a_difference_is_that_of_all_outcomes(tmp_path: Path, recalibrated: RefittedRecalibrator) -> None:
     first, second = [0.9] * 6 + [0.4], [0.8] * 2 + [0.3] * 2
-    one = counted(small_store(tmp_path / "s", {("IRQ", 2001): first, ("IRQ", 2002): second}), BY_YEAR, mended)
+    one = counted(
+        small_store(tmp_path / "s", {("IRQ", 2001): first, ("IRQ", 2002): second}), BY_YEAR, recalibrated
+    )
     (found,) = differences.differences(one)
     assert (found.kind, found.first.name, found.second.name) == ("two periods", "IRQ 2001", "IRQ 2002")
     assert (found.first.best, found.second.best) == (6, 2)
@@ -144,7 +146,9 @@ def test_a_difference_is_that_of_all_outcomes(tmp_path: Path, mended: RefittedRe
     assert found.is_real == ((found.compared.difference.low or 0) > 0)
 
 
-def test_two_countries_are_compared_in_the_same_samples(tmp_path: Path, mended: RefittedRecalibrator) -> None:
+def test_two_countries_are_compared_in_the_same_samples(
+    tmp_path: Path, recalibrated: RefittedRecalibrator
+) -> None:
     """Each document counts for one or the other, never both: the difference is certain where the sum is."""
     half, other = bytes([0b00001111]), bytes([0b11110000])
     with StoreWriter(tmp_path / "s", {"samples": 8, "with_text": False}) as writer:
@@ -152,7 +156,7 @@ def test_two_countries_are_compared_in_the_same_samples(tmp_path: Path, mended: 
             counts = [StoredCount("IRN", 0.5, number < 8, half), StoredCount("IRQ", 0.5, number >= 8, other)]
             writer.write(StoredDocument(f"d{number}", date(2001, 1, 1), counts=counts))
         writer.finish()
-    (found,) = differences.differences(counted(tmp_path / "s", BY_YEAR, mended))
+    (found,) = differences.differences(counted(tmp_path / "s", BY_YEAR, recalibrated))
     assert found.kind == "two countries"
     assert found.shown == 4
     # The difference is twice a binomial count of 12 halves, less 12: its sd is 2 sqrt(3), not sqrt(6).
@@ -162,19 +166,19 @@ def test_two_countries_are_compared_in_the_same_samples(tmp_path: Path, mended: 
 
 
 def test_ten_samples_differ_from_a_hundred_by_chance_alone(
-    tmp_path: Path, mended: RefittedRecalibrator
+    tmp_path: Path, recalibrated: RefittedRecalibrator
 ) -> None:
     chances = np.random.default_rng(2).random(400).round(2).tolist()
     pair, cell = numbers.fewer_rows(
-        counted(small_store(tmp_path / "s", {("IRQ", 2001): chances}), BY_YEAR, mended)
+        counted(small_store(tmp_path / "s", {("IRQ", 2001): chances}), BY_YEAR, recalibrated)
     )
     assert pair["rms difference"] == pytest.approx(pair["expected"], rel=0.1)
     assert cell["numbers"] == 1
     assert cell["largest"] < 4 * cell["expected"]
 
 
-def test_total_intervals_hold_those_of_the_model(tmp_path: Path, mended: RefittedRecalibrator) -> None:
-    one = counted(small_store(tmp_path / "s", {("IRQ", 2001): [0.5] * 30}), BY_YEAR, mended)
+def test_total_intervals_hold_those_of_the_model(tmp_path: Path, recalibrated: RefittedRecalibrator) -> None:
+    one = counted(small_store(tmp_path / "s", {("IRQ", 2001): [0.5] * 30}), BY_YEAR, recalibrated)
     (row,) = numbers.series_rows(one, ["IRQ"])
     assert row["low_total"] <= row["low"] < row["mean"] < row["high"] <= row["high_total"]
     assert (row["documents"], row["best"]) == (30, 0)

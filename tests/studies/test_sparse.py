@@ -143,7 +143,7 @@ def test_scores_are_kept_from_the_threshold_on_and_the_rest_is_other() -> None:
 
 def test_renormalized_scores_and_the_rest_sum_to_one(tagset: Tagset) -> None:
     test = tagset.test
-    after = maps.mended(maps.fitted(tagset, "isotonic regression", "SCW"), tagset)
+    after = maps.recalibrated(maps.fitted(tagset, "isotonic regression", "SCW"), tagset)
     divided = maps.renormalized(test, after, test.other)
     total = np.bincount(test.token, after) + np.bincount(test.token, test.other) / np.bincount(test.token)
     np.testing.assert_allclose(divided, after / total[test.token])
@@ -155,7 +155,7 @@ def test_the_rest_is_missed_where_no_gold_tag_reaches_the_threshold(tagset: Tags
     assert len(token) == tagset.tokens
     assert missed.sum() + tagset.test.label.sum() == tagset.tokens
     assert mass.sum() + tagset.test.score.sum() == pytest.approx(tagset.tokens)
-    assert maps.mended_rest(tagset).shape == tagset.test.score.shape
+    assert maps.recalibrated_rest(tagset).shape == tagset.test.score.shape
 
 
 def test_categories_with_few_scores_share_a_map(tagset: Tagset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_categories_with_few_scores_share_a_map(tagset: Tagset, monkeypatch: pyt
 
 
 def test_the_fit_to_groups_is_the_fit_to_each_alone(tagset: Tagset) -> None:
-    after = maps.mended(maps.fitted(tagset, "isotonic regression", "TFG"), tagset)
+    after = maps.recalibrated(maps.fitted(tagset, "isotonic regression", "TFG"), tagset)
     for group in range(GROUPS):
         homes = tagset.homes()
         some, rest = (scores.part(homes[scores.code] == group) for scores in (tagset.dev, tagset.test))
@@ -250,7 +250,8 @@ def test_without_a_folder_of_models_the_pipeline_is_skipped_and_the_crf_trained(
 def test_the_hmm_is_measured_again(data: Path, record: dict[str, Any]) -> None:
     (tagset,) = taggers.tagsets(data, None, ["hmm"], 1)
     after = {
-        condition: maps.mended(maps.fitted(tagset, *condition), tagset) for condition in measuring.CONDITIONS
+        condition: maps.recalibrated(maps.fitted(tagset, *condition), tagset)
+        for condition in measuring.CONDITIONS
     }
     now = measuring.error_rows(tagset, after)
     then = [

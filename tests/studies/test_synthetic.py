@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant.seeds import generator
-from calibrant.synthetic import expectation
+from calibrant.synthetic import BetaScores, mean_over
 from calibrant_studies import synthetic
 
 
@@ -32,7 +32,7 @@ def test_the_plug_in_never_rises_when_the_bin_size_doubles() -> None:
 def test_a_calibrated_models_plug_in_is_its_expected_noise_and_its_debiased_error_nothing() -> None:
     rng = np.random.default_rng(3)
     row = synthetic._replicated(2_000, (2.0, 2.0), "calibrated", 40, rng)
-    assert row["noise"] == pytest.approx(expectation(2, 2, lambda q: q * (1 - q)) / 44, rel=0.05)
+    assert row["noise"] == pytest.approx(mean_over(BetaScores(2, 2), lambda q: q * (1 - q)) / 44, rel=0.05)
     assert abs(row["plug-in"] - row["noise"]) < 4 * row["plug-in, s.e."]
     assert abs(row["debiased"]) < 4 * row["debiased, s.e."]
 

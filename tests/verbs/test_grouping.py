@@ -39,7 +39,7 @@ def test() -> pd.DataFrame:
     return predictions(2)
 
 
-def test_changes_are_those_of_the_mended_scores(dev: pd.DataFrame, test: pd.DataFrame) -> None:
+def test_changes_are_those_of_the_recalibrated_scores(dev: pd.DataFrame, test: pd.DataFrame) -> None:
     saved = fit(dev, method="histogram", group=GROUP)
     found = group_changes(test, saved, counts=COUNTS)
     recalibrator: Any = saved.recalibrator
@@ -61,7 +61,7 @@ def test_changes_are_those_of_the_mended_scores(dev: pd.DataFrame, test: pd.Data
     assert [(group.classes, group.share) for group in found.groups] == [(("N", "V"), 0.95), (("X",), 0.05)]
 
 
-def test_a_map_a_group_mends_the_rare_class_and_one_map_harms_the_frequent_ones(
+def test_a_map_a_group_recalibrates_the_rare_class_and_one_map_harms_the_frequent_ones(
     dev: pd.DataFrame, test: pd.DataFrame
 ) -> None:
     each = group_changes(test, fit(dev, group=GROUP))

@@ -42,6 +42,21 @@ def test_several_rows_per_item_of_a_binary_table_are_noted() -> None:
     assert not measure(pd.DataFrame(rows | {"cluster": rows["item"]})).recipe.notes
 
 
+def test_items_without_a_gold_class_are_noted_for_the_top_label() -> None:
+    rows = pd.DataFrame(
+        {
+            "item": np.repeat(np.arange(40), 2),
+            "class": ["no", "yes"] * 40,
+            "score": [0.25, 0.75] * 40,
+            "label": [0, 1] * 30 + [0, 0] * 10,
+        }
+    )
+    [note] = measure(rows, view="top").recipe.notes
+    assert "the label 1: 10." in note
+    assert note in report(rows, view="top").notes
+    assert not measure(rows[:60], view="top").recipe.notes
+
+
 def test_a_column_chance_is_noted_until_there_are_weights(tmp_path: Path) -> None:
     rows = pd.DataFrame(
         {"score": [0.2, 0.7] * 40, "label": [0, 1] * 40, "chance": [0.5, 0.1] * 40, "x": range(80)}

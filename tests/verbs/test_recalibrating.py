@@ -71,9 +71,9 @@ def binary(n: int, seed: int) -> pa.Table:
     return long(n, seed).filter(pa.compute.equal(long(n, seed)["class"], "V")).select(["score", "label"])
 
 
-def mend(model: Any, table: Any, tmp_path: Path) -> pa.Table:
-    apply(model, table, tmp_path / "mended.parquet")
-    return pq.read_table(tmp_path / "mended.parquet")
+def applied_to(model: Any, table: Any, tmp_path: Path) -> pa.Table:
+    apply(model, table, tmp_path / "recalibrated.parquet")
+    return pq.read_table(tmp_path / "recalibrated.parquet")
 
 
 def test_a_table_without_classes_gets_the_estimator_itself(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_table_without_classes_gets_the_estimator_itself(tmp_path: Path) -> No
         dev["score"].to_numpy(), dev["label"].to_numpy(zero_copy_only=False)
     )
     np.testing.assert_array_equal(
-        mend(model, test, tmp_path)["score"].to_numpy(), alone.transform(test["score"].to_numpy())
+        applied_to(model, test, tmp_path)["score"].to_numpy(), alone.transform(test["score"].to_numpy())
     )
     assert (model.kind, model.classes, model.group, model.pairs) == ("binary", (), None, 800)
 
@@ -105,7 +105,7 @@ def test_classes_get_the_composition_asked_for(group: str, tmp_path: Path) -> No
     model = fit(dev, group=homes if group == "given" else group, groups=groups)
     composition.fit(*frame)
     expected = composition.transform(test["score"].to_numpy(), test["class"].to_pylist())
-    np.testing.assert_allclose(mend(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
+    np.testing.assert_allclose(applied_to(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
     assert (model.kind, model.classes, model.group) == ("classes", tuple(CLASSES), group)
 
 
@@ -115,7 +115,7 @@ def test_rows_of_a_wide_table_are_mapped_whole_in_any_order_of_columns(tmp_path:
     matrix = np.column_stack([dev[f"p_{name}"].to_numpy() for name in CLASSES])
     alone = Temperature().fit(matrix, [CLASSES.index(name) for name in dev["label"].to_pylist()])
     columns = [f"p_{name}" for name in ("X", "N", "D", "V")]
-    found = mend(model, test.select([*columns, "label"]), tmp_path)
+    found = applied_to(model, test.select([*columns, "label"]), tmp_path)
     expected = alone.transform(np.column_stack([test[f"p_{name}"].to_numpy() for name in CLASSES]))
     for k, name in enumerate(CLASSES):
         np.testing.assert_allclose(found[f"p_{name}"].to_numpy(), expected[:, k], atol=1e-15)
@@ -123,7 +123,7 @@ def test_rows_of_a_wide_table_are_mapped_whole_in_any_order_of_columns(tmp_path:
 
 def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_path: Path) -> None:
     model = fit(rows(900, 4), method="isotonic", group="class")
-    found = mend(model, rows(300, 5), tmp_path)
+    found = applied_to(model, rows(300, 5), tmp_path)
     matrix = np.column_stack([found[f"p_{name}"].to_numpy() for name in CLASSES])
     np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
     before = measure(rows(300, 5), view="pooled")["pooled"].debiased_squared_error.estimate
@@ -137,12 +137,12 @@ def test_a_large_table_is_tallied_class_by_class(
     method: Any, group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dev, test = long(2000, 6), long(300, 7)
-    whole = mend(fit(dev, method=method, group=group), test, tmp_path)
+    whole = applied_to(fit(dev, method=method, group=group), test, tmp_path)
     monkeypatch.setattr(_methods, "IN_MEMORY", 1000)
     monkeypatch.setattr(_methods, "TALLIED_AT_ONCE", 3000)
     tallied = fit(dev, method=method, group=group)
     assert tallied.pairs == 8000
-    found = mend(tallied, test, tmp_path)["score"].to_numpy()
+    found = applied_to(tallied, test, tmp_path)["score"].to_numpy()
     apart = np.abs(found - whole["score"].to_numpy())
     # A tally's rows are narrow, but isotonic maps of few pairs have steep steps.
     assert apart.mean() < (5e-3 if method == "isotonic" else 1e-5)
@@ -172,8 +172,8 @@ def test_scores_below_the_threshold_take_no_part_and_stay(tmp_path: Path) -> Non
     model = fit(dev, threshold=0.05)
     assert model.threshold == 0.05
     assert model.pairs == int((dev["score"].to_numpy() >= 0.05).sum())
-    done = apply(model, test, tmp_path / "mended.parquet")
-    old, new = test["score"].to_numpy(), pq.read_table(tmp_path / "mended.parquet")["score"].to_numpy()
+    done = apply(model, test, tmp_path / "recalibrated.parquet")
+    old, new = test["score"].to_numpy(), pq.read_table(tmp_path / "recalibrated.parquet")["score"].to_numpy()
     below = old < 0.05
     np.testing.assert_array_equal(new[below], old[below])
     assert (done.below, done.scores) == (int(below.sum()), 1600)
@@ -188,12 +188,12 @@ def test_a_score_equal_to_the_threshold_takes_part() -> None:
 def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
     model = fit(long(900, 11, threshold=0.02))
     assert model.threshold == 0.02
-    done = apply(model, long(400, 12, threshold=0.02), tmp_path / "mended.parquet")
+    done = apply(model, long(400, 12, threshold=0.02), tmp_path / "recalibrated.parquet")
     assert (done.threshold, done.again) == (0.02, False)
-    found = measure(str(tmp_path / "mended.parquet"), view="pooled")
+    found = measure(str(tmp_path / "recalibrated.parquet"), view="pooled")
     assert found.recipe.threshold == 0.02
     assert found["pooled"].log_loss.estimate is None
-    twice = apply(model, str(tmp_path / "mended.parquet"), tmp_path / "twice.parquet")
+    twice = apply(model, str(tmp_path / "recalibrated.parquet"), tmp_path / "twice.parquet")
     assert twice.again
 
 
@@ -201,7 +201,7 @@ def test_new_classes_go_by_the_grouping(tmp_path: Path) -> None:
     dev = long(900, 13)
     new = pa.table({"score": [0.3, 0.6], "class": ["N", "UH"]})
     for group in ("shared", "frequency"):
-        done = apply(fit(dev, group=group), new, tmp_path / "mended.parquet")
+        done = apply(fit(dev, group=group), new, tmp_path / "recalibrated.parquet")
         assert done.new_classes == ("UH",)
     for grouping in ("class", {"N": "a", "V": "a", "D": "b", "X": "b"}):
         pq.write_table(new, tmp_path / "new.parquet")
@@ -224,10 +224,10 @@ def test_a_model_of_another_view_is_refused(fitted: str, given: str, tmp_path: P
     tables = {"binary": binary(600, 14), "classes": long(600, 14), "wide": rows(600, 14)}
     model = fit(tables[fitted])
     if fitted == given:
-        assert apply(model, tables[given], tmp_path / "mended.parquet").rows > 0
+        assert apply(model, tables[given], tmp_path / "recalibrated.parquet").rows > 0
         return
     with pytest.raises(InputError, match="the recalibrator is for a") as caught:
-        apply(model, tables[given], tmp_path / "mended.parquet")
+        apply(model, tables[given], tmp_path / "recalibrated.parquet")
     assert caught.value.code == "view"
 
 
@@ -235,7 +235,7 @@ def test_a_wide_table_needs_the_same_classes(tmp_path: Path) -> None:
     model = fit(rows(600, 15), method="vector")
     other = rows(100, 16).rename_columns([*(f"p_{name}" for name in ("N", "V", "D", "UH")), "label"])
     with pytest.raises(InputError, match="UH") as caught:
-        apply(model, other, tmp_path / "mended.parquet")
+        apply(model, other, tmp_path / "recalibrated.parquet")
     assert caught.value.code == "class-unknown"
 
 
@@ -292,14 +292,14 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     found = report(test, model=tmp_path / "model.json", view="pooled")
     assert [each.name for each in found.models] == ["before", "after"]
     assert found.recalibrator == str(tmp_path / "model.json")
-    apply(model, test, tmp_path / "mended.parquet")
-    mended = measure(str(tmp_path / "mended.parquet"), view="pooled")["pooled"]
+    apply(model, test, tmp_path / "recalibrated.parquet")
+    recalibrated = measure(str(tmp_path / "recalibrated.parquet"), view="pooled")["pooled"]
     assert found.models[1].measured["pooled"].debiased_squared_error.estimate == pytest.approx(
-        mended.debiased_squared_error.estimate, abs=1e-15
+        recalibrated.debiased_squared_error.estimate, abs=1e-15
     )
     change = found.differences[0].difference
     assert defined(change.mse_difference.low) > 0
-    assert change.mse_second == pytest.approx(mended.debiased_squared_error.estimate, abs=1e-12)
+    assert change.mse_second == pytest.approx(recalibrated.debiased_squared_error.estimate, abs=1e-12)
     same = report(str(tmp_path / "dev.parquet"), model=model, view="pooled")
     assert any("the same data" in note for note in same.notes)
     with pytest.raises(InputError, match="one table"):

@@ -145,7 +145,7 @@ def story_page(found: Demonstration) -> StoryPage:
     5
     """
     tagger = found.tagger
-    steps = (_looks_good(tagger), _trusted(tagger), _mended(tagger), _rare(tagger), _counted(found))
+    steps = (_looks_good(tagger), _trusted(tagger), _recalibrated(tagger), _rare(tagger), _counted(found))
     return StoryPage(TITLE, LEAD, steps, NEXT, found)
 
 
@@ -201,7 +201,7 @@ def _ranges(found: TaggerStory) -> TextTable:
     return TextTable("", head, tuple(rows))
 
 
-def _mended(found: TaggerStory) -> StoryStep:
+def _recalibrated(found: TaggerStory) -> StoryStep:
     change = found.shared_changes.total
     said = {
         "better": "This is an improvement: sampling error does not explain the change.",

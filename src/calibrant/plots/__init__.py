@@ -14,7 +14,6 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
-    from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
     from calibrant.plots._labels import label_histograms
     from calibrant.plots._log_odds import log_odds_curve
@@ -30,7 +29,6 @@ __all__ = [
     "calibration_curves",
     "confidence_and_reliability",
     "confidence_histogram",
-    "error_against_size",
     "error_changes",
     "error_intervals",
     "inline_svg",

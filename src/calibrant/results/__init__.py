@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         ReportedModel,
         TaskErrors,
     )
-    from calibrant.results.error_curve import ErrorCurve
     from calibrant.results.errors import (
         CalibrationInTheLarge,
         ClassErrors,
@@ -74,7 +73,6 @@ __all__ = [
     "CorpDecomposition",
     "CoxCalibration",
     "Drawing",
-    "ErrorCurve",
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",

@@ -493,12 +493,13 @@ def view_sources(
         inside = engine_sources(predictions, views, exact=exact, collected=collected, threads=threads)
         if inside is not None:
             return inside
+    given = predictions
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
-    batches = with_note(predictions, predictions.batches(items=items))
+    batches = with_note(given, predictions.batches(items=items))
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -519,21 +520,29 @@ def view_sources(
 
 
 def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield batches; then note on the table items with several rows (in a slice) if there are no clusters."""
-    codes, joint = [np.zeros(0, np.int64)], JointCodes()
+    """Yield batches; then note items without a gold class, and those with several rows but no clusters."""
+    codes, joint, unknown = [np.zeros(0, np.int64)], JointCodes(), 0
     for batch in batches:
+        if batch.score.ndim == 2:
+            unknown += int(np.count_nonzero(batch.label < 0))
         if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
             codes.append(batch.item if batch.slice_code is None else joint.of(batch.slice_code, batch.item))
         yield batch
     by_class = predictions.form == "long" and predictions.has_classes  # an item has one row per class
     several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
+    notes = list(predictions.notes)
+    if unknown:
+        notes.append(
+            f"Items without a row that has the label 1: {unknown:,}. Their top label counts as wrong; "
+            "leave out items whose gold class is not known."
+        )
     if several and not by_class and not predictions.clustered and predictions.log is None:
-        note = (
+        notes.append(
             f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with "
             "several rows). Name the column of items as the column of clusters, too; or, if the "
             "rows are of several models, write one file per model."
         )
-        predictions.notes = tuple(dict.fromkeys([*predictions.notes, note]))
+    predictions.notes = tuple(dict.fromkeys(notes))
 
 
 def reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:

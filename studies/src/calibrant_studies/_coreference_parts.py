@@ -45,9 +45,9 @@ def main(texts: Texts, seed: int) -> Tables:
         "temperature": temperature_rows(best, "no costs", seed),
         "curves": [],
     }
-    mended = pairing.listed(best.test.tempered(best.temperature), texts.split["test"])
+    recalibrated = pairing.listed(best.test.tempered(best.temperature), texts.split["test"])
     sampled = pairing.listed(best.test, texts.split["test"], samples=SAMPLES[0], seed=seed)
-    for name, found in (("exact", listed), ("1,000 samples", sampled), ("after temperature", mended)):
+    for name, found in (("exact", listed), ("1,000 samples", sampled), ("after temperature", recalibrated)):
         tables["curves"] += [
             {**texts.name, "scores": name, **row} for row in pairing.curve_rows(found.pairs())
         ]
@@ -131,9 +131,9 @@ def all_folds(splits: Sequence[Texts], seed: int) -> Tables:
     for kind, samples in (("exact", None), ("1,000 samples", SAMPLES[0]), ("after temperature", None)):
         parts = []
         for found in fitted:
-            mended = found.test.tempered(found.temperature) if kind == "after temperature" else found.test
+            tempered = found.test.tempered(found.temperature) if kind == "after temperature" else found.test
             test = found.texts.split["test"]
-            parts.append(pairing.listed(mended, test, samples=samples, seed=seed))
+            parts.append(pairing.listed(tempered, test, samples=samples, seed=seed))
         listed = pairing.together(parts)
         tables["errors"] += pair_errors({**name, "model": kind}, listed)
         tables["curves"] += [{**name, "scores": kind, **row} for row in pairing.curve_rows(listed.pairs())]

@@ -26,14 +26,8 @@ from calibrant.metrics.views import class_predictions, classwise_views, pooled_v
 from calibrant.recalibrate import HistogramBinning, Isotonic, LabelledScores, Platt, ScalingBinning
 from calibrant.recalibrate.base import BinaryRecalibrator
 from calibrant.recalibrate.changes import resampled_changes
-from calibrant.synthetic import (
-    Identity,
-    LogitSlope,
-    Transform,
-    draw_uniforms,
-    mean_over,
-    squared_error_of,
-)
+from calibrant.synthetic import LogitSlope, Transform, draw_uniforms, mean_over, squared_error
+from calibrant_studies._populations import Identity
 from calibrant_studies.arrays import Floats
 
 Kind = Literal["calibrated", "overconfident", "underconfident"]
@@ -213,7 +207,7 @@ class PairsDesign:
 
     def targets(self) -> list[Target]:
         positives = self.pairs_drawn * mean_over(self.scores, self.transform)
-        return [Target(self.name, squared_error_of(self.scores, self.transform), positives)]
+        return [Target(self.name, squared_error(self.scores, self.transform), positives)]
 
     def draw(self, rng: np.random.Generator) -> Pairs:
         """Fresh pairs."""
@@ -394,7 +388,7 @@ class SlicesDesign:
         return [self.transform if place % 2 else Identity() for place in range(self.slices)]
 
     def targets(self) -> list[Target]:
-        known = {each: squared_error_of(self.scores, each) for each in (self.transform, Identity())}
+        known = {each: squared_error(self.scores, each) for each in (self.transform, Identity())}
         rate = {each: self.rows * mean_over(self.scores, each) for each in known}
         kinds = {self.transform: "miscalibrated slices", Identity(): "calibrated slices"}
         return [Target(f"{self.name}; {kinds[each]}", known[each], rate[each]) for each in self.transforms()]
@@ -479,7 +473,7 @@ class DifferenceDesign:
         If one score represents several p, the model is calibrated there by construction (`_tenths`).
         """
         first, second = (
-            0.0 if model is _tenths else squared_error_of(self.probability, model)
+            0.0 if model is _tenths else squared_error(self.probability, model)
             for model in MODELS[self.models]
         )
         return first, second

@@ -139,7 +139,9 @@ def total_of(counted: Counted, found: Difference) -> tuple[float, float]:
     chance = counted.calendar.counts.probability
     sides = [chance[side.rows] for side in (found.first, found.second)]
     above, below = [], []
-    for one, other in zip(*(counted.mended.refitted_probabilities(side) for side in sides), strict=True):
+    for one, other in zip(
+        *(counted.recalibrated.refitted_probabilities(side) for side in sides), strict=True
+    ):
         up = np.concatenate([one, np.zeros(len(other))])
         down = np.concatenate([np.zeros(len(one)), other])
         compared = compare_counts(up, down)

@@ -32,12 +32,12 @@ class Counted:
     ----------
     source
         The store and its source.
-    mended
+    recalibrated
         Recalibrator, fitted to labeled documents.
     """
 
     source: Extracted
-    mended: RefittedRecalibrator
+    recalibrated: RefittedRecalibrator
 
     @cached_property
     def calendar(self) -> Calendar:
@@ -57,7 +57,7 @@ class Counted:
     @property
     def total(self) -> Counting:
         """Counts after recalibration, with the uncertainty that all documents share."""
-        return Counting(self.calendar, "poisson-binomial", LEVEL, self.mended)
+        return Counting(self.calendar, "poisson-binomial", LEVEL, self.recalibrated)
 
     @cached_property
     def frequent(self) -> tuple[str, ...]:

@@ -52,11 +52,11 @@ def label_rows(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def map_rows(mended: RefittedRecalibrator) -> list[Row]:
+def map_rows(recalibrated: RefittedRecalibrator) -> list[Row]:
     """The fitted map at some probabilities, with the central 95 % of the refits."""
     scores = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0])
-    fitted = mended.probabilities(scores)
-    refits = np.stack(list(mended.refitted_probabilities(scores)))
+    fitted = recalibrated.probabilities(scores)
+    refits = np.stack(list(recalibrated.refitted_probabilities(scores)))
     low, high = np.quantile(refits, (0.025, 0.975), axis=0)
     return [
         {"score": float(score), "recalibrated": float(one), "low": float(below), "high": float(above)}

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.metrics.intervals import error_interval
 from calibrant.results import Bins
-from calibrant.synthetic import Transform, beta_quantile, squared_error_of
+from calibrant.synthetic import BetaScores, Transform, squared_error
 from calibrant_studies._base import Row
 from calibrant_studies._designs import LEVEL, number
 from calibrant_studies._situations import SCORES, TRANSFORMS, beta_name
@@ -20,13 +20,13 @@ def expected_bins(a: float, b: float, transform: Transform, bins: int) -> Floats
 
     Examples
     --------
-    >>> from calibrant.synthetic import Identity
+    >>> from calibrant_studies._populations import Identity
     >>> expected_bins(2, 2, Identity(), 2)[0].round(2).tolist()
     [0.31, 0.69]
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     u = (np.arange(bins)[:, None] + (nodes + 1) / 2) / bins
-    q = beta_quantile(u.ravel(), a, b)
+    q = BetaScores(a, b)(u.ravel())
     p = transform(q)
     means = np.stack([q, q**2, p, q * p]).reshape(4, bins, _NODES)
     expected: Floats = means @ (weights / 2)
@@ -71,7 +71,7 @@ def cap_rows(seed: int) -> list[Row]:
                 for name, transform in TRANSFORMS.items():
                     expected = expected_bins(scores.a, scores.b, transform, bins)
                     found = np.array([_interval(draw_bins(expected, n, rng)) for _ in range(100)])
-                    theta = squared_error_of(scores, transform)
+                    theta = squared_error(scores, transform)
                     estimate, low, high = found.T
                     row[name] = f"{100 * np.mean((low**2 <= theta) & (theta <= high**2)):.1f}"
                     biases.append(float((estimate.mean() - theta) / estimate.std()))

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from calibrant.data import SETS
-from calibrant.plots import calibration_curve, error_against_size, style
-from calibrant.results.error_curve import ErrorCurve
+from calibrant.plots import calibration_curve, style
 from calibrant_studies._base import Row, Study, shared_legend
 from calibrant_studies._curve_rows import drawable
+from calibrant_studies._error_curves import ErrorCurve, error_against_size
 from calibrant_studies._tweets import TITLE
 
 SET_TITLE = {"dated": "dated tweets", "100k": "100k set (labels go with the date)"}

@@ -6,18 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Literal
 
-from calibrant.synthetic import (
-    BetaScores,
-    Identity,
-    LogitNormalScores,
-    LogitSlope,
-    RoundedScores,
-    Sawtooth,
-    Scaled,
-    Shift,
-    Transform,
-    TransformedScores,
-)
+from calibrant.synthetic import BetaScores, LogitSlope, Shift, Transform
 from calibrant_studies._designs import (
     CLUSTERED,
     CORRELATED,
@@ -33,6 +22,14 @@ from calibrant_studies._designs import (
     PairsDesign,
     SlicesDesign,
     Weighting,
+)
+from calibrant_studies._populations import (
+    Identity,
+    LogitNormalScores,
+    RoundedScores,
+    Sawtooth,
+    Scaled,
+    TransformedScores,
 )
 
 SCORES = (BetaScores(0.1, 1), BetaScores(0.5, 0.5), BetaScores(2, 2))

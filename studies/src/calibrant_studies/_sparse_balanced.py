@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant_studies import _sparse_measure as measuring
 from calibrant_studies._base import Finding, Row
-from calibrant_studies._sparse_maps import PAPER_SHARING, TECHNIQUES, fitted, mended
+from calibrant_studies._sparse_maps import PAPER_SHARING, TECHNIQUES, fitted, recalibrated
 from calibrant_studies._sparse_page import debiased_rows
 from calibrant_studies._sparse_scores import BALANCED, GROUPS, Tagset
 
@@ -17,7 +17,9 @@ def balanced_tables(tagsets: Sequence[Tagset]) -> dict[str, list[Row]]:
     """Return errors, groups, and one map against a map per group, as for the sparse tagsets."""
     found: dict[str, list[Row]] = {name: [] for name in ("errors", "rivals", "groups", "sizes")}
     for tagset in tagsets:
-        after = {condition: mended(fitted(tagset, *condition), tagset) for condition in measuring.CONDITIONS}
+        after = {
+            condition: recalibrated(fitted(tagset, *condition), tagset) for condition in measuring.CONDITIONS
+        }
         found["errors"] += measuring.error_rows(tagset, after)
         found["rivals"] += measuring.rival_rows(tagset, after, *PAPER_SHARING)
         found["groups"] += measuring.group_rows(tagset)

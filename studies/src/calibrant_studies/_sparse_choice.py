@@ -18,7 +18,7 @@ from calibrant.recalibrate import (
 )
 from calibrant.records import Quantity
 from calibrant_studies._base import Row
-from calibrant_studies._sparse_maps import BINS, labelled, mended
+from calibrant_studies._sparse_maps import BINS, labelled, recalibrated
 from calibrant_studies._sparse_scores import GROUPS, Tagset
 from calibrant_studies.arrays import Floats
 
@@ -43,7 +43,7 @@ def choice_rows(tagset: Tagset, seed: int) -> list[Row]:
             made = clone(candidate).fit(
                 tagset.dev.score, tagset.dev.label, tagset.dev.code, names=tagset.tags
             )
-            losses[name] = (test.label - mended(made, tagset)) ** 2
+            losses[name] = (test.label - recalibrated(made, tagset)) ** 2
         plain = next(losses[name] for name in ONE_MAP if name in losses)
         for found in choice.candidates:
             difference = found.difference or Quantity(None)

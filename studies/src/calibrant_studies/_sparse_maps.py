@@ -78,7 +78,7 @@ def labelled(tagset: Tagset, scores: Scores) -> LabelledScores:
     return LabelledScores(scores.score, scores.label, scores.code, scores.sentence, tagset.tags)
 
 
-def mended(made: Shared | PerGroup, tagset: Tagset) -> Floats:
+def recalibrated(made: Shared | PerGroup, tagset: Tagset) -> Floats:
     """Recalibrated scores of test."""
     return made.transform(tagset.test.score, tagset.test.code, names=tagset.tags)
 
@@ -90,7 +90,7 @@ def rest(scores: Scores) -> tuple[Integers, Floats, NDArray[np.uint8]]:
     return token, np.clip(scores.other[first], 0.0, 1.0), (found == 0).astype(np.uint8)
 
 
-def mended_rest(tagset: Tagset) -> Floats:
+def recalibrated_rest(tagset: Tagset) -> Floats:
     """Recalibrate the mass below the threshold, in each row of the test scores."""
     _, mass, missed = rest(tagset.dev)
     made = Isotonic().fit(mass, missed)

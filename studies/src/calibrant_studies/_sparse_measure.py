@@ -23,8 +23,8 @@ from calibrant_studies._sparse_maps import (
     Sharing,
     fitted,
     labelled,
-    mended,
-    mended_rest,
+    recalibrated,
+    recalibrated_rest,
     renormalized,
     rest,
     unfitted,
@@ -46,13 +46,14 @@ class Condition(NamedTuple):
 
 CONDITIONS = tuple(Condition(technique, sharing) for technique in TECHNIQUES for sharing in PAPER_SHARING)
 BY_CATEGORY = tuple(Condition(technique, "category") for technique in TECHNIQUES)
-Mended = Mapping[Condition, Floats]
+Recalibrated = Mapping[Condition, Floats]
 
 
-def all_mended(tagset: Tagset) -> dict[Condition, Floats]:
+def all_recalibrated(tagset: Tagset) -> dict[Condition, Floats]:
     """Test scores after each map."""
     return {
-        condition: mended(fitted(tagset, *condition), tagset) for condition in (*CONDITIONS, *BY_CATEGORY)
+        condition: recalibrated(fitted(tagset, *condition), tagset)
+        for condition in (*CONDITIONS, *BY_CATEGORY)
     }
 
 
@@ -95,7 +96,7 @@ def change_row(change: MarginalChange) -> Row:
     return row
 
 
-def error_rows(tagset: Tagset, after: Mended) -> list[Row]:
+def error_rows(tagset: Tagset, after: Recalibrated) -> list[Row]:
     """Every measure of every condition; the debiased difference is before minus after."""
     return [
         {"tagger": tagset.title, **condition._asdict(), **change_row(change)}
@@ -104,7 +105,7 @@ def error_rows(tagset: Tagset, after: Mended) -> list[Row]:
     ]
 
 
-def rival_rows(tagset: Tagset, after: Mended, first: Sharing, second: Sharing) -> list[Row]:
+def rival_rows(tagset: Tagset, after: Recalibrated, first: Sharing, second: Sharing) -> list[Row]:
     """Compare two ways of sharing maps for each technique; the difference is first minus second."""
     rows: list[Row] = []
     for technique in TECHNIQUES:
@@ -187,11 +188,11 @@ def resampled_rows(tagset: Tagset, draws: int, seed: int) -> list[Row]:
     return rows
 
 
-def renormalized_rows(tagset: Tagset, after: Mended) -> list[Row]:
+def renormalized_rows(tagset: Tagset, after: Recalibrated) -> list[Row]:
     """Return the effect of dividing by each token's sum on the error: the error without minus with it."""
     rows: list[Row] = []
     test = tagset.test
-    others = {"kept": test.other, "recalibrated": mended_rest(tagset)}
+    others = {"kept": test.other, "recalibrated": recalibrated_rest(tagset)}
     _, first = np.unique(test.token, return_index=True)
     for condition, scores in after.items():
         sums = np.bincount(test.token, scores)[test.token]
@@ -203,7 +204,7 @@ def renormalized_rows(tagset: Tagset, after: Mended) -> list[Row]:
     return rows
 
 
-def bin_rows(tagset: Tagset, after: Mended) -> list[Row]:
+def bin_rows(tagset: Tagset, after: Recalibrated) -> list[Row]:
     """SMCE on few and on many bins, beside that of a calibrated model with the same scores."""
     rows: list[Row] = []
     isotonic = {sharing: after[Condition("isotonic regression", sharing)] for sharing in PAPER_SHARING}

@@ -150,12 +150,12 @@ def events(
     found = list(extractions(files, pipeline, model, store))
     # Skipping, lexicons and relations are measured on the corpora that everyone has.
     more = read_tables(data, pipeline, model, store) if nyt is None else {key: [] for key in READ}
-    mended = recalibrator(known["rows"], seed)
-    tables = measured(found, mended)
+    recalibrated = recalibrator(known["rows"], seed)
+    tables = measured(found, recalibrated)
     tables |= {
         "labels": label_rows(known["rows"]),
         "bins": bin_rows(known["rows"]),
-        "map": map_rows(mended),
+        "map": map_rows(recalibrated),
         **more,
     }
     return Study(
@@ -201,9 +201,9 @@ def read_tables(data: Path, pipeline: Path, model: Path, store: Path) -> Tables:
     return dict(zip(READ, rows, strict=True))
 
 
-def measured(found: Sequence[Extracted], mended: RefittedRecalibrator) -> Tables:
+def measured(found: Sequence[Extracted], recalibrated: RefittedRecalibrator) -> Tables:
     """All tables that follow from stores."""
-    counted = {(each.corpus.name, each.rules): Counted(each, mended) for each in found}
+    counted = {(each.corpus.name, each.rules): Counted(each, recalibrated) for each in found}
     main = [each for (_, rules), each in counted.items() if rules == "default"]
     paper = {name: each for (name, rules), each in counted.items() if rules == "paper"}
     stores = {each.source.corpus.name: each.source.store for each in main}

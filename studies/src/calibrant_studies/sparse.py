@@ -197,7 +197,7 @@ def _name(path: Path) -> str:
 
 
 def _measure(tagset: Tagset, tables: Tables, draws: int, seed: int) -> None:
-    after = measuring.all_mended(tagset)
+    after = measuring.all_recalibrated(tagset)
     of_paper = {condition: after[condition] for condition in measuring.CONDITIONS}
     tables.errors += measuring.error_rows(tagset, after)
     tables.rivals += measuring.rival_rows(tagset, of_paper, "SCW", "TFG")

@@ -19,15 +19,17 @@ from calibrant.metrics.binning import adaptive
 from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.plug_in import plug_in_squared_error_of
 from calibrant.metrics.tally import Tally
-from calibrant.results.error_curve import ErrorCurve
 from calibrant.seeds import generator, generator_of
-from calibrant.synthetic import Identity, Shift, Transform, expectation, sample, squared_error
+from calibrant.synthetic import BetaScores, Shift, Transform, mean_over, sample, squared_error
 from calibrant_studies._base import Finding, Row, Study, shared_legend
+from calibrant_studies._populations import Identity
 from calibrant_studies._verdicts import above, below
 from calibrant_studies.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from calibrant_studies._error_curves import ErrorCurve
 
 Against = Literal["bin_size", "sample_size"]
 Beta = tuple[float, float]
@@ -111,8 +113,8 @@ def _draw(n: int, beta: Beta, condition: str, rng: np.random.Generator) -> Tally
 def _rows(drawn: Sequence[tuple[Tally, int]], beta: Beta, condition: str) -> list[Row]:
     """One row for each sample and bin size: plug-in, debiased, expected from noise alone, population."""
     transform = TRANSFORMS[condition]
-    truth = squared_error(*beta, transform)
-    noise = expectation(*beta, lambda q: transform(q) * (1 - transform(q)))
+    truth = squared_error(BetaScores(*beta), transform)
+    noise = mean_over(BetaScores(*beta), lambda q: transform(q) * (1 - transform(q)))
     rows: list[Row] = []
     for pairs, size in drawn:
         bins = adaptive(pairs, size=size)
@@ -269,7 +271,8 @@ def figures(study: Study) -> dict[str, Figure]:
 
 def _panels(rows: Sequence[Row], against: Against, *, log_error: bool = False) -> Figure:
     """Draw calibrated above and uncalibrated below, one column per Beta distribution."""
-    from calibrant.plots import error_against_size, style
+    from calibrant.plots import style
+    from calibrant_studies._error_curves import error_against_size
 
     figure, axes = style.new_figure(11.0, 6.4, len(BETAS), len(TRANSFORMS))
     for ax, (condition, beta) in zip(axes, product(TRANSFORMS, BETAS), strict=True):
@@ -281,6 +284,8 @@ def _panels(rows: Sequence[Row], against: Against, *, log_error: bool = False) -
 
 
 def _curve(rows: Sequence[Row], against: Against) -> ErrorCurve:
+    from calibrant_studies._error_curves import ErrorCurve
+
     size = "b" if against == "bin_size" else "n"
     return ErrorCurve(
         "calibration MSE",

@@ -4,18 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.plots import style
-from calibrant.results.error_curve import ErrorCurve
+from calibrant_studies.arrays import Floats, Integers
 
 X_LABELS = {"bin_size": "bin size (pairs)", "sample_size": "sample size (pairs)"}
 LOG_RATIO = 100  # sizes that span more than this are drawn on a logarithmic axis
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """Calibration MSE of one model as a function of the bin size or the sample size.
+
+    Attributes
+    ----------
+    name
+        Name of the predictions, such as ``"calibrated"``.
+    against
+        Quantity that varies: ``"bin_size"`` or ``"sample_size"``.
+    size
+        (points,) sizes, ascending.
+    plug_in
+        (points,) plug-in calibration MSE (the square of the papers' CalibErr), in [0, 1].
+    debiased
+        (points,) debiased MSE at the same sizes, signed; None if not computed.
+    expected
+        (points,) expected plug-in MSE of a calibrated model, ``E[p (1 - p)] / b``; None if not computed.
+    truth
+        Squared error of the population from which the pairs were drawn; None if unknown.
+    """
+
+    name: str
+    against: Literal["bin_size", "sample_size"]
+    size: Integers
+    plug_in: Floats
+    debiased: Floats | None = None
+    expected: Floats | None = None
+    truth: float | None = None
 
 
 def error_against_size(
@@ -31,7 +62,7 @@ def error_against_size(
     Parameters
     ----------
     curves
-        At least one curve, all against the same kind of size; their numbers are ``curve.to_rows()``.
+        At least one curve, all against the same kind of size.
     log_error
         True for a logarithmic axis of the error; debiased values at or below 0 are then shown by
         arrow heads at the bottom.
