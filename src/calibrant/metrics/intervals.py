@@ -253,8 +253,8 @@ def interval_of(
         error = float(np.std(draws))
         about |= {"samples": samples, "seed": recorded(seed)}
     elif method == "inverted":
-        low, high = inverted(found, quantile(level, table.effective_clusters))
-        high = max(high, contrary_limit(table)(level) ** 2)
+        plain = inverted(found, quantile(level, table.effective_clusters))
+        low, high = contrary_limits(table)(level, plain, found.estimate)
     else:
         half = quantile(level, table.effective_clusters) * error
         low, high = found.estimate - half, found.estimate + half
@@ -287,8 +287,8 @@ def calibration_error(
     the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
     ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
     error, which then has no upper limit. If T is so far below 0 that every theta is rejected, the upper end
-    is that of T = 0. If fewer than 20 labels are on the other side of 0.5 than their scores, the upper end is
-    at least the mean error that a binomial interval of their proportion allows.
+    is that of T = 0. If fewer than 20 labels are on the other side of 0.5 than their scores, both ends allow
+    for as many of them as a binomial interval of their proportion.
 
     T averages products of two residuals of different clusters within fine bins. A bin has about n^(1/3)
     pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has at least 4
@@ -446,25 +446,41 @@ def inverted(found: Moments, z: float) -> tuple[float, float]:
     return low, upper / leading if upper < leading else 1.0
 
 
-def contrary_limit(table: Residuals) -> Callable[[float], float]:
-    """Return the error, by level, that few labels on the other side of 0.5 than their scores do not exclude.
+Limits = Callable[[float, tuple[float, float], float], tuple[float, float]]
+
+
+def contrary_limits(table: Residuals) -> Limits:
+    """Return how few labels on the other side of 0.5 than their scores extend an interval of the squared error.
 
     The RMS error is at least the mean error toward 0.5: the proportion of these labels less what the scores
-    expect. T's variance knows only the labels that were drawn; the binomial limit allows for others.
+    expect. T's variance knows only the labels that were drawn; the binomial limit allows for others. The
+    upper end is at least that mean error at the limit. If scores expect more of these labels than there are,
+    the RMS error may be lower than its estimate by the distance of the proportion from its limit.
+
+    The function takes a level, the ends and T.
     """
     if (found := _contrary(table)) >= FEW_CONTRARY:
-        return lambda level: 0.0
+        return lambda level, ends, estimate: ends
     total = float(table.weight.sum())
     expected = float(np.minimum(table.score, table.weight - table.score).sum()) / total
     trials = total**2 / float(table.pair[0].sum())
     if not found:  # equal labels hide that clusters differ
         trials = min(trials, table.effective_clusters or trials)
     share = found / table.total_n
-    return lambda level: max(0.0, clopper_pearson(share, trials, level)[1] - expected)
+
+    def extended(level: float, ends: tuple[float, float], estimate: float) -> tuple[float, float]:
+        most = clopper_pearson(share, trials, level)[1]
+        fall = most - share if share < expected else 0.0
+        low = max(0.0, math.sqrt(max(0.0, estimate)) - fall) ** 2
+        return min(ends[0], low), max(ends[1], max(0.0, most - expected) ** 2)
+
+    return extended
 
 
 def _contrary(table: Residuals) -> float:
-    return float(np.where(table.score < table.weight / 2, table.labels[0], table.labels[2]).sum())
+    side = np.sign(table.score - table.weight / 2)  # at 0.5 itself, the rarer labels
+    positive, negative = table.labels[0], table.labels[2]
+    return float(np.select([side < 0, side > 0], [positive, negative], np.minimum(positive, negative)).sum())
 
 
 def standard_error(found: Moments) -> float:

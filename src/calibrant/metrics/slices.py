@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics.intervals import contrary_limit, inverted, standard_error
+from calibrant.metrics.intervals import Limits, contrary_limits, inverted, standard_error
 from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
@@ -131,14 +131,14 @@ class SquaredError:
         Effective number; 0 when pairs are independent.
     rarer
         Number of positives, or of negatives where they are fewer.
-    least_end
-        Smallest upper end of an interval, by level, where few labels contradict scores near 0 and 1.
+    limits
+        Extension of intervals where few labels contradict scores near 0 and 1.
     """
 
     moments: Moments
     clusters: float
     rarer: float
-    least_end: Callable[[float], float]
+    limits: Limits
 
     @classmethod
     def of(cls, tally: Tally) -> SquaredError | str:
@@ -150,7 +150,7 @@ class SquaredError:
         if found.null_variance == 0:
             return NO_NOISE
         rarer = float(min(table.labels[0].sum(), table.labels[2].sum()))
-        return cls(found, table.effective_clusters, rarer, contrary_limit(table))
+        return cls(found, table.effective_clusters, rarer, contrary_limits(table))
 
     @property
     def standard_error(self) -> float:
@@ -179,12 +179,13 @@ class SquaredError:
         the error grows.
         """
         found = self.moments
-        high = max(inverted(found, quantile(level, self.clusters))[1], self.least_end(level) ** 2)
+        high = inverted(found, quantile(level, self.clusters))[1]
         low, least = 0.0, found.estimate
         if self._excess(0.0, level) > 0:
             for _ in range(60):
                 middle = (low + least) / 2
                 low, least = (middle, least) if self._excess(middle, level) > 0 else (low, middle)
+        low, high = self.limits(level, (low, high), found.estimate)
         return min(1.0, low), min(1.0, high)
 
     def _excess(self, theta: float, level: float) -> float:
