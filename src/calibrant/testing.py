@@ -74,15 +74,18 @@ def assert_calibrated(
         if p is not None or y is not None or options:
             message = "a measurement is given together with other arguments"
             raise InputError(message, "leave the other arguments out", code="parameter")
-        found = source.views if isinstance(source, Measured) else (source,)
+        found, notes = (
+            (source.views, source.recipe.notes) if isinstance(source, Measured) else ((source,), ())
+        )
     else:
         if p is not None and options.get("view") is None:
             options["view"] = _view(source, p)
-        found = measure(source, p, y, **options).views
+        measured = measure(source, p, y, **options)
+        found, notes = measured.views, measured.recipe.notes
     failed = [line for each in found if (line := _failure(each, most, strict)) is not None]
     if failed:
         more = [f"{len(failed) - MOST_SHOWN} more views fail."] if len(failed) > MOST_SHOWN else []
-        raise AssertionError("\n".join([*failed[:MOST_SHOWN], *more]))
+        raise AssertionError("\n".join([*failed[:MOST_SHOWN], *more, *notes]))
 
 
 def _view(source: Any, p: Any) -> str:

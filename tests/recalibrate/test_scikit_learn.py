@@ -7,10 +7,12 @@ import json
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -20,6 +22,7 @@ from calibrant import recalibrate
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import (
     BinaryRecalibrator,
+    Calibrated,
     HistogramBinning,
     Isotonic,
     Platt,
@@ -237,3 +240,12 @@ def test_other_rows_than_those_of_the_fit_are_refused() -> None:
     score, label = rows()
     with pytest.raises(InputError, match=r"X has shape \(120, 2\), and the map was fitted on 3 columns"):
         Isotonic().fit(score, label).transform(score[:, :2])
+
+
+def test_series_of_the_same_rows_in_another_order_are_refused() -> None:
+    score = pd.Series(np.random.default_rng(0).random(100))
+    label = (score > 0.5).astype(int).sample(frac=1, random_state=1)
+    for estimator, items in ((Isotonic(), score), (Calibrated(LogisticRegression()), score.to_frame("x"))):
+        with pytest.raises(InputError, match="the same index in different orders"):
+            estimator.fit(items, label)
+        estimator.fit(items, label.loc[score.index])

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.io import open_predictions
 from calibrant.verbs import comparing, report
-from calibrant.verbs.comparing import SAME_DATA as SAME
+from calibrant.verbs.applying import SAME_DATA as SAME
 from calibrant.verbs.comparing import overlap_note
+from calibrant.verbs.reporting import OF_CLASSES
 
 
 def table(items: list[Any]) -> pa.Table:
@@ -182,6 +185,27 @@ def test_few_distinct_scores_do_not_look_like_the_same_data(n: int, by: list[Any
             assert overlap_note(one, other) is None
 
 
+def test_pandas_indexes_that_contradict_the_order_of_rows_leave_the_difference_out() -> None:
+    random = np.random.default_rng(60)
+    score = random.random(300)
+    one = pd.DataFrame({"score": score, "label": (random.random(300) < score).astype(int)})
+    other = one.assign(score=random.permutation(score))
+    by_label = [each.sort_values(["label", "score"]) for each in (one, other)]
+    found = report(by_label, names=["one", "other"])
+    assert not found.differences
+    assert "the same index in different orders; name a column of items" in found.notes[-1]
+    assert report([each.reset_index(drop=True) for each in by_label], names=["one", "other"]).differences
+    assert report([each.assign(item=each.index) for each in by_label], names=["one", "other"]).differences
+
+
+def test_a_report_on_single_classes_says_that_it_has_no_differences() -> None:
+    table = with_classes(200, 57)
+    tables = [table, table.set_column(2, "score", pa.compute.power(table["score"], 1.0))]
+    assert OF_CLASSES in report(tables, names=["one", "other"], view="class:a").notes
+    assert OF_CLASSES not in report(tables, names=["one", "other"], view=["pooled", "class:a"]).notes
+    assert OF_CLASSES not in report(table, view="class:a").notes
+
+
 def test_large_tables_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "MOST", 299)
-    assert overlap(judged(300, 50), judged(300, 50)) == []
+    assert overlap(judged(300, 50), judged(300, 50).sort_by("score")) == []

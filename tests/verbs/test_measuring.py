@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from calibrant.testing import assert_calibrated
 from calibrant.verbs import apply, fit, measure, report, slices
 
 
@@ -55,6 +57,34 @@ def test_items_without_a_gold_class_are_noted_for_the_top_label() -> None:
     assert "the label 1: 10." in note
     assert note in report(rows, view="top").notes
     assert not measure(rows[:60], view="top").recipe.notes
+
+
+@pytest.mark.parametrize("rows", [2, 4, 10])
+def test_rows_of_one_person_are_noted_by_their_equal_scores(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    score = np.repeat(random.beta(1, 4, 300), rows)
+    label = np.repeat(random.random(300), rows) < score
+    [note] = measure(label, score).recipe.notes
+    assert "of rows have the same score as the row before" in note
+    assert not measure(label, score, clusters=np.repeat(np.arange(300), rows)).recipe.notes
+    with pytest.raises(AssertionError, match="the same score as the row before"):
+        assert_calibrated(label, score, max_error=0.01)
+
+
+@pytest.mark.parametrize("order", ["random", "sorted"])
+def test_few_different_scores_are_not_noted_as_rows_of_one_person(order: str) -> None:
+    random = np.random.default_rng(3)
+    score = random.choice([0.5, 0.8, 0.9, 0.95], 800)
+    score = np.sort(score) if order == "sorted" else score
+    assert not measure(random.random(800) < score, score).recipe.notes
+
+
+def test_labels_that_lack_a_column_are_noted_as_places() -> None:
+    random = np.random.default_rng(4)
+    prob = random.dirichlet([1, 1, 1], 100)
+    [note] = measure(random.choice([0, 2], 100), prob).recipe.notes
+    assert "0 to 2; no label is 1." in note
+    assert not measure(random.choice([0, 2], 100), prob, classes=[0, 1, 2]).recipe.notes
 
 
 def test_a_column_chance_is_noted_until_there_are_weights(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import GROUPS
 from calibrant.verbs import _methods, apply, fit, measure, report, tally_by
+from calibrant.verbs.applying import SAME_DATA
 from tests.quantities import defined
 
 CLASSES = ["N", "V", "D", "X"]
@@ -319,9 +320,12 @@ def test_scores_of_0_and_1_are_counted_for_maps_on_log_odds(method: Any) -> None
     assert not any("0 or 1" in note for note in fit(table, method="isotonic").notes)
 
 
-def test_a_model_in_memory_notes_no_file() -> None:
-    model = fit(binary(600, 19))
-    assert (model.source, model.digest) == (None, None)
+def test_a_report_on_the_dataframe_of_the_fit_says_so() -> None:
+    table = binary(600, 19)
+    model = fit(table)
+    assert model.source is None
+    assert SAME_DATA in report(table, model=model).notes
+    assert SAME_DATA not in report(binary(600, 20), model=model).notes
 
 
 @pytest.mark.parametrize(

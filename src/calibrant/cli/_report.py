@@ -132,7 +132,12 @@ def _changes(report: Report, level: str) -> list[str]:
     return [
         f"Squared error (debiased) before and after {report.recalibrator}",
         *text.table(rows),
-        *wrap(f"Intervals of the change {', or '.join(maps)}.", WIDTH, initial_indent="  "),
+        *wrap(
+            "The change is computed in bins in common, and can differ from the difference of the two errors. "
+            f"Its intervals {', or '.join(maps)}.",
+            WIDTH,
+            initial_indent="  ",
+        ),
     ]
 
 

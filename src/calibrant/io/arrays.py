@@ -12,7 +12,7 @@ from calibrant import _checks
 from calibrant.exceptions import InputError
 from calibrant.io.columns import ZERO_ONE
 from calibrant.io.frames import FrameTable
-from calibrant.io.predictions import Columns, Predictions, predictions_of
+from calibrant.io.predictions import Columns, Predictions, listed, predictions_of
 from calibrant.metrics.views import check_order, class_predictions, column_names, label_codes
 
 ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
@@ -201,6 +201,11 @@ def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None,
     table = {"label": np.array(names)[found.label]}
     table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
     predictions = _table(table, found.weight, found.cluster)
+    absent = [name for place, name in enumerate(names) if not (code == place).any()]
+    if classes is None and absent and known.dtype.kind in "iu":
+        note = f"Labels were taken as the places of the columns, 0 to {count - 1}; no label is "
+        note += f"{listed(absent, most=5)}. If the columns are of other classes, name them: classes=[...]."
+        predictions.notes = (note,)
     if classes is None and all(map(str.isdecimal, names)) and names != sorted(names, key=int):
         order = f"{', '.join(names[:5])}, ..." if count > 5 else ", ".join(names)
         note = f"The labels are texts, so the columns were taken in the order of texts ({order}), as in "

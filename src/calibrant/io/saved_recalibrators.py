@@ -78,7 +78,8 @@ class SavedRecalibrator:
     threshold
         Scores below it took no part in the fit, and stay as they are; None when all took part.
     source, digest
-        File of the fit, and the SHA-256 of its bytes; None if it was not fitted to a file.
+        File of the fit, and the SHA-256 of its bytes. A table in memory has no file, and the SHA-256 of its
+        scores and labels.
     pairs
         Number of pairs (rows, for a map of K classes at once) of the fit.
     version

@@ -450,14 +450,14 @@ Limits = Callable[[float, tuple[float, float], float], tuple[float, float]]
 
 
 def contrary_limits(table: Residuals) -> Limits:
-    """Return how few labels on the other side of 0.5 than their scores extend an interval of the squared error.
+    """Return how few labels on the other side of 0.5 than their scores extend an interval.
 
     The RMS error is at least the mean error toward 0.5: the proportion of these labels less what the scores
     expect. T's variance knows only the labels that were drawn; the binomial limit allows for others. The
     upper end is at least that mean error at the limit. If scores expect more of these labels than there are,
     the RMS error may be lower than its estimate by the distance of the proportion from its limit.
 
-    The function takes a level, the ends and T.
+    The function takes a level, the ends of the interval of the squared error, and T.
     """
     if (found := _contrary(table)) >= FEW_CONTRARY:
         return lambda level, ends, estimate: ends

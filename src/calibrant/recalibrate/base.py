@@ -275,6 +275,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
             For bad values (with the row), a single label, too few pairs, or a bad parameter.
         """
         self.check_parameters()
+        _checks.same_rows(X=X, y=y, sample_weight=sample_weight, clusters=clusters)
         column, shape = one_column(by_label(X, y))
         if len(shape) == 2 and shape[1] > 1:
             return self._fit_rows(column, y, sample_weight, clusters)

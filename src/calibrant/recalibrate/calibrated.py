@@ -317,6 +317,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if y is None:
             message = "This Calibrated estimator requires y to be passed, but the target y is None"
             raise InputError(message, "pass labels", code="empty")
+        _checks.same_rows(X=X, y=y, sample_weight=sample_weight, groups=groups)
         column = _column(X, self.clusters)
         if column is not None and groups is not None:
             message = "both a column of clusters and groups are given"

@@ -73,7 +73,9 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
     ]
     kind: Annotated[str, setting("Kind of table", "Kind of table: binary, classes or wide.", headline=True)]
     source: Annotated[str | None, setting("File", "File of the fit; null for a dataframe.", headline=True)]
-    digest: Annotated[str | None, setting("SHA-256", "SHA-256 of the file; null for a dataframe.")]
+    digest: Annotated[
+        str | None, setting("SHA-256", "SHA-256 of the file, or of the scores and labels of a dataframe.")
+    ]
     pairs: Annotated[
         int,
         number(

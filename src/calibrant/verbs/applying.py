@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ from calibrant.io.saved_recalibrators import (
 )
 from calibrant.metrics.views import reaching
 from calibrant.verbs.sources import Rows, ViewSource
+
+SAME_DATA = "The maps were fitted to the same data, so their errors here are underestimated."
 
 
 class Scored(Protocol):
@@ -81,6 +84,8 @@ class Recalibration:
         if kind != model.kind:
             fitted, given = TABLE_KINDS[model.kind], TABLE_KINDS[kind]
             hint = "fit a recalibrator to a table of the same form"
+            if model.kind == "classes" and kind == "binary":
+                hint = f"name the column of its classes or groups by `columns={{'class': ...}}`, or {hint}"
             if "binary" not in (kind, model.kind):
                 hint += f", or convert it: `calibrant convert --to {'long' if kind == 'wide' else 'wide'}`"
             message = f"the recalibrator is for {fitted}, and the table is {given}"
@@ -266,10 +271,21 @@ def before_and_after(
     how = saved.method if saved.group is None else f"{saved.method}, {saved.group}"
     fitted = "" if saved.source is None else f" on {saved.source}"
     notes = [f"After: the scores as {called} maps them ({how}; fitted{fitted})."]
-    same = isinstance(sources[0], (str, os.PathLike)) and sources[0] != "-" and saved.digest is not None
-    if same and file_digest(sources[0]) == saved.digest:
-        notes.append("The map was fitted to the same data, so its error here is underestimated.")
+    if saved.digest is not None and saved.digest == digest_of(sources[0], before):
+        notes.append(SAME_DATA)
     return [before, recalibrated(before, saved)], saved, called, notes
+
+
+def digest_of(source: Any, opened: Predictions) -> str | None:
+    """Return the SHA-256 of a file, or of the scores and labels of a table in memory; None if neither."""
+    if isinstance(source, (str, os.PathLike)):
+        return None if source == "-" else file_digest(source)
+    if opened.is_lazy:
+        return None
+    digest = hashlib.sha256()
+    for batch in opened.batches():
+        digest.update(batch.score.astype(np.float64).tobytes() + batch.label.astype(np.int64).tobytes())
+    return digest.hexdigest()
 
 
 def by_row(source: ViewSource) -> ViewSource:

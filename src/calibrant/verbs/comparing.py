@@ -18,6 +18,7 @@ from calibrant.metrics.compare import error_difference
 from calibrant.records.words import counted
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
+from calibrant.verbs.applying import SAME_DATA
 from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource, compact
 
 NOT_PAIRED = (
@@ -28,7 +29,6 @@ MOST = 1 << 21  # scores of each table; larger ones are not compared
 NEARLY_ALL = 0.9
 FEWEST = 20  # scores that tell rows apart
 BY_CHANCE = 1e-3
-SAME_DATA = "The maps were fitted to the same data, so their errors here are underestimated."
 
 
 def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: Seed) -> ErrorDifference | str:

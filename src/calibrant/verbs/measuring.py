@@ -55,9 +55,10 @@ FEWEST = 200  # smallest number of pairs in a bin in the papers
 SMOOTH_RESAMPLES = 200  # each takes some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
 CANCEL = (
-    "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}): gaps of opposite sign cancel "
-    "within the plotted bins, so CalibErr and the plot understate the error; use smaller bins to see more "
-    "of it. If an item has several rows with the same score, name the item as its cluster"
+    "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}). Either rows depend on each "
+    "other, as several rows of an item do, and the debiased error is too high: name the item as their "
+    "cluster. Or gaps of opposite sign cancel within the plotted bins, and CalibErr and the plot understate "
+    "the error: use smaller bins"
 )
 DROPPED = "scores below the threshold were dropped"
 QUERY = "a query"

@@ -48,7 +48,7 @@ from calibrant.verbs._methods import (
     map_count,
     named_groups_of,
 )
-from calibrant.verbs.applying import Recalibration, array_scores, kind_of, of_file
+from calibrant.verbs.applying import Recalibration, array_scores, digest_of, kind_of, of_file
 
 POINTS = 1001
 EQUAL = "all scores are equal, so the map is constant: it only contains the fraction of positives"
@@ -308,7 +308,7 @@ def fit(
             made = asked.made(number, n_bins)
         fit_to(made, found, classes)
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) and source != "-" else None
-    digest = None if name is None else file_digest(name)
+    digest = digest_of(source, predictions)
     return SavedRecalibrator(
         made,
         method,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from calibrant._checks import Pairs
+from calibrant._checks import Pairs, same_rows
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
@@ -28,7 +28,7 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
-from calibrant.verbs.applying import before_and_after, by_row, kind_of
+from calibrant.verbs.applying import SAME_DATA, before_and_after, by_row, kind_of
 from calibrant.verbs.comparing import difference_of, in_common, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
 from calibrant.verbs.measuring import (
@@ -93,6 +93,10 @@ def task_errors(
 
 CURVE_RESAMPLES = 200
 MOST_CLASSES_DRAWN = 4
+OF_CLASSES = (
+    "Differences are not computed for single classes. For one class, write tables with its score, its label "
+    "(0 or 1) and the item, without classes, and compare them in the view binary."
+)
 UNDRAWN = ("curve", "log-odds", "classes")  # figures that need only the measurements
 
 
@@ -299,7 +303,7 @@ def _before_and_after(
 ) -> _Tables:
     """Return one table before and after recalibration; dev is None if maps cannot be refitted to it."""
     from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
-    from calibrant.verbs.comparing import SAME_DATA, overlap_note
+    from calibrant.verbs.comparing import overlap_note
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()
@@ -321,13 +325,14 @@ def _before_and_after(
             notes += [] if shared is None else [shared]
         elif again is not None:  # else a note on the recalibrator says so
             notes.append(SAME_DATA)
-        if again is not None and digest is not None and saved.digest is not None and digest != saved.digest:
+        known = None if saved.source is None else saved.digest
+        if again is not None and digest is not None and known is not None and digest != known:
             notes.append(
                 f"{again.name} is not the file to which the recalibrator was fitted ({saved.source}). The "
                 f"sampling error is that of a map fitted to {again.name}."
             )
     names = ("before", "after") if names is None else names
-    return _Tables(tables, names, called, tuple(notes), resampled, grouped)
+    return _Tables(tables, names, called, tuple(dict.fromkeys(notes)), resampled, grouped)
 
 
 def _fitted(
@@ -365,8 +370,9 @@ def _map_notes(tables: _Tables, differences: Sequence[ModelDifference]) -> list[
     notes = list(tables.notes)
     if tables.recalibrator is not None and fixed:
         of = f" ({', '.join(fixed)})" if tables.resampled or len(fixed) < len(differences) else ""
-        refitted = tables.resampled or kind_of(tables.sources[0]) == "wide"  # whose maps are not refitted
-        hint = "" if refitted else "; give the dev set to include it"
+        hint = "" if tables.resampled else "; give the dev set to include it"
+        if kind_of(tables.sources[0]) == "wide":
+            hint = "; only maps of long tables are refitted to resamples of the dev set"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 
@@ -411,7 +417,9 @@ def _differences(
                 continue
             called = names[first], names[second]
             mine, theirs, left_out = in_common(one, others[one.view], called)
-            difference = difference_of(mine, theirs, level=settings.level, seed=settings.seed)
+            difference = _contradicted(mine, tables.sources[first], tables.sources[second], called) or (
+                difference_of(mine, theirs, level=settings.level, seed=settings.seed)
+            )
             if isinstance(difference, str):
                 both = " and ".join(called)
                 notes.append(f"The difference of {both} ({one.view}) was not computed: {difference}.")
@@ -420,7 +428,20 @@ def _differences(
                 difference = _of_map(difference, one, tables)
                 found.append((one.view, names[first], names[second], difference))
     adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
+    if len(names) > 1 and all(each.view.startswith(CLASS) for views in sources for each in views):
+        notes.append(OF_CLASSES)
     return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
+
+
+def _contradicted(view: ViewSource, one: Any, other: Any, names: tuple[str, str]) -> str | None:
+    """Return how pandas indexes contradict a pairing by position, if there are no items to pair by."""
+    if view.rows is not None and view.rows.item is not None:
+        return None
+    try:
+        same_rows(**dict(zip(names, (one, other), strict=True)))
+    except InputError as error:
+        return f"{error.message}; name a column of items, or sort both tables alike and reset their indexes"
+    return None
 
 
 def _of_map(difference: ErrorDifference, before: ViewSource, tables: _Tables) -> ErrorDifference:

@@ -20,7 +20,7 @@ from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
-from calibrant.records.words import counted
+from calibrant.records.words import counted, percent
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -336,6 +336,8 @@ Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
 LONG = 500  # characters of a name
+FEW_NEIGHBORS = 50  # rows that do not show whether neighbors have equal scores
+OFTEN_EQUAL = 0.1  # part of the rows
 LEADING_CLASSES = 3  # number of scores by which rows of a wide table are sorted
 
 
@@ -522,7 +524,10 @@ def view_sources(
 def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Batch]:
     """Yield batches; then note items without a gold class, and those with several rows but no clusters."""
     codes, joint, unknown = [np.zeros(0, np.int64)], JointCodes(), 0
-    for batch in batches:
+    alike: str | None = None
+    for done, batch in enumerate(batches):
+        if not done and batch.score.ndim == 1 and batch.class_code is None:
+            alike = equal_neighbors(batch.score)
         if batch.score.ndim == 2:
             unknown += int(np.count_nonzero(batch.label < 0))
         if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
@@ -542,7 +547,28 @@ def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Ba
             "several rows). Name the column of items as the column of clusters, too; or, if the "
             "rows are of several models, write one file per model."
         )
+    elif alike and not predictions.clustered and predictions.log is None:
+        notes.append(alike)
     predictions.notes = tuple(dict.fromkeys(notes))
+
+
+def equal_neighbors(score: NDArray[np.floating[Any]]) -> str | None:
+    """Return a note if rows often have the score of the row before, as several rows of an item have.
+
+    Sorted scores, or such with few different values, do not count.
+    """
+    step = np.diff(score)
+    if len(step) < FEW_NEIGHBORS or (equal := float(np.mean(step == 0))) < OFTEN_EQUAL:
+        return None
+    up, down = np.count_nonzero(step > 0), np.count_nonzero(step < 0)
+    by_chance = float(np.sum((np.unique(score, return_counts=True)[1] / len(score)) ** 2))
+    if min(up, down) < (up + down) / 4 or equal < by_chance + OFTEN_EQUAL:
+        return None
+    return (
+        f"{percent(equal, 0)} of rows have the same score as the row before, by chance "
+        f"{percent(by_chance, 0)}. If they are of one item or person, name its column as the column of "
+        "clusters: otherwise the calibration error is too high, and its interval too narrow."
+    )
 
 
 def reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
