@@ -11,6 +11,7 @@ from scipy.special import expit
 
 import calibrant
 from calibrant.estimation import METHODS, corrected_counts
+from calibrant.estimation.estimating import UNCHECKED
 from calibrant.estimation.results import CorrectedCounts, CorrectedMean
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import quantile
@@ -122,7 +123,7 @@ def test_estimates_are_those_of_the_definitions() -> None:
     truth, score, _ = corpus(rng, 300)
     rows = np.arange(0, 300, 6)
     y, f = truth[rows].astype(float), score[rows]
-    found = corrected_counts(score, rows, truth[rows])
+    found = corrected_counts(score, rows, truth[rows], methods=METHODS)
     assert estimate(found, "uncorrected").share.estimate == pytest.approx(score.mean())
     assert estimate(found, "labels").share.estimate == pytest.approx(y.mean())
     ppi = estimate(found, "ppi")
@@ -214,7 +215,7 @@ def test_intervals_cover_if_a_few_clusters_have_most_positives() -> None:
         rows = np.flatnonzero(np.isin(cluster, rng.choice(250, 25, replace=False)))
         score = np.where(truth, rng.random(3000) < 0.8, rng.random(3000) < 0.03).astype(float)
         one = corrected_counts(score, rows, truth[rows], clusters=cluster[rows], methods=["labels", "ppi++"])
-        assert "may be too narrow" in str(estimate(one, "labels").few_warning)
+        assert "the interval is long" in str(estimate(one, "labels").few_warning)
         found.append(hits(one, truth.mean()))
     for method in ("labels", "ppi++"):
         assert sum(not one[method] for one in found) <= missed(150)
@@ -245,9 +246,9 @@ def test_what_cannot_be_estimated_says_why() -> None:
     assert "a period has fewer than 2 labels" in str(estimate(found, "ppi").pooled_warning)
     unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
     assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
-    same = corrected_counts(score, [0, 1], [1, 1])
+    same = corrected_counts(score, [0, 1], [1, 1], methods="prior-shift")
     assert "fewer than 2 labeled documents are" in str(estimate(same, "prior-shift").share.reason)
-    backwards = corrected_counts(score, [0, 1, 6, 7], [1, 1, 0, 0])
+    backwards = corrected_counts(score, [0, 1, 6, 7], [1, 1, 0, 0], methods="prior-shift")
     assert "do not have higher scores" in str(estimate(backwards, "prior-shift").share.reason)
     assert found.to_rows()[0]["count"] == pytest.approx(4)
 
@@ -528,7 +529,7 @@ def test_independent_draws_warn_if_one_more_positive_label_may_stand_for_many_do
     # With 2 % positives, intervals of labels and dsl cover 91 to 93 % of such samples.
     score, rows = np.arange(4000) < 100, np.r_[0:100, 100:250]
     chance = np.where(rows < 100, 1, 150 / 3900)
-    found = corrected_counts(score, rows, rows < 60, chances=chance, sampling="independent")
+    found = corrected_counts(score, rows, rows < 60, chances=chance, sampling="independent", methods=METHODS)
     for method in ("labels", "dsl", "prior-shift"):
         assert "would be with one more label" in str(estimate(found, method).few_warning)
 
@@ -544,7 +545,9 @@ def test_clusters_of_very_unequal_sizes_are_named() -> None:
 
 def test_only_intervals_of_labels_include_that_clusters_of_a_superpopulation_differ() -> None:
     score, rows = np.where(np.arange(2000) % 3, 0.3, 0.7), np.arange(200)
-    found = corrected_counts(score, rows, rows % 3 == 0, clusters=rows // 2, population="superpopulation")
+    found = corrected_counts(
+        score, rows, rows % 3 == 0, clusters=rows // 2, population="superpopulation", methods=METHODS
+    )
     for method in METHODS[1:]:
         warned = "read the interval of labels" in str(estimate(found, method).clusters_warning)
         assert warned == (method != "labels")
@@ -624,6 +627,45 @@ def test_prior_shift_is_undefined_if_labels_contradict_its_whole_interval() -> N
     assert "contradict the whole interval" in str(share.reason)
 
 
+def groups(rng: np.random.Generator, correct: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Truths, labels by a model that is right for `correct` of group B and 95 % of the others, and groups."""
+    group = rng.choice(["A", "B", "C"], 6000)
+    truth = rng.random(6000) < np.where(group == "A", 0.15, 0.05)
+    return truth, truth == (rng.random(6000) < np.where(group == "B", correct, 0.95)), group
+
+
+@pytest.mark.parametrize(("correct", "least", "most"), [(0.8, 0.95, 1), (0.95, 0, 0.02)])
+def test_prior_shift_warns_if_and_only_if_error_rates_of_groups_differ(
+    correct: float, least: float, most: float
+) -> None:
+    # Of intervals of A and of B, 0 and 8 % contain the share if error rates differ. C has no labels.
+    warned: dict[str, list[bool]] = {}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth, score, group = groups(rng, correct)
+        rows = rng.choice(np.flatnonzero(group != "C"), 300, replace=False)
+        found = corrected_counts(score, rows, truth[rows], periods=group, methods="prior-shift")
+        for one in found.estimates:
+            if one.share.estimate is not None:
+                text = str(one.shift_warning)
+                contradicted = "read ppi++" in text or "error rates differ" in text
+                warned.setdefault(one.period, []).append(contradicted)
+                assert contradicted or one.period in "AB" or text == UNCHECKED
+    assert all(least <= np.mean(each) <= most for each in warned.values())
+
+
+def test_prior_shift_is_left_out_where_labels_allow_other_methods_unless_it_is_named() -> None:
+    truth, score, group = groups(np.random.default_rng(0), 0.8)
+    for labeled, expected in ((["A", "B"], {"all", "C"}), (["A", "B", "C"], set())):
+        rows = np.flatnonzero(np.isin(group, labeled))[::10]
+        given = {"scores": score, "labelled": rows, "labels": truth[rows], "periods": group}
+        found = corrected_counts(**given).estimates
+        assert {one.period for one in found if one.method == "prior-shift"} == expected
+        named = corrected_counts(**given, methods="prior-shift")
+        assert {one.period for one in named.estimates} == {"all", "A", "B", "C"}
+    assert estimate(named, "prior-shift").shift_warning is None  # all labels have the total's error rates
+
+
 def test_labels_between_0_and_1_are_refused_with_a_remedy() -> None:
     table = pa.table({"score": [0.2, 0.7, 0.9], "label": [0.28, 1.0, None]})
     with pytest.raises(InputError) as raised:
@@ -636,7 +678,7 @@ def test_equal_scores_say_nothing(score: float) -> None:
     # The rounding of their mean gave the scores a weight, and ppi++ covered 49 %.
     rng = np.random.default_rng(1)
     rows = rng.choice(1000, 100, replace=False)
-    found = corrected_counts(np.full(1000, score), rows, rng.random(100) < 0.5)
+    found = corrected_counts(np.full(1000, score), rows, rng.random(100) < 0.5, methods=METHODS)
     assert estimate(found, "ppi++").share.low == pytest.approx(estimate(found, "labels").share.low)
     assert "higher scores" in str(estimate(found, "prior-shift").share.reason)
 

@@ -42,7 +42,8 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     "methods",
     multiple=True,
     type=click.Choice(METHODS),
-    help="Estimator to use. May be repeated.  [default: all]",
+    help="Estimator to use. May be repeated.  [default: all, but prior-shift only for periods with "
+    "fewer than 2 labels, and for the sum with them]",
 )
 @click.option(
     "--population",
@@ -89,5 +90,5 @@ def command(
 
     if len(by) > 1:
         raise click.UsageError("--by is given twice: to cross two columns, write one column with both values")
-    given = {"methods": methods or METHODS, "by": by[0] if by else None, "command": command_line(), **options}
+    given = {"methods": methods or None, "by": by[0] if by else None, "command": command_line(), **options}
     printing.show(estimate(predictions, **given))

@@ -58,6 +58,9 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
     few_warning: Annotated[str | None, warning("Few labels are positive, or few are negative.")] = None
     clusters_warning: Annotated[str | None, warning("The labels come from few effective clusters.")] = None
     dominant_warning: Annotated[str | None, warning("One cluster has most of the labels.")] = None
+    shift_warning: Annotated[
+        str | None, warning("Error rates of periods, which prior-shift takes as equal, may differ.")
+    ] = None
     weight_warning: Annotated[str | None, warning("The scores have weight 0.")] = None
     pooled_warning: Annotated[str | None, warning("A period has too few labels to be a stratum.")] = None
 

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from calibrant._checks import Integers, shown
-from calibrant.estimation.estimating import METHODS, check_chances, corrected_counts
+from calibrant.estimation.estimating import check_chances, corrected_counts
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
@@ -26,7 +26,7 @@ def estimate(
     *,
     by: str | None = None,
     view: str | None = None,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] | str | None = None,
     population: str = "corpus",
     sampling: str = "detect",
     level: float = 0.95,
