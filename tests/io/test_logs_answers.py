@@ -407,7 +407,7 @@ def test_an_answer_with_several_options_is_left_out(tmp_path: Path) -> None:
 
 def test_a_log_without_a_usable_answer_says_which_tokens_it_has(tmp_path: Path) -> None:
     lines = [said(text, id=f"q{place}", **TWO) for place, text in enumerate(["A or B", "B or A"])]
-    message = r"no response names one option alone: 2 responses .*, such as 'q0' \(A, B\): ask for answers"
+    message = r"nothing to read; left out: 2 responses .*, such as 'q0' \(A, B\): ask for answers"
     with pytest.raises(NoOptionsError, match=message):
         open_log(lines_of(tmp_path, lines)).read()
     with pytest.raises(NoOptionsError, match="one of the options; the first token is 'neg': ask for"):

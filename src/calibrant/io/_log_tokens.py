@@ -80,7 +80,7 @@ def answered(
     >>> [round(value, 3) for value in found.values], round(found.listed, 3), found.unlisted
     ([0.083, 0.911, 0.007], 0.994, 0)
     """
-    key = _comparison(options)
+    key: Callable[[str], str] = str if len(set(map(str.casefold, options))) < len(options) else str.casefold
     known = {key(option): option for option in options}
     texts = [token.strip() for token, _, _ in tokens]
     places = {place: known[key(text)] for place, text in enumerate(texts) if key(text) in known}
@@ -97,15 +97,9 @@ def answered(
     listed = {name: probability for name, probability in listed.items() if probability}
     sums = dict.fromkeys(known, 0.0)
     for name, probability in listed.items():
-        if key(name) in sums:
-            sums[key(name)] += probability
+        if (option := key(name.strip())) in sums:
+            sums[option] += probability
     return _shared(sums, listed, tuple(dict.fromkeys(places.values()))) if any(sums.values()) else None
-
-
-def _comparison(options: Sequence[str]) -> Callable[[str], str]:
-    """How texts are compared with options: without case, unless two options differ only in case."""
-    several = len({option.casefold() for option in options}) < len(options)
-    return str.strip if several else lambda text: text.strip().casefold()
 
 
 def _shared(sums: dict[str, float], listed: Mapping[str, float], named: tuple[str, ...]) -> Answered:

@@ -70,7 +70,7 @@ class AnswerLog:
         self.items = self.unlisted = self.unused = 0
         self.listed = 0.0
         self._several: dict[str, str] = {}
-        self._other = ""
+        self._first = ""
         first = next((response for _, _, response, _ in self._responses() if response), None) or {}
         self.model = str(first.get("model") or "model")
 
@@ -86,13 +86,10 @@ class AnswerLog:
         if self.unused:
             found.append(f"left out: {counted(self.unused, 'response')} that failed or gave no option")
         if self._several:
-            found.append(f"left out: {self._ambiguous()}")
+            count, name = counted(len(self._several), "response"), next(iter(self._several))
+            several = f"several tokens that are different options, such as {shown(name)}"
+            found.append(f"left out: {count} with {several} ({self._several[name]})")
         return found
-
-    def _ambiguous(self) -> str:
-        name, options = next(iter(self._several.items()))
-        count = counted(len(self._several), "response")
-        return f"{count} with several tokens that are different options, such as {shown(name)} ({options})"
 
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
         """Line, what it holds, the response in it, and its name."""
@@ -142,7 +139,6 @@ class AnswerLog:
             self._options = self._all_options()
         self.items = self.unlisted = self.unused = 0
         self.listed = 0.0
-        self._several = {}
         collector, seen = Collector(), set()
         for number, line, response, name in self._responses():
             if name in seen:
@@ -189,27 +185,24 @@ class AnswerLog:
             return None
         try:
             tokens = (completion_tokens if "tokens" in logprobs else chat_tokens)(logprobs)
-            found = answered(tokens, options)
+            self._first = self._first or next((token for token, _, _ in tokens), "")
+            return answered(tokens, options)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
                 error.file, error.line = str(self.path), number
                 raise
             message = "the log-probabilities are not as the interface writes them"
             raise self._error(message, "write the responses as they came", "log", number) from error
-        if found is None and tokens:
-            self._other = self._other or tokens[0][0]
-        return found
 
     def _nothing(self) -> None:
         options = " " + ", ".join(self._options[:8]) if self._options else ""
         message = f"no response has log-probabilities at a token that is one of the options{options}"
         hint = "ask chat completions for logprobs and top_logprobs, and for an answer of one token"
-        if self._other:
-            message += f"; the first token is {shown(self._other)}"
-            hint = "ask for an answer that is one of the options, as a single token"
         if self._several:
-            message = f"no response names one option alone: {self._ambiguous()}"
-            hint = "ask for answers that are only the option"
+            message, hint = f"nothing to read; {self.notes[-1]}", "ask for answers that are only the option"
+        elif self._first:
+            message += f"; the first token is {shown(self._first)}"
+            hint = "ask for an answer that is one of the options, as a single token"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
 
     def _error(self, message: str, hint: str, code: str, line: int) -> InputError:
