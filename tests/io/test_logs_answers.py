@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -239,7 +240,7 @@ def lines_of(tmp_path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 TWO = {"answer": "A", "options": ["A", "B"]}
-FIRST, SECOND = {"A": 0.6, " B": 0.3, "a": 0.05}, {" B": 0.5, "A": 0.25, "B": 0.25}
+FIRST, SECOND = {"A": 0.6, " B": 0.3, "the": 0.05}, {" B": 0.5, "A": 0.25, "B": 0.25}
 
 
 def test_chat_completions_give_the_probability_of_every_answer(tmp_path: Path) -> None:
@@ -368,6 +369,57 @@ def test_a_batch_without_completions_is_told_from_options_that_are_wrong(tmp_pat
 def test_a_bad_response_is_named(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         open_log(lines_of(tmp_path, lines)).read()
+
+
+def said(text: str, **more: Any) -> dict[str, Any]:
+    """A response whose tokens are the words of a text, each with a probability of 0.9."""
+    found = [{"token": each, "logprob": math.log(0.9)} for each in re.findall(r" ?[^ ]+", text)]
+    return {"model": "m-1", "choices": [{"logprobs": {"content": found}}], **more}
+
+
+def test_tokens_that_differ_in_case_are_one_option(tmp_path: Path) -> None:
+    tops = {"A": 0.4, "a": 0.3, "B": 0.3}
+    assert open_log(lines_of(tmp_path, [chat("A", tops, **TWO)])).read().score == pytest.approx([0.7, 0.3])
+    more = {"answer": "yes", "options": ["no", "yes"]}
+    found = open_log(lines_of(tmp_path, [chat("Yes", {"Yes": 0.7, "No": 0.3}, **more)])).read()
+    assert found.score == pytest.approx([0.3, 0.7])
+
+
+def test_options_that_differ_only_in_case_are_different_options(tmp_path: Path) -> None:
+    tops = {"A": 0.4, "a": 0.3, "B": 0.2}
+    lines = [chat("A", tops, answer="A", options=["A", "a", "B"])]
+    assert open_log(lines_of(tmp_path, lines)).read().score == pytest.approx([4 / 9, 3 / 9, 2 / 9])
+
+
+def test_an_answer_with_several_options_is_left_out(tmp_path: Path) -> None:
+    answers = ["B", "A better reading is B", "B is not a clear B", "a or B", "a"]
+    lines = [said(text, id=f"q{place}", **TWO) for place, text in enumerate(answers)]
+    found = open_predictions(lines_of(tmp_path, lines))
+    tops = found.of_top_labels()
+    tops.read(items=True)
+    assert tops.items == ["q0", "q2", "q3", "q4"]
+    note = "left out: 1 response with several tokens that are different options, such as 'q1' (A, B)"
+    assert defined(found.log).notes[-1] == note
+    more = {"answer": "no", "options": ["no", "yes"]}
+    lines = [said("Yes there are no others", **more), said("No", **more)]
+    assert len(open_log(lines_of(tmp_path, lines), view="top").read()) == 1
+
+
+def test_a_log_without_a_usable_answer_says_which_tokens_it_has(tmp_path: Path) -> None:
+    lines = [said(text, id=f"q{place}", **TWO) for place, text in enumerate(["A or B", "B or A"])]
+    message = r"nothing to read; left out: 2 responses .*, such as 'q0' \(A, B\): ask for answers"
+    with pytest.raises(NoOptionsError, match=message):
+        open_log(lines_of(tmp_path, lines)).read()
+    with pytest.raises(NoOptionsError, match="one of the options; the first token is 'neg': ask for"):
+        open_log(lines_of(tmp_path, [said("neg ative", **TWO)])).read()
+
+
+def test_the_article_after_a_choice_is_not_the_choice(tmp_path: Path) -> None:
+    log = choice_log()
+    before = open_log(written(tmp_path, log)).read().score
+    for sample in log["samples"]:
+        sample["output"]["choices"][0]["logprobs"]["content"].append({"token": " a", "logprob": -0.1})
+    assert open_log(written(tmp_path, log)).read().score == pytest.approx(before)
 
 
 def test_tokens_beyond_those_listed_do_not_count_as_listed(tmp_path: Path) -> None:

@@ -63,8 +63,44 @@ def test_padded_arrays_of_a_trainer_say_the_same_as_the_data_set(tmp_path: Path)
 
 def test_probabilities_named_predictions_are_not_taken_for_logits(tmp_path: Path) -> None:
     np.savez(tmp_path / "out.npz", predictions=np.full((4, 2), 0.5), label_ids=np.zeros(4, int))
-    with pytest.raises(InputError, match="predictions are read as logits, but these look like probabilities"):
+    with pytest.raises(
+        InputError, match=r"the predictions look like probabilities .*: they are read as logits; name"
+    ):
         open_predictions(tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_probabilities_named_logits_are_not_taken_for_logits(tmp_path: Path, kind: type[np.generic]) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 30).astype(kind)
+    labels = np.zeros(30, int)
+    labels[-1] = -100
+    columns = {f"logit_{place}": column for place, column in enumerate(probs.T)}
+    np.savez(tmp_path / "a.npz", logits=probs, labels=labels)
+    np.savez(tmp_path / "b.npz", logits=np.log(probs), labels=labels)
+    pq.write_table(pa.table({"logits": probs.tolist(), "labels": labels}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({**columns, "label": ["0"] * 30}), tmp_path / "b.parquet")
+    lines = [
+        {**{name: float(values[row]) for name, values in columns.items()}, "label": "0"} for row in range(30)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name in ("a.npz", "a.parquet", "b.parquet", "a.jsonl"):
+        with pytest.raises(
+            InputError, match=f"{name}: the logits look like probabilities .*: they are .*name the array"
+        ):
+            open_predictions(tmp_path / name).read()
+    assert open_predictions(tmp_path / "b.npz").read().score == pytest.approx(probs[:-1], abs=1e-6)
+
+
+def test_rows_of_an_archive_that_do_not_count_have_a_note(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", probs=np.full((4, 2), 0.5), labels=[-100, 0, -100, 1])
+    assert open_predictions(tmp_path / "a.npz").notes == (
+        "Left out: 2 rows with the label -100, which does not count.",
+    )
+    np.savez(tmp_path / "b.npz", logits=np.zeros((2, 2, 2)), labels=[[0, -100], [1, 1]])
+    assert not open_predictions(tmp_path / "b.npz").notes
+    np.savez(tmp_path / "c.npz", probs=np.full((4, 2), 0.5), labels=np.full(4, -100))
+    with pytest.raises(InputError, match=r"there are no rows: .* labels of -100 do not count"):
+        open_predictions(tmp_path / "c.npz")
 
 
 def test_labels_of_another_shape_are_refused(tmp_path: Path) -> None:

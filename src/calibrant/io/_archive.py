@@ -48,7 +48,9 @@ def open_archive(
         raise _error(origin, f"{given[0]} has dtype {matrix.dtype}", "store numbers", "column-type")
     rows, width = matrix.shape
     if rows == 0:
-        raise _error(origin, "there are no rows", "write at least one", "empty")
+        raise _error(origin, "there are no rows", "write at least one; labels of -100 do not count", "empty")
+    if given[0] == "logits":
+        check_logits(matrix, origin.name)
     classes = tuple(class_name(value) for value in arrays.get("classes", np.arange(width)).ravel().tolist())
     if len(classes) != width or len(set(classes)) != width:
         raise _error(
@@ -69,6 +71,7 @@ def open_archive(
         None if clusters is None else _clusters(origin, arrays, codes, named="clusters" in loaded),
         None if weights is None else _weights(origin, weights),
         "threshold" in arrays,
+        len(loaded["labels"]) - rows if "labels" in loaded and loaded["labels"].ndim == 1 else 0,
         item=None if items is None else _coded(origin, "items", items, item_codes),
         cluster_codes=codes,
         item_codes=item_codes,
@@ -117,7 +120,7 @@ def _load(origin: Origin, labelled: bool) -> dict[str, NDArray[Any]]:
             for name, (_, content) in zip(names, unpacked, strict=True)
         }
         if trainer and arrays["logits"].ndim > 1 and arrays["logits"].dtype.kind in "fiu":
-            check_logits(arrays["logits"].reshape(-1, arrays["logits"].shape[-1]), origin.name)
+            check_logits(arrays["logits"], origin.name, "predictions")
     return arrays
 
 

@@ -125,8 +125,8 @@ class ListReader:
             message = f"label {label[bad[0]]} is not a class position from 0 to {self.width - 1}"
             where = first + int(row[bad[0]])
             raise self._error(message, "repair it", "class-unknown", where, columns.label)
-        if columns.score == "predictions":
-            check_logits(matrix, self.name)
+        if columns.logits:
+            check_logits(matrix, self.name, columns.score)
         matrix = check_range(matrix, self.name, first, columns.logits, row)
         if columns.logits:
             matrix = softmax(matrix)

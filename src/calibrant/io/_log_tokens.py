@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum
 from typing import Any
@@ -26,11 +26,14 @@ class Answered:
         Total probability of the listed tokens of the options, before normalization.
     unlisted
         Options that are not among the listed tokens.
+    named
+        The different options that tokens of the answer are, in order.
     """
 
     values: list[float]
     listed: float
     unlisted: int
+    named: tuple[str, ...]
 
 
 def chat_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
@@ -60,9 +63,11 @@ def answered(
 ) -> Answered | None:
     """Probabilities of options at the first token (or the last) that is one of them; None without one.
 
-    Blanks around a token are ignored. A log-probability such as -9999, with which interfaces mark a token
-    beyond the listed ones, counts as not listed. Options that are not listed share the remaining probability,
-    each at most that of the least probable listed token; None if no option is listed.
+    Blanks around a token are ignored, and case unless two options differ only in case. A single letter in
+    another case (the article "a") names an option only if no other token does. A log-probability such as
+    -9999, with which interfaces mark a token beyond the listed ones, counts as not listed. Options that are
+    not listed share the remaining probability, each at most that of the least probable listed token; None if
+    no option is listed.
 
     Raises
     ------
@@ -75,10 +80,14 @@ def answered(
     >>> [round(value, 3) for value in found.values], round(found.listed, 3), found.unlisted
     ([0.083, 0.911, 0.007], 0.994, 0)
     """
-    places = [place for place, (token, _, _) in enumerate(tokens) if token.strip() in options]
-    if not places:
+    key: Callable[[str], str] = str if len(set(map(str.casefold, options))) < len(options) else str.casefold
+    known = {key(option): option for option in options}
+    texts = [token.strip() for token, _, _ in tokens]
+    places = {place: known[key(text)] for place, text in enumerate(texts) if key(text) in known}
+    clear = {place: name for place, name in places.items() if len(name) > 1 or name == texts[place]}
+    if not (places := clear or places):
         return None
-    token, value, top = tokens[places[-1 if last else 0]]
+    token, value, top = tokens[list(places)[-1 if last else 0]]
     listed = {name: _probability(each, name) for name, each in top}
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())
@@ -86,14 +95,14 @@ def answered(
         message = f"the tokens listed at the answer have probabilities that sum to {together:.2f}"
         raise InputError(message, "drop the sample or repair it", code="score-range")
     listed = {name: probability for name, probability in listed.items() if probability}
-    return _shared(listed, options) if any(name.strip() in options for name in listed) else None
+    sums = dict.fromkeys(known, 0.0)
+    for name, probability in listed.items():
+        if (option := key(name.strip())) in sums:
+            sums[option] += probability
+    return _shared(sums, listed, tuple(dict.fromkeys(places.values()))) if any(sums.values()) else None
 
 
-def _shared(listed: Mapping[str, float], options: Sequence[str]) -> Answered:
-    sums = dict.fromkeys(options, 0.0)
-    for token, probability in listed.items():
-        if token.strip() in sums:
-            sums[token.strip()] += probability
+def _shared(sums: dict[str, float], listed: Mapping[str, float], named: tuple[str, ...]) -> Answered:
     absent = [option for option, value in sums.items() if not value]
     known = fsum(sums.values())
     if absent:
@@ -101,7 +110,7 @@ def _shared(listed: Mapping[str, float], options: Sequence[str]) -> Answered:
         each = min(left / len(absent), min(listed.values()))
         sums.update(dict.fromkeys(absent, each))
     total = fsum(sums.values())
-    return Answered([sums[option] / total for option in options], min(1.0, known), len(absent))
+    return Answered([value / total for value in sums.values()], min(1.0, known), len(absent), named)
 
 
 def _probability(value: Any, token: str) -> float:

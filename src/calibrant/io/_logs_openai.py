@@ -69,6 +69,8 @@ class AnswerLog:
         self._options: list[str] | None = None
         self.items = self.unlisted = self.unused = 0
         self.listed = 0.0
+        self._several: dict[str, str] = {}
+        self._first = ""
         first = next((response for _, _, response, _ in self._responses() if response), None) or {}
         self.model = str(first.get("model") or "model")
 
@@ -83,6 +85,10 @@ class AnswerLog:
             )
         if self.unused:
             found.append(f"left out: {counted(self.unused, 'response')} that failed or gave no option")
+        if self._several:
+            count, name = counted(len(self._several), "response"), next(iter(self._several))
+            several = f"several tokens that are different options, such as {shown(name)}"
+            found.append(f"left out: {count} with {several} ({self._several[name]})")
         return found
 
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
@@ -151,6 +157,9 @@ class AnswerLog:
             if found is None or response is None:
                 self.unused += 1
                 continue
+            if len(found.named) > 1:
+                self._several[name] = ", ".join(found.named[:8])
+                continue
             right = self._right(line, response, name, number)
             if right not in options:
                 message = f"the right answer {shown(right)} is not among the options {', '.join(options[:8])}"
@@ -175,7 +184,9 @@ class AnswerLog:
         if not isinstance(logprobs, dict):
             return None
         try:
-            return answered((completion_tokens if "tokens" in logprobs else chat_tokens)(logprobs), options)
+            tokens = (completion_tokens if "tokens" in logprobs else chat_tokens)(logprobs)
+            self._first = self._first or next((token for token, _, _ in tokens), "")
+            return answered(tokens, options)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
                 error.file, error.line = str(self.path), number
@@ -187,6 +198,11 @@ class AnswerLog:
         options = " " + ", ".join(self._options[:8]) if self._options else ""
         message = f"no response has log-probabilities at a token that is one of the options{options}"
         hint = "ask chat completions for logprobs and top_logprobs, and for an answer of one token"
+        if self._several:
+            message, hint = f"nothing to read; {self.notes[-1]}", "ask for answers that are only the option"
+        elif self._first:
+            message += f"; the first token is {shown(self._first)}"
+            hint = "ask for an answer that is one of the options, as a single token"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
 
     def _error(self, message: str, hint: str, code: str, line: int) -> InputError:

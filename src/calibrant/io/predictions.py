@@ -468,14 +468,15 @@ def _lists(reader: ListReader) -> Predictions:
 
 
 def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
-    from calibrant.io._archive import open_archive
+    from calibrant.io._archive import IGNORED, open_archive
+    from calibrant.records.words import counted
 
     for part, name in named.items():
         if name is not None:
             hint = "the arrays of an .npz archive have fixed names"
             raise InputError(f"{part} cannot be renamed here", hint, code="column", file=origin.name)
     reader, classes, threshold = open_archive(origin)
-    return Predictions(
+    found = Predictions(
         reader,
         name=origin.name,
         form="wide",
@@ -486,3 +487,7 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         weighted=reader.weight is not None,
         has_items=reader.item is not None,
     )
+    if reader.ignored:
+        note = f"Left out: {counted(reader.ignored, 'row')} with the label {IGNORED}, which does not count."
+        found.notes = found.source_notes = (note,)
+    return found

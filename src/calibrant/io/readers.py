@@ -125,6 +125,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
 
 ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
+FEWEST = 20  # rows that show if logits are probabilities
 PARTS = (
     "score",
     "label",
@@ -249,7 +250,9 @@ def wide_scores(block: Block, roles: Mapping[str, Role], *, partial: bool) -> ND
     """Return the probabilities (n, K) of some rows of a wide table, from logits where it has these."""
     parts = [role for part, role in roles.items() if part not in PARTS]
     if parts[0].what == "finite":
-        return softmax(np.column_stack([block.column(role.name).finite() for role in parts]))
+        logits = np.column_stack([block.column(role.name).finite() for role in parts])
+        check_logits(logits, block.file)
+        return softmax(logits)
     score: NDArray[Any] = np.column_stack([block.column(role.name).scores() for role in parts])
     check_sums(score, block.file, block.first, partial, block.kept)
     return score
@@ -300,6 +303,7 @@ class ArrayReader:
     cluster: NDArray[np.int64] | None
     weight: Floats | None
     partial: bool
+    ignored: int = 0
     item: NDArray[np.int64] | None = None
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
@@ -363,11 +367,13 @@ def check_range(
     raise InputError(f"class {place}: {message}", hint, code="score-range", file=file, row=at, column=column)
 
 
-def check_logits(matrix: NDArray[np.floating[Any]], file: str) -> None:
-    """Raise if what should be logits are probabilities, by the look of every row."""
-    if len(matrix) and (matrix >= 0).all() and (np.abs(matrix.sum(axis=1) - 1) < SUM_TOLERANCE / 10).all():
-        message = "predictions are read as logits, but these look like probabilities"
-        raise InputError(message, "name them probs, or logits", code="column-ambiguous", file=file)
+def check_logits(matrix: NDArray[Any], file: str, name: str = "logits") -> None:
+    """Raise if what should be logits are probabilities, by the look of every row (a few may do by chance)."""
+    looks = len(matrix) >= (1 if name == "predictions" else FEWEST) and (matrix >= 0).all()
+    if looks and (np.abs(matrix.sum(axis=-1, dtype=np.float64) - 1) < SUM_TOLERANCE / 10).all():
+        message = f"the {name} look like probabilities (each row is in [0, 1] and adds up to 1)"
+        hint = "they are read as logits; name the array or list probs, or the columns p_<class>"
+        raise InputError(message, hint, code="column-ambiguous", file=file)
 
 
 def check_sums(
