@@ -539,7 +539,7 @@ def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Ba
     if unknown:
         notes.append(
             f"Items without a row that has the label 1: {unknown:,}. Their top label counts as wrong; "
-            "leave out items whose gold class is not known."
+            "leave them out if they were not labeled."
         )
     if several and not by_class and not predictions.clustered and predictions.log is None:
         notes.append(

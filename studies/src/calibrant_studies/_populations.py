@@ -88,6 +88,7 @@ class RoundedScores:
 
     Examples
     --------
+    >>> from calibrant.synthetic import BetaScores
     >>> RoundedScores(BetaScores(1, 1), 1)(np.array([0.51, 0.58])).tolist()
     [0.5, 0.6]
     """
@@ -106,6 +107,7 @@ class TransformedScores:
 
     Examples
     --------
+    >>> from calibrant.synthetic import BetaScores
     >>> TransformedScores(BetaScores(1, 1), Scaled(0.5))(np.array([0.5])).tolist()
     [0.25]
     """
