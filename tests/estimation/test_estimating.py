@@ -638,7 +638,7 @@ def groups(rng: np.random.Generator, correct: float) -> tuple[np.ndarray, np.nda
 def test_prior_shift_warns_if_and_only_if_error_rates_of_groups_differ(
     correct: float, least: float, most: float
 ) -> None:
-    # If error rates differ, 0 % of the intervals of A and 8 % of those of B contain the truth. C has no labels.
+    # If error rates differ, 0 % of the intervals of A and 8 % of those of B contain the truth. C has no label.
     warned: dict[str, list[bool]] = {}
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -658,7 +658,7 @@ def test_prior_shift_is_left_out_where_labels_allow_other_methods_unless_it_is_n
     truth, score, group = groups(np.random.default_rng(0), 0.8)
     for labeled, expected in ((["A", "B"], {"all", "C"}), (["A", "B", "C"], set())):
         rows = np.flatnonzero(np.isin(group, labeled))[::10]
-        given = {"scores": score, "labelled": rows, "labels": truth[rows], "periods": group}
+        given: dict[str, Any] = {"scores": score, "labelled": rows, "labels": truth[rows], "periods": group}
         found = corrected_counts(**given).estimates
         assert {one.period for one in found if one.method == "prior-shift"} == expected
         named = corrected_counts(**given, methods="prior-shift")
