@@ -638,7 +638,7 @@ def groups(rng: np.random.Generator, correct: float) -> tuple[np.ndarray, np.nda
 def test_prior_shift_warns_if_and_only_if_error_rates_of_groups_differ(
     correct: float, least: float, most: float
 ) -> None:
-    # If error rates differ, 0 % of the intervals of A and 8 % of those of B contain the truth. C has no label.
+    # If error rates differ, 0 % of intervals of A and 8 % of those of B contain the truth. C has no labels.
     warned: dict[str, list[bool]] = {}
     for seed in range(60):
         rng = np.random.default_rng(seed)
