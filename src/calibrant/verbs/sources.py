@@ -527,7 +527,7 @@ def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Ba
     alike: str | None = None
     for done, batch in enumerate(batches):
         if not done and batch.score.ndim == 1 and batch.class_code is None:
-            alike = equal_neighbors(batch.score)
+            alike = equal_neighbors(batch.score[:TALLIED_AT_ONCE])
         if batch.score.ndim == 2:
             unknown += int(np.count_nonzero(batch.label < 0))
         if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
