@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from calibrant.exceptions import InputError
+from calibrant.plots import style
 from calibrant_studies._error_curves import ErrorCurve, error_against_size
 
 Floats = NDArray[np.float64]
+
+
+def plotted(curves: list[ErrorCurve], *, log_error: bool = False) -> Axes:
+    [ax] = style.new_figure(3.3, 3.0, 1, 1)[1]
+    error_against_size(curves, ax, log_error=log_error)
+    return ax
 
 
 def drawn(ax: Axes, gid: str) -> Floats:
@@ -32,7 +37,7 @@ def curve(name: str = "calibrated", debiased: list[float] | None = None) -> Erro
 
 
 def test_error_against_bin_size_draws_the_records_numbers() -> None:
-    ax = error_against_size([curve(debiased=[0.01, 0.001, -0.0001])])
+    ax = plotted([curve(debiased=[0.01, 0.001, -0.0001])])
     np.testing.assert_allclose(drawn(ax, "plug-in-0"), [[2, 0.05], [16, 0.00625], [1024, 0.1 / 1024]])
     np.testing.assert_allclose(drawn(ax, "debiased-0")[:, 1], [0.01, 0.001, -0.0001])
     np.testing.assert_allclose(drawn(ax, "expected-0")[:, 1], [0.045, 0.09 / 16, 0.09 / 1024])
@@ -41,27 +46,19 @@ def test_error_against_bin_size_draws_the_records_numbers() -> None:
 
 
 def test_a_negative_debiased_error_is_marked_on_a_logarithmic_axis() -> None:
-    ax = error_against_size([curve(debiased=[0.01, 0.0, -0.0001])], log_error=True)
+    ax = plotted([curve(debiased=[0.01, 0.0, -0.0001])], log_error=True)
     assert drawn(ax, "debiased-below-0")[:, 0].tolist() == [16, 1024]
 
 
 def test_sizes_of_one_magnitude_are_drawn_on_a_linear_axis() -> None:
     size = np.arange(1000, 5001, 1000)
-    ax = error_against_size([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])
+    ax = plotted([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])
     assert ax.get_xscale() == "linear"
     assert ax.get_xlabel() == "sample size (pairs)"
 
 
 def test_small_errors_have_their_power_of_ten_in_the_label() -> None:
     size = np.arange(1000, 5001, 1000)
-    ax = error_against_size([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])
+    ax = plotted([ErrorCurve("calibrated", "sample_size", size, 0.1 / size)])
     assert ax.get_ylabel() == "calibration MSE (in units of $10^{-4}$)"
     assert ax.yaxis.get_major_formatter()(0.0001, 0) == "1"
-
-
-def test_curves_against_different_sizes_are_refused() -> None:
-    other = ErrorCurve("calibrated", "sample_size", np.array([10]), np.array([0.1]))
-    with pytest.raises(InputError, match="different x-axes: bin_size, sample_size: draw each kind"):
-        error_against_size([curve(), other])
-    with pytest.raises(InputError, match="curves is empty"):
-        error_against_size([])

@@ -15,7 +15,6 @@ from calibrant._checks import Floats, Integers, one_of, proportion
 from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import (
     ENOUGH,
-    ENOUGH_CLUSTERS,
     EQUAL,
     PRIOR,
     Sample,
@@ -24,6 +23,7 @@ from calibrant.estimation.sampling import (
     design_effect,
     effective_clusters,
     groups_of_chances,
+    known_likeness,
     moments_of,
 )
 from calibrant.exceptions import InputError
@@ -31,7 +31,6 @@ from calibrant.metrics.tails import (
     FEW_CLUSTERS,
     NARROW,
     effective_number,
-    events_of_clusters,
     few_events,
     quantile,
 )
@@ -416,8 +415,7 @@ def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     if sample.cluster is None:
         return found
     positives = sample.weight * sample.label
-    every, *of_kinds = events_of_clusters(sample.cluster, sample.weight, positives)
-    longer = method != "prior-shift" and min(of_kinds) < min(ENOUGH_CLUSTERS, every / 2)  # see design_effect
+    longer = method != "prior-shift" and known_likeness(sample.cluster, sample.weight, positives) < 1
     shared = few_events(sample.cluster, sample.weight, positives, ALIKE if longer else NARROW)
     if shared is not None:
         found["few_warning"] = shared

@@ -296,6 +296,12 @@ def _moved(share: float, shift: float) -> float:
     return 1 / (1 + math.exp(-max(-FARTHEST, min(FARTHEST, odds))))
 
 
+def known_likeness(cluster: Integers, weight: Floats, positives: Floats) -> float:
+    """Return how far labels show how alike those of a cluster are: 1 with enough clusters of each kind."""
+    every, *kinds = events_of_clusters(cluster, weight, positives)
+    return min(1.0, min(kinds) / min(ENOUGH_CLUSTERS, every / 2))
+
+
 def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float:
     """Return the factor, at least 1, of the variance of a weighted sum of labels' residuals due to clusters.
 
@@ -317,6 +323,5 @@ def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float
         return float((np.bincount(code, error) ** 2 / outside).sum()) / alone if alone else 1.0
 
     own = max(1.0, effect(spared * np.concatenate(residuals)))
-    every, *kinds = events_of_clusters(code, weight, weight * np.concatenate([one.label for one in parts]))
-    known = min(1.0, min(kinds) / min(ENOUGH_CLUSTERS, every / 2))
+    known = known_likeness(code, weight, weight * np.concatenate([one.label for one in parts]))
     return max(own, known * own + (1 - known) * effect(spared))

@@ -308,7 +308,6 @@ def fit(
             made = asked.made(number, n_bins)
         fit_to(made, found, classes)
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) and source != "-" else None
-    digest = digest_of(source, predictions)
     return SavedRecalibrator(
         made,
         method,
@@ -317,7 +316,7 @@ def fit(
         classes,
         least,
         name,
-        digest,
+        digest_of(source, predictions),
         made.pair_count_,
         __version__,
         command,

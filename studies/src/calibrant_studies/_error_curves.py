@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 
-from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant_studies.arrays import Floats, Integers
 
@@ -49,59 +48,24 @@ class ErrorCurve:
     truth: float | None = None
 
 
-def error_against_size(
-    curves: Sequence[ErrorCurve], *, log_error: bool = False, legend: bool = True, ax: Axes | None = None
-) -> Axes:
-    """Draw the calibration MSE while the bin size or the sample size varies.
+def error_against_size(curves: Sequence[ErrorCurve], ax: Axes, *, log_error: bool = False) -> None:
+    """Draw the calibration MSE while the bin size or the sample size varies, on axes without a legend.
 
     Markers are the plug-in error, hollow markers the debiased estimate, the gray line the expected
     plug-in error of a calibrated model, and a thin line in the series' style the population's error.
     The distance of the plug-in error from that line is its bias. Sizes that span more than a factor
-    of 100 are drawn on a logarithmic axis.
-
-    Parameters
-    ----------
-    curves
-        At least one curve, all against the same kind of size.
-    log_error
-        True for a logarithmic axis of the error; debiased values at or below 0 are then shown by
-        arrow heads at the bottom.
-    legend
-        True to draw the legend, above the axes.
-    ax
-        Axes to draw on; None makes a figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    InputError
-        If there is no curve, or they are against different sizes.
-
-    References
-    ----------
-    Nguyen's thesis, section 4.3, figures 4.7 to 4.11.
+    of 100 are drawn on a logarithmic axis, as are errors with ``log_error``; debiased values at or below 0
+    are then arrow heads at the bottom. All curves are against the same kind of size.
 
     Examples
     --------
     >>> import numpy as np
     >>> curve = ErrorCurve("calibrated", "bin_size", np.array([2, 2048]), np.array([0.1, 0.001]))
-    >>> ax = error_against_size([curve])
+    >>> [ax] = style.new_figure(3.3, 3.0, 1, 1)[1]
+    >>> error_against_size([curve], ax)
     >>> ax.get_xlabel(), ax.get_xscale()
     ('bin size (pairs)', 'log')
     """
-    if not curves:
-        raise InputError("curves is empty", "pass at least one ErrorCurve", code="empty")
-    against = {curve.against for curve in curves}
-    if len(against) > 1:
-        raise InputError(
-            f"the curves have different x-axes: {', '.join(sorted(against))}",
-            "draw each kind on other axes",
-            code="parameter",
-        )
-    ax = style.axes_or_new(ax, style.PANEL_SIZE)
     style.grid(ax)
     if log_error:
         ax.set_yscale("log", nonpositive="mask")
@@ -117,9 +81,6 @@ def error_against_size(
     ax.set_ylabel("calibration MSE")
     if not log_error:
         _power_in_label(ax, curves)
-    if legend:
-        style.legend_outside(ax)
-    return ax
 
 
 def _power_in_label(ax: Axes, curves: Sequence[ErrorCurve]) -> None:

@@ -31,7 +31,7 @@ def draw(study: Study) -> dict[str, Figure]:
     for name, ax in zip(SETS, axes, strict=True):
         rows = [row for row in study.tables["sizes"] if row["set"] == name]
         curves = [_size_curve(rows, title) for title in TITLE.values()]
-        error_against_size(curves, log_error=False, legend=False, ax=ax)
+        error_against_size(curves, ax)
         ax.set_xscale("log")
         ax.set_xticks([row["b"] for row in rows], [f"{row['b']:,}" for row in rows])
         ax.minorticks_off()

@@ -277,7 +277,7 @@ def _panels(rows: Sequence[Row], against: Against, *, log_error: bool = False) -
     figure, axes = style.new_figure(11.0, 6.4, len(BETAS), len(TRANSFORMS))
     for ax, (condition, beta) in zip(axes, product(TRANSFORMS, BETAS), strict=True):
         curve = _curve(_select(rows, _name(beta), condition), against)
-        error_against_size([curve], log_error=log_error, legend=False, ax=ax)
+        error_against_size([curve], ax, log_error=log_error)
         style.plain_title(ax, f"{_name(beta)}, {condition}")
     shared_legend(figure, axes[-1])
     return figure
