@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io._parts import notes_on_copies
 from calibrant.io.atomic import writing
 from calibrant.io.columns import as_numpy
 from calibrant.io.envelope import Envelope, Version
@@ -45,7 +46,7 @@ class _Header(Struct, frozen=True, kw_only=True):
 ENVELOPE = Envelope(_Header, 1, "tally", "make one with save_tally", "save it again", key="version")
 
 
-def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binary") -> None:
+def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str | None = None) -> None:
     """Write a tally to a Parquet file, whole or not at all.
 
     Columns are the tally's rows (`Tally`); with clusters, ``cluster`` holds their names.
@@ -57,12 +58,12 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
     path
         Path that ends in ``.parquet``; ``NAME.tally.parquet`` distinguishes it from predictions.
     view
-        View of the probabilities, for later measurements.
+        View of the probabilities, for later measurements; None for that of the tally, or else ``binary``.
 
     Raises
     ------
     InputError
-        If the name does not end in ``.parquet``, or the place cannot be written.
+        If the name does not end in ``.parquet``, the place cannot be written, or the tally has another view.
 
     Examples
     --------
@@ -81,6 +82,10 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
     if not os.fspath(path).endswith(".parquet"):
         hint = "name it NAME.tally.parquet: a tally is read back by this ending"
         raise InputError("a tally is a Parquet file", hint, code="file-kind", file=os.fspath(path))
+    if view is not None and tally.view not in (None, view):
+        message, hint = f"the tally is of the view {tally.view}, not {view}", "leave the view out"
+        raise InputError(message, hint, code="view", file=os.fspath(path))
+    view = view or tally.view or "binary"
     columns = {name: getattr(tally, name) for name in COLUMNS}
     if tally.cluster is not None and tally.clusters is not None:
         columns["cluster"] = tally.clusters[tally.cluster]
@@ -124,6 +129,11 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     return total
 
 
+def copied_tallies(source: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return a note if tallies of a folder or pattern have the same content as others."""
+    return notes_on_copies(parquet_parts(source) or ())
+
+
 def _loaded(name: str) -> Tally:
     """Return the tally of one file."""
     from calibrant.metrics.tally import COLUMNS, Tally
@@ -137,7 +147,8 @@ def _loaded(name: str) -> Tally:
     cluster, names = None, None
     if "cluster" in table.column_names:
         names, cluster = _coded(table, name)
-    tally = Tally(header.kind, cluster=cluster, clusters=names, weighted=header.weighted, **columns)
+    columns |= {"cluster": cluster, "clusters": names, "weighted": header.weighted, "view": header.view}
+    tally = Tally(header.kind, **columns)
     if not (tally.total_n == header.pairs and _could_have_been_counted(tally)):
         raise _damaged(name)
     return tally

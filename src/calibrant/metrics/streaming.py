@@ -153,7 +153,7 @@ class TallyAccumulator:
         Raises
         ------
         InputError
-            A value is wrong, an array cannot be read, or clusters are in some batches only.
+            A value is wrong, an array cannot be read, or only some batches have clusters or weights.
         """
         given = {"y_true": y_true, "y_prob": y_prob, "sample_weight": sample_weight, "clusters": clusters}
         columns = {
@@ -164,12 +164,11 @@ class TallyAccumulator:
         weight = columns["sample_weight"]
         if weight is not None:
             self._weights.add(weight.astype(np.float64), "sample_weight")
+        self._check_weights(pairs.weight is not None)
         self._check_clusters(pairs.cluster is not None, names is not None and given["clusters"] is None)
         if pairs.cluster is not None:
             self._add(Tally.from_pairs(pairs, exact=False, names=names))
         else:
-            if self._waiting and (self._waiting[0].weight is None) != (pairs.weight is None):
-                self._flush()
             self._waiting.append(_copied(pairs))
             if sum(map(len, self._waiting)) >= WAITING:
                 self._flush()
@@ -181,7 +180,7 @@ class TallyAccumulator:
         Raises
         ------
         InputError
-            The other is no accumulator, the views differ, or one has clusters and the other has none.
+            The other is no accumulator, the views differ, or only one has clusters or weights.
         """
         _checks.instance(other, TallyAccumulator, "other", "tallies are merged by Tally.merge")
         if (self.view, self.classes) != (other.view, other.classes):
@@ -190,6 +189,7 @@ class TallyAccumulator:
         tally = other._current()
         if tally is None:
             return
+        self._check_weights(tally.weighted)
         self._check_clusters(tally.cluster is not None, other._numbered)
         if other._numbered and tally.clusters is not None:
             tally = replace(tally, clusters=tally.clusters + self._items)
@@ -208,7 +208,7 @@ class TallyAccumulator:
         tally = self._current()
         if tally is None:
             raise InputError("no batch was added yet", "call update first", code="empty")
-        return tally
+        return replace(tally, view=self.view)
 
     def reset(self) -> None:
         """Forget all batches."""
@@ -258,6 +258,13 @@ class TallyAccumulator:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(type(self).from_state(state).__dict__)
+
+    def _check_weights(self, weighted: bool) -> None:
+        there = [pairs.weight is not None for pairs in self._waiting[:1]]
+        there += [tally.weighted for tally in self._parts[:1]]
+        if there and there[0] != weighted:
+            message = "some batches have weights and others have none"
+            raise InputError(message, "pass the weights of all batches, or of none", code="weight-value")
 
     def _check_clusters(self, clustered: bool, numbered: bool) -> None:
         """Raise unless what is added has clusters, or none, as what is there."""

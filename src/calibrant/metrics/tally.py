@@ -51,6 +51,8 @@ class Tally:
         The names of the clusters, sorted, or None.
     weighted
         True if weights were given.
+    view
+        View of the probabilities (``binary``, ``top``, ``class:NAME`` or ``pooled``), if it is known.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Tally:
     cluster: Integers | None = None
     clusters: NDArray[Any] | None = None
     weighted: bool = False
+    view: str | None = None
 
     @classmethod
     def from_arrays(
@@ -159,12 +162,16 @@ class Tally:
         Raises
         ------
         InputError
-            If the other is no tally, or one has clusters and the other has none.
+            If the other is no tally, only one has clusters or weights, or they are of different views.
         """
         _checks.instance(other, Tally, "other", "make it with Tally.from_arrays")
-        if (self.cluster is None) != (other.cluster is None):
-            message = "one tally has clusters and the other has none"
+        weights_differ = self.weighted != other.weighted and len(self) > 0 and len(other) > 0
+        if weights_differ or (self.cluster is None) != (other.cluster is None):
+            message = f"one tally has {'weights' if weights_differ else 'clusters'} and the other has none"
             raise InputError(message, "tally both with or both without")
+        if len({tally.view for tally in (self, other)} - {None}) > 1:
+            message = f"one tally is of the view {self.view} and the other of the view {other.view}"
+            raise InputError(message, "merge tallies of one view", code="view")
         if self.kind != other.kind:
             return self.compress().merge(other.compress())
         _check_weights(self, other)
@@ -251,7 +258,7 @@ class Tally:
         return 0.0 if self.cluster is None else effective_number(np.bincount(self.cluster, self.weight))
 
 
-APART = ("kind", "cluster", "clusters", "weighted")
+APART = ("kind", "cluster", "clusters", "weighted", "view")
 COLUMNS = tuple(each.name for each in fields(Tally) if each.name not in APART)  # one number per row
 _WEIGHTS = ("weight", "weight_positives", "weight2", "weight2_positives")
 
@@ -351,7 +358,8 @@ def sum_equal_rows(parts: Sequence[Tally], cluster: Integers | None, names: NDAr
     columns |= {name: groups.sum(column(name)) for name in ("offset", "offset2", "offset_positive")}
     if cluster is not None:
         cluster = groups.first(cluster)
-    return Tally(parts[0].kind, **columns, cluster=cluster, clusters=names, weighted=weighted)
+    view = next((part.view for part in parts if part.view is not None), None)
+    return Tally(parts[0].kind, **columns, cluster=cluster, clusters=names, weighted=weighted, view=view)
 
 
 def _codes(low: Floats, high: Floats) -> tuple[Integers, Integers]:

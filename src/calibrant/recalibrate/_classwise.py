@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -115,8 +116,8 @@ class ClasswiseRecalibrator(Recalibrator):
         classes = tuple(str(name) for name in tallies)
         part, part_names = self._parts_of(classes)
         merged: dict[str, Tally] = {}
-        for number, tally in zip(part.tolist(), tallies.values(), strict=True):
-            name = part_names[number]
+        for number, own in zip(part.tolist(), tallies.values(), strict=True):
+            name, tally = part_names[number], replace(own, view=None)
             merged[name] = merged[name].merge(tally) if name in merged else tally
         sizes = {name: merged[name].total_n if name in merged else 0 for name in part_names}
         return self._learn_parts(classes, sizes, lambda estimator, name: estimator.fit_tally(merged[name]))

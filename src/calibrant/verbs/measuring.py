@@ -254,12 +254,12 @@ def read(
         return [stream_source(source, exact=exact, threads=threads)], recipe
     tally = _tally(source, asked)
     if tally is not None:
-        name, view, found = tally
+        name, view, found, copied = tally
         _check_view(view, name, "tally", asked, columns)
         if exact and found.kind != "exact":
             message = "the scores were summed on a fixed grid, so there are no exact bins"
             raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
-        return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n)
+        return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n, notes=copied)
     predictions = open_predictions(source, columns)
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
@@ -319,18 +319,20 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     )
 
 
-def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:
-    """Return name, view and content of a tally, saved or in memory; None for a table."""
+def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally, tuple[str, ...]] | None:
+    """Return name, view, content and notes of a tally, saved or in memory; None for a table."""
     if isinstance(source, Tally):
-        return "a tally", asked[0] if asked else "binary", source
+        return "a tally", source.view or (asked[0] if asked else "binary"), source, ()
     if not isinstance(source, (str, os.PathLike)):
         return None
     if not os.fspath(source).endswith(".parquet") and parquet_parts(source) is None:
         return None  # text is measured without loading what reads tallies
-    from calibrant.io.saved import load_tally, tally_view
+    from calibrant.io.saved import copied_tallies, load_tally, tally_view
 
     view = tally_view(source)
-    return None if view is None else (os.fspath(source), view, load_tally(source))
+    if view is None:
+        return None
+    return os.fspath(source), view, load_tally(source), copied_tallies(source)
 
 
 def _check_view(

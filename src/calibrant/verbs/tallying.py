@@ -99,7 +99,7 @@ def tally(
         predictions, views, whole=exact, collected=0, threads=threads, progress=progress
     )
     result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
-    return _named(result, predictions, found.codes)
+    return replace(_named(result, predictions, found.codes), view=found.view)
 
 
 def tally_by(
@@ -203,7 +203,7 @@ def tally_by(
         message, hint = f"view {view} has no pairs", "name another view"
         raise InputError(message, hint, code="empty", file=predictions.name)
     keys = slices.keys() if classes is None else classes.keys(slices.keys() if names else [()])
-    return _by_slice(whole, keys, units, predictions)
+    return _by_slice(whole, keys, units, predictions, view)
 
 
 @contextmanager
@@ -270,7 +270,7 @@ def _class_slices(
 
 
 def _by_slice(
-    whole: Tally, keys: Sequence[Keys], units: JointCodes | None, predictions: Predictions
+    whole: Tally, keys: Sequence[Keys], units: JointCodes | None, predictions: Predictions, view: str
 ) -> dict[Keys, Tally]:
     """Split a tally whose clusters are slices, or parts of clusters in one slice."""
     assert whole.cluster is not None
@@ -292,7 +292,7 @@ def _by_slice(
     found: dict[Keys, Tally] = {}
     for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
         part = Tally(whole.kind, **{name: column[start:end] for name, column in columns.items()})
-        part = replace(part, weighted=whole.weighted)
+        part = replace(part, weighted=whole.weighted, view=view)
         if units is not None:
             present, cluster = np.unique(rank[start:end], return_inverse=True)
             part = replace(part, cluster=cluster, clusters=names[present])
@@ -372,7 +372,7 @@ def tally_files(
     Raises
     ------
     InputError
-        If there is no file or row, a file is listed twice or unusable, or only some files have clusters.
+        If there is no file or row, a file is listed twice or unusable, or only some have clusters or weights.
     CalibrantError
         If workers were lost repeatedly, or all workers or the scheduler were lost (code ``worker``).
     MissingExtraError
@@ -423,12 +423,15 @@ def _tallied(file: str, **settings: Any) -> Tally | None:
 
 
 def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
-    first: tuple[str, bool] | None = None
+    first: tuple[str, Tally] | None = None
     for number, (each, file) in enumerate(zip(found, files, strict=True), 1):
         if each is not None:
-            first = first or (file, each.cluster is not None)
-            if first[1] != (each.cluster is not None):
-                message = f"the file has {'no clusters' if first[1] else 'clusters'}, unlike {first[0]}"
-                raise InputError(message, "add clusters to all files, or to none", code="cluster", file=file)
+            first = first or (file, each)
+            for what, one in (("clusters", each.cluster is not None), ("weights", each.weighted)):
+                if one != (first[1].weighted if what == "weights" else first[1].cluster is not None):
+                    message = f"the file has {what if one else f'no {what}'}, unlike {first[0]}"
+                    raise InputError(
+                        message, f"add {what} to all files, or to none", code="cluster", file=file
+                    )
             yield each
         tell(progress, "tallying", number, len(files))
