@@ -112,14 +112,15 @@ def test_a_checkpoint_goes_through_json_and_to_other_processes(clustered: bool) 
     data = example(3, 100)
     metric = TallyAccumulator()
     more = {"clusters": data["clusters"]} if clustered else {}
-    metric.update(data["y_true"], data["y_prob"], sample_weight=data["sample_weight"], **more)
+    more["sample_weight"] = data["sample_weight"]
+    metric.update(data["y_true"], data["y_prob"], **more)
     through_json = TallyAccumulator.from_state(json.loads(json.dumps(metric.to_state())))
     here, there = multiprocessing.Pipe()
     here.send(metric)
     for restored in (through_json, there.recv(), copy.deepcopy(metric)):
         restored.update(data["y_true"], data["y_prob"], **more)
         assert restored.n == 200
-        assert restored.result().total_weight == pytest.approx(100 + data["sample_weight"].sum())
+        assert restored.result().total_weight == pytest.approx(2 * data["sample_weight"].sum())
     assert metric.n == 100
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
+from zlib import crc32
 
 import numpy as np
 from msgspec import Struct
@@ -16,12 +18,41 @@ from calibrant._checks import Floats
 from calibrant.evaluation.persistent import PersistentState
 from calibrant.evaluation.results.monitoring import MonitoredDay
 from calibrant.exceptions import InputError
+from calibrant.records.words import percent
 
 Day = str | int | date
 FEWEST_DAYS = 10  # from which the autocorrelation of their errors is tested
 CRITICAL = 2.326  # the 99 % point of the normal distribution
 Unit = Literal["day", "cluster", "item", "dependent-day"]
 VERSION = 3
+MOST_KEYS = 1_000
+OFTEN = 0.05
+
+
+class Returns(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many clusters were also in the window before, counted among those with the smallest hashes."""
+
+    keys: tuple[int, ...] = ()
+    compared: int = 0
+    returned: int = 0
+
+    def after(self, names: Iterable[Any]) -> Returns:
+        """Return the counts after one more window."""
+        keys = sorted({crc32(str(name).encode(errors="surrogatepass")) for name in names})
+        seen = keys if len(self.keys) < MOST_KEYS else keys[: bisect_right(keys, self.keys[-1])]
+        compared = self.compared + len(seen) if self.keys else 0
+        again = self.returned + len(set(seen).intersection(self.keys))
+        return Returns(tuple(keys[:MOST_KEYS]), compared, again)
+
+    def warning(self) -> str | None:
+        """Return a warning if clusters often return."""
+        if self.returned <= OFTEN * self.compared:
+            return None
+        return (
+            f"{percent(self.returned / self.compared, 0)} of the clusters of a window were also in the one "
+            "before. If the model makes the same errors for them each time, the condition fails, and an "
+            "alarm may be false: use the unit dependent-day"
+        )
 
 
 class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +73,7 @@ class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
     persistent: PersistentState | None
     alarms: tuple[str | int, ...]
     days: tuple[MonitoredDay, ...]
+    returns: Returns = Returns()
 
 
 def checked_edges(edges: Sequence[float] | Floats) -> Floats:
@@ -121,6 +153,8 @@ def check_state(state: MonitorState, wealth: Floats, shape: tuple[int, ...]) -> 
     days = [day.day for day in state.days]
     if state.looks != len(days) or not set(state.alarms) <= set(days):
         raise ValueError("$.days: looks, days and alarms differ")
+    if not 0 <= state.returns.returned <= state.returns.compared:
+        raise ValueError("$.returns: more clusters returned than were compared")
     for place, day in enumerate(days):
         checked_day(day, days[:place][-1:])
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+from msgspec import to_builtins
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
@@ -22,6 +23,7 @@ from calibrant.evaluation.monitor_checks import (
     VERSION,
     Day,
     MonitorState,
+    Returns,
     Unit,
     check_evidence,
     check_state,
@@ -201,7 +203,7 @@ class CalibrationMonitor:
       persistent error are detected late or never. ``epsilon`` has to be 0.
     - ``unit="cluster"``: clusters (named at each update) are independent of each other given the past; labels
       within a cluster may depend in any way. A cluster that continues over several days with its specific
-      errors breaks the null: use days.
+      errors breaks the null: use ``"dependent-day"``. A warning tells how many clusters return.
     - ``unit="item"``: labels are independent given the past.
 
     *Late labels*: a day is the day on which labels arrive. The bound holds if, given the score and the past,
@@ -253,6 +255,7 @@ class CalibrationMonitor:
 
     _log_cash: float
     _log_wealth: Floats
+    _returns: Returns
 
     def __init__(
         self,
@@ -390,6 +393,8 @@ class CalibrationMonitor:
         bets = self._bets
         sums = _sums(pairs, bets.edges, group)
         interval = error_interval(pairs)
+        if self.unit == "cluster" and clusters is not None:
+            self._returns = self._returns.after(_checks.cluster_codes(clusters)[1].tolist())
         if self.unit == "dependent-day":
             self._persistent.add(sums[0][0], _informations(pairs, bets.edges, group)[0])
         else:
@@ -411,7 +416,7 @@ class CalibrationMonitor:
         if self.unit == "dependent-day":
             if self._days and not (self._alarms or self._persistent.tested):
                 warnings["power_warning"] = NO_TEST
-        elif (warning := self._persistence()) is not None:
+        elif (warning := self._returns.warning() or self._persistence()) is not None:
             warnings["persistence_warning"] = warning
         return Monitoring(
             against=self.against,
@@ -447,6 +452,7 @@ class CalibrationMonitor:
             "persistent": self._persistent.to_state() if self.unit == "dependent-day" else None,
             "alarms": list(self._alarms),
             "days": [day.to_dict() for day in self._days],
+            "returns": to_builtins(self._returns),
         }
 
     @classmethod
@@ -488,7 +494,7 @@ class CalibrationMonitor:
         check_state(state, wealth, new._log_wealth.shape)
         new._log_wealth, new._log_cash = wealth, _read(state.log_cash)
         new._looks, new._largest = state.looks, _read(state.largest)
-        new._alarms, new._days = list(state.alarms), list(state.days)
+        new._alarms, new._days, new._returns = list(state.alarms), list(state.days), state.returns
         check_evidence(state, new._evidence(), new._largest, new.threshold)
         return new
 
@@ -503,6 +509,7 @@ class CalibrationMonitor:
         self._days: list[MonitoredDay] = []
         self._alarms: list[str | int] = []
         self._looks = 0
+        self._returns = Returns()
         self._start()
 
     def _start(self) -> None:

@@ -154,7 +154,7 @@ class Monitoring(Record, frozen=True, kw_only=True):
     alarm_warning: Annotated[str | None, warning("Meaning of the alarm.")] = None
     power_warning: Annotated[str | None, warning("Changes that cannot be detected.")] = None
     persistence_warning: Annotated[
-        str | None, warning("Errors persist from window to window, which breaks the condition.")
+        str | None, warning("Errors or clusters persist from window to window, which breaks the condition.")
     ] = None
     late_warning: Annotated[str | None, warning("Rows arrived after their window was counted.")] = None
     unlabeled_warning: Annotated[str | None, warning("Rows without a label, which are left out.")] = None
