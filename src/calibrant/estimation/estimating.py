@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,6 +25,7 @@ from calibrant.estimation.sampling import (
     groups_of_chances,
     known_likeness,
     moments_of,
+    variance_of,
 )
 from calibrant.exceptions import InputError
 from calibrant.metrics.tails import (
@@ -259,15 +260,20 @@ def _selection(parts: Sequence[Sample]) -> str | None:
     size = np.array([len(one.score) for one in parts]) / sum(len(one.score) for one in parts)
     share = size / [len(one.rows) for one in parts]
     dependent = sum(len(one.rows) for one in parts) / effective_clusters(parts)
-    variance = dependent * float(size * share @ [one.score.var() for one in parts])
-    means = np.array([(one.scores.mean(), one.score.mean()) for one in parts])
-    found, every = (size @ means).tolist()
-    if not _improbable(abs(found - every), variance, dependent * float(share.max())):
-        return None
-    return (
-        f"the mean score is {found:.2g} for labeled documents and {every:.2g} for all, so they were not "
-        "equally likely to be labeled: give the probabilities (chance)"
-    )
+    measured: dict[str, Callable[[Floats], Floats]] = {
+        "score": lambda score: score,
+        "distance of the scores from 0.5": lambda score: np.abs(score - 0.5),
+    }
+    for what, of in measured.items():
+        variance = dependent * float(size * share @ [of(one.score).var() for one in parts])
+        means = np.array([(of(one.scores).mean(), of(one.score).mean()) for one in parts])
+        found, every = (size @ means).tolist()
+        if _improbable(abs(found - every), variance, dependent * float(share.max())):
+            return (
+                f"the mean {what} is {found:.2g} for labeled documents and {every:.2g} for all, so they were "
+                "not equally likely to be labeled: give the probabilities (chance)"
+            )
+    return None
 
 
 def check_chances(chances: Floats, message: str) -> None:
@@ -453,7 +459,8 @@ def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -
     if any(len(one.rows) < FEWEST for one in parts):
         parts, warnings = [_simple(sample)], {**warnings, "pooled_warning": POOLED}
     size = np.array([len(one.score) for one in parts]) / len(sample.score)
-    pieces = [Piece(one, study.whole, float(one.weight.sum())) for one in parts]
+    # A period has its own errors; labels of the others tell of the total alone.
+    pieces = [Piece(one, one if len(parts) == 1 else study.whole, float(one.weight.sum())) for one in parts]
     return _inverted(pieces, size, sample, factor, study, warnings)
 
 
@@ -533,7 +540,12 @@ def _inverted(
         ],
         tilt=(tilt / (tilt.max() or 1.0)).tolist(),
         center=center,
-        inflation=design_effect(parts, residuals),
+    )
+    lent = any(one.lender is not one.part for one in pieces)
+    own = [variance_of(one.part, error, one.total) for one, error in zip(pieces, residuals, strict=True)]
+    model = replace(
+        model,
+        inflation=design_effect(parts, residuals) * (model.excess(own) if lent else 1.0),
         extra=0.0 if study.corpus else 1 / len(sample.score),
     )
     fixed = len(parts) if center == "part" else 1

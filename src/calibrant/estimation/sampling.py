@@ -219,6 +219,12 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
     return Moments(*map(tuple, np.array(found).T.tolist()))
 
 
+def variance_of(part: Sample, residual: Floats, total: float) -> float:
+    """Return the variance of a part's mean residual, from its labels alone, in the units of `moments_of`."""
+    square = part.weight * np.maximum(0, part.weight - 1) / (part.weight.sum() * total)
+    return float(square @ residual**2) * len(residual) / max(1, len(residual) - 1)
+
+
 @dataclass(frozen=True)
 class ShareModel:
     """An estimate of a proportion from labels, and its variance at every possible proportion.
@@ -267,6 +273,11 @@ class ShareModel:
             for size, one, part in zip(self.size, moved, self.parts, strict=True)
         )
         return share, math.sqrt(self.inflation * (max(0.0, design) + self.extra * share * (1 - share)))
+
+    def excess(self, variances: Sequence[float]) -> float:
+        """Return by what factor, at least 1, the parts' own variances exceed those of the moments."""
+        own, modelled = float(np.square(self.size) @ variances), self.at(0)[1] ** 2
+        return max(1.0, own / modelled) if modelled else 1.0
 
     def limits(self, critical: float) -> tuple[float, float]:
         """Return the shares from which the estimate is so many of *their* standard errors away."""
