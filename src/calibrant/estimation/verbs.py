@@ -157,7 +157,9 @@ def _strange_classes(scored: FoundColumns, labels: FoundColumns) -> str | None:
     found = [name for name in labels.names["label"] if name and name not in scored.names["score"]]
     if not found:
         return None
-    return f"no score is one of these classes of labels, which may be misspelled: {listed(found)}"
+    return f"no score is one of these classes of labels, which may be misspelled: {listed(found)}. " + (
+        "Documents with these labels count as documents without the class"
+    )
 
 
 def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calibrant.exceptions import InputError
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
-from calibrant.io.log_rows import COLUMNS, Block, Normalise, View
+from calibrant.io.log_rows import COLUMNS, Block, Normalise, View, note_on_ties, ties
 from calibrant.io.tables import Kind, listed
 
 if TYPE_CHECKING:
@@ -103,13 +103,16 @@ class LogTable:
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, task by task."""
-        several = len(self.models) > 1
+        several, tied, items = len(self.models) > 1, 0, 0
         for block in self._read():
+            if self.view == "top":
+                tied, items = tied + ties(block.score, block.start), items + len(block)
             rows = block.rows(self.view)
             if several:
                 rows = _apart(rows)
             for start in range(0, rows.num_rows, size):
                 yield rows.slice(start, size).select(list(columns))
+        self._notes += note_on_ties(tied, items)
 
     def _read(self) -> Iterator[Block]:
         kept = 0

@@ -96,6 +96,28 @@ def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[
     return place
 
 
+def ties(values: NDArray[Any], start: NDArray[np.int64]) -> int:
+    """Return the number of items whose largest value occurs several times.
+
+    Examples
+    --------
+    >>> ties(np.array([0.4, 0.6, 0.5, 0.5]), np.array([0, 2, 4]))
+    1
+    """
+    largest = values == np.repeat(np.maximum.reduceat(values, start[:-1]), np.diff(start))
+    return int(np.count_nonzero(np.add.reduceat(largest.astype(np.int64), start[:-1]) > 1))
+
+
+def note_on_ties(tied: int, items: int) -> tuple[str, ...]:
+    """Return a note if more than one item in a hundred has several top options."""
+    if tied <= items / 100:
+        return ()
+    return (
+        f"{tied:,} of {items:,} items have several options with the largest score, of which the first counts "
+        "as the answer. If right options are often first, or often last, the numbers of the view top are wrong.",
+    )
+
+
 def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
     """Return the softmax over the options of each item.
 

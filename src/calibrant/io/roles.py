@@ -148,7 +148,7 @@ def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
         both = {first, part}
         if first != part and not (both & GROUPS and both <= GROUPS | UNITS):
             message = f"column {role.name!r} is used for both {first} and {part}"
-            hint = f"name another column with `{part}`"
+            hint = role.how or f"name another column with `{part}`"
             raise InputError(message, hint, code="column-ambiguous", file=table.name)
     return found
 
@@ -269,7 +269,8 @@ class FoundColumns:
         for code, name in enumerate(self.names[part]):
             visible = "".join(each for each in unicodedata.normalize("NFKC", name) if each not in INVISIBLE)
             text = " ".join(visible.split()).casefold()
-            number = re.sub(r"^\+?(-?)0*(\d+)(\.0*)?$", r"\1\2", text)
+            number = re.sub(r"^\+?(-?)0*(\d+?)(?:\.0*|(\.\d*[1-9])0*)?$", r"\1\2\3", text)
+            number = "0" if number == "-0" else number
             other, written = seen.setdefault(number, (name, text))
             if other != name:
                 how = "look alike" if text == written else "are the same number"

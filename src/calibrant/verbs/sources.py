@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
+from calibrant.io.log_rows import note_on_ties
 from calibrant.io.readers import TableReader, joined
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
@@ -501,7 +502,7 @@ def view_sources(
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
-    batches = with_note(given, predictions.batches(items=items))
+    batches = with_note(given, predictions.batches(items=items), top="top" in views)
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -521,21 +522,24 @@ def view_sources(
     return sources, rows
 
 
-def with_note(predictions: Predictions, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield batches; then note items without a gold class, and those with several rows but no clusters."""
-    codes, joint, unknown = [np.zeros(0, np.int64)], JointCodes(), 0
+def with_note(predictions: Predictions, batches: Iterator[Batch], *, top: bool = False) -> Iterator[Batch]:
+    """Yield batches; then note items without a gold class, tied or with several rows but no clusters."""
+    codes, joint, unknown, tied, rows = [np.zeros(0, np.int64)], JointCodes(), 0, 0, 0
     alike: str | None = None
     for done, batch in enumerate(batches):
         if not done and batch.score.ndim == 1 and batch.class_code is None:
             alike = equal_neighbors(batch.score[:TALLIED_AT_ONCE])
         if batch.score.ndim == 2:
             unknown += int(np.count_nonzero(batch.label < 0))
+            if top:
+                largest = batch.score == batch.score.max(axis=1, keepdims=True)
+                tied, rows = tied + int(np.count_nonzero(largest.sum(axis=1) > 1)), rows + len(batch)
         if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
             codes.append(batch.item if batch.slice_code is None else joint.of(batch.slice_code, batch.item))
         yield batch
     by_class = predictions.form == "long" and predictions.has_classes  # an item has one row per class
     several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
-    notes = list(predictions.notes)
+    notes = [*predictions.notes, *note_on_ties(tied, rows)]
     if unknown:
         notes.append(
             f"Items without a row that has the label 1: {unknown:,}. Their top label counts as wrong; "

@@ -182,7 +182,7 @@ def tally_by(
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
         batches = predictions.batches(items=items or noted)
-        batches = with_note(opened, batches) if noted else batches
+        batches = with_note(opened, batches, top=view == "top") if noted else batches
         for batch in reported(batches, predictions.rows, progress):
             if classes is not None:
                 batch = classes.long(batch)
