@@ -189,3 +189,30 @@ def test_every_group_of_features_is_ablated_once() -> None:
     assert len(surface) == 1 + len(BUNDLES) - 2  # relations and arcs need trees
     for setting in surface.values():
         CoreferenceModel(features="surface", without=setting.without)
+
+
+@pytest.mark.slow
+def test_on_novels_it_beats_the_rules_by_far(data: Path) -> None:
+    from calibrant.structures.entity_scores import coreference_scores
+    from calibrant.structures.files.coreference import read_documents
+    from calibrant_studies._coreference_baseline import rule_antecedents
+
+    folder = data / "litbank-coref"
+    train, dev = (
+        list(read_documents(folder / f"litbank-coref.{part}.conll.gz")) for part in ("train", "dev")
+    )
+    model = CoreferenceModel(epochs=3).fit(train)
+    posterior = model.posterior(dev)
+    antecedents = np.concatenate([rule_antecedents(document, trees=False) for document in dev])
+    f1 = []
+    for chosen in (posterior.best_antecedents(), antecedents):
+        labels = np.split(posterior.clusters_of(chosen), posterior.document_offsets[1:-1])
+        scores = coreference_scores(
+            [document.mentions or () for document in dev],
+            [document.clusters or () for document in dev],
+            None,
+            [label.tolist() for label in labels],
+            samples=2,
+        )
+        f1.append(scores.conll_f1.estimate or 0.0)
+    assert f1[0] > f1[1] + 0.08

@@ -114,7 +114,7 @@ def note_on_ties(tied: int, items: int) -> tuple[str, ...]:
         return ()
     return (
         f"{tied:,} of {items:,} items have several options with the largest score, of which the first counts "
-        "as the answer. If right options are often first, or often last, the numbers of the view top are wrong.",
+        "as the answer. If right options are often first, or often last, the error of the view top is wrong.",
     )
 
 

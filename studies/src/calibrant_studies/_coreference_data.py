@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.files.coreference import read_documents
 from calibrant.structures.models.coreference import FeatureSet
-from calibrant.structures.models.mentions import detect_mentions, mention_recall
+from calibrant.structures.models.mentions import detect_mentions
 from calibrant_studies._base import Row
 from calibrant_studies.datasets._folders import required
 from calibrant_studies.licensed import ontonotes_documents
@@ -152,3 +153,59 @@ def folds(data: Path, texts: Texts) -> list[Texts]:
 def clusters_of(documents: Sequence[Document]) -> list[Sequence[str | None]]:
     """Return the gold entity of each mention, per document."""
     return [document.clusters or () for document in documents]
+
+
+class MentionRecall(NamedTuple):
+    """Numbers of gold and detected mentions, compared by exact words.
+
+    Attributes
+    ----------
+    gold, detected, both
+        Number of gold mentions, of detected mentions, and of mentions in both.
+    """
+
+    gold: int
+    detected: int
+    both: int
+
+    @property
+    def recall(self) -> float | None:
+        """Return the fraction of gold mentions that were detected; None without gold mentions."""
+        return self.both / self.gold if self.gold else None
+
+    @property
+    def precision(self) -> float | None:
+        """Return the fraction of detected mentions that are gold; None without detected mentions."""
+        return self.both / self.detected if self.detected else None
+
+
+def mention_recall(gold: Sequence[Document], detected: Sequence[Sequence[Mention]]) -> MentionRecall:
+    """Compare detected mentions with the gold mentions of documents.
+
+    Parameters
+    ----------
+    gold
+        Documents with mentions.
+    detected
+        Detected mentions of each document.
+
+    Returns
+    -------
+    MentionRecall
+
+    Raises
+    ------
+    InputError
+        If the two differ in length.
+
+    Examples
+    --------
+    >>> gold = [Document("d", [["We", "saw", "them"]], [Mention(0, 0, 1), Mention(0, 2, 3)])]
+    >>> mention_recall(gold, [[Mention(0, 0, 1)]]).recall
+    0.5
+    """
+    if len(gold) != len(detected):
+        message = f"there are {len(gold)} documents, but mentions of {len(detected)}"
+        raise InputError(message, "give the mentions of each document", code="length")
+    both = sum(len(set(of.mentions or ()) & set(found)) for of, found in zip(gold, detected, strict=True))
+    return MentionRecall(sum(len(of.mentions or ()) for of in gold), sum(map(len, detected)), both)

@@ -13,10 +13,10 @@ from calibrant.metrics.resampling import expanded
 from calibrant.seeds import generator
 from calibrant.structures.documents import Document
 from calibrant.structures.entity_scores import conll, counts, overlap, scores_of
-from calibrant.structures.models.coreference_baseline import rule_antecedents
 from calibrant.structures.posterior import AntecedentPosterior, probable_entities
 from calibrant.structures.results.coreference import METRICS
 from calibrant_studies._base import Row
+from calibrant_studies._coreference_baseline import rule_antecedents
 from calibrant_studies.arrays import Floats
 
 Labels = list[list[int]]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,30 +179,3 @@ def test_quotations_are_numbered_and_end_when_nobody_closes_them() -> None:
         0,
     ]
     assert quotations_of(["“", *["w"] * 400]).sum() == 301
-
-
-@pytest.mark.slow
-def test_on_novels_it_beats_the_rules_by_far(data: Path) -> None:
-    from calibrant.structures.entity_scores import coreference_scores
-    from calibrant.structures.files.coreference import read_documents
-    from calibrant.structures.models.coreference_baseline import rule_antecedents
-
-    folder = data / "litbank-coref"
-    train, dev = (
-        list(read_documents(folder / f"litbank-coref.{part}.conll.gz")) for part in ("train", "dev")
-    )
-    model = CoreferenceModel(epochs=3).fit(train)
-    posterior = model.posterior(dev)
-    antecedents = np.concatenate([rule_antecedents(document, trees=False) for document in dev])
-    f1 = []
-    for chosen in (posterior.best_antecedents(), antecedents):
-        labels = np.split(posterior.clusters_of(chosen), posterior.document_offsets[1:-1])
-        scores = coreference_scores(
-            [document.mentions or () for document in dev],
-            [document.clusters or () for document in dev],
-            None,
-            [label.tolist() for label in labels],
-            samples=2,
-        )
-        f1.append(scores.conll_f1.estimate or 0.0)
-    assert f1[0] > f1[1] + 0.08

@@ -8,7 +8,8 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.structures.documents import Document, Mention, Tree
-from calibrant.structures.models.mentions import detect_mentions, mention_recall
+from calibrant.structures.models.mentions import detect_mentions
+from calibrant_studies._coreference_data import mention_recall
 from tests.quantities import defined
 
 

@@ -8,7 +8,6 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.structures.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
-    from calibrant.structures.models.coreference_baseline import rule_antecedents
     from calibrant.structures.models.crf import L2_PENALTIES, CRFTagger
     from calibrant.structures.models.crf_adagrad import Penalty
     from calibrant.structures.models.features import (
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     )
     from calibrant.structures.models.hmm import HMMTagger
     from calibrant.structures.models.mentions import (
-        MentionRecall,
         Traits,
         detect_mentions,
-        mention_recall,
         traits,
     )
     from calibrant.structures.models.parsing import parse
@@ -45,7 +42,6 @@ __all__ = [
     "Choice",
     "CoreferenceModel",
     "HMMTagger",
-    "MentionRecall",
     "Penalty",
     "SpacyTagger",
     "Template",
@@ -55,9 +51,7 @@ __all__ = [
     "choose",
     "detect_mentions",
     "feature_groups",
-    "mention_recall",
     "parse",
-    "rule_antecedents",
     "token_accuracy",
     "traits",
 ]

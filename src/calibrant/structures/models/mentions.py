@@ -204,7 +204,6 @@ __all__ = [
     "PRONOUNS",
     "PRONOUN_FORMS",
     "Gender",
-    "MentionRecall",
     "MentionType",
     "Number",
     "Pronoun",
@@ -213,7 +212,6 @@ __all__ = [
     "detect_mentions",
     "head_by_rule",
     "head_of",
-    "mention_recall",
     "traits",
 ]
 
@@ -495,59 +493,3 @@ def detect_mentions(document: Document, *, possessive_endings: bool = True) -> l
         for number, (words, tree) in enumerate(zip(document.sentences, document.trees, strict=True))
         for start, end in Sentence(words, tree, possessive_endings=possessive_endings).mentions()
     ]
-
-
-class MentionRecall(NamedTuple):
-    """Numbers of gold and detected mentions, compared by exact words.
-
-    Attributes
-    ----------
-    gold, detected, both
-        Number of gold mentions, of detected mentions, and of mentions in both.
-    """
-
-    gold: int
-    detected: int
-    both: int
-
-    @property
-    def recall(self) -> float | None:
-        """Return the fraction of gold mentions that were detected; None without gold mentions."""
-        return self.both / self.gold if self.gold else None
-
-    @property
-    def precision(self) -> float | None:
-        """Return the fraction of detected mentions that are gold; None without detected mentions."""
-        return self.both / self.detected if self.detected else None
-
-
-def mention_recall(gold: Sequence[Document], detected: Sequence[Sequence[Mention]]) -> MentionRecall:
-    """Compare detected mentions with the gold mentions of documents.
-
-    Parameters
-    ----------
-    gold
-        Documents with mentions.
-    detected
-        Detected mentions of each document.
-
-    Returns
-    -------
-    MentionRecall
-
-    Raises
-    ------
-    InputError
-        If the two differ in length.
-
-    Examples
-    --------
-    >>> gold = [Document("d", [["We", "saw", "them"]], [Mention(0, 0, 1), Mention(0, 2, 3)])]
-    >>> mention_recall(gold, [[Mention(0, 0, 1)]]).recall
-    0.5
-    """
-    if len(gold) != len(detected):
-        message = f"there are {len(gold)} documents, but mentions of {len(detected)}"
-        raise InputError(message, "give the mentions of each document", code="length")
-    both = sum(len(set(of.mentions or ()) & set(found)) for of, found in zip(gold, detected, strict=True))
-    return MentionRecall(sum(len(of.mentions or ()) for of in gold), sum(map(len, detected)), both)

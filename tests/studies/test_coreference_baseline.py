@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from calibrant.structures.documents import Document, Mention
-from calibrant.structures.models.coreference_baseline import rule_antecedents
+from calibrant_studies._coreference_baseline import rule_antecedents
 
 
 def antecedents(*sentences: str, speakers: Sequence[str] | None = None) -> list[int]:
