@@ -181,7 +181,9 @@ def test_classes_that_only_labels_have_are_named(run: Run, named: tuple[Path, Pa
     given = ["estimate", texts, "--labelled", coded, "--json", "--view", "class:Sport"]
     assert json.loads(run(*given).out)["class_warning"] is None
     coded.write_text(re.sub("Sport,1$", "Sprot,1", coded.read_text(), count=1, flags=re.M))
-    assert json.loads(run(*given).out)["class_warning"].endswith("may be misspelled: Sprot")
+    assert json.loads(run(*given).out)["class_warning"].startswith(
+        "no score is one of these classes of labels, which may be misspelled: Sprot. Documents with"
+    )
 
 
 def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: tuple[Path, Path]) -> None:

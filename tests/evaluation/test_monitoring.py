@@ -469,3 +469,18 @@ def test_false_alarms_over_a_year_of_daily_looks(unit: str, alpha: float) -> Non
     largest = np.array(list(simulation.each_stream(12, unit, 1000, work)))
     share = (largest >= math.log(1 / alpha)).mean()
     assert share <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / 1000)
+
+
+@pytest.mark.parametrize(("users", "returns"), [(50, True), (None, False)])
+def test_clusters_that_return_are_warned_of_even_if_the_state_was_saved_between(
+    users: int | None, returns: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    monitor = CalibrationMonitor(unit="cluster")
+    for day in range(8):
+        score = rng.random(100)
+        names = rng.integers(0, users, 100) if users else np.arange(100) + 100 * day
+        monitor.update(day, rng.random(100) < score, score, clusters=names)
+        monitor = CalibrationMonitor.from_state(json.loads(json.dumps(monitor.to_state())))
+    warning = monitor.result().persistence_warning
+    assert (warning is not None and "of a window were also in the one before" in warning) == returns

@@ -17,7 +17,7 @@ from calibrant.io import load_tally, save_tally
 from calibrant.io.saved import ENVELOPE, tally_view
 from calibrant.io.tables import TALLY_KEY
 from calibrant.metrics.tally import Tally
-from calibrant.verbs import measure
+from calibrant.verbs import measure, tally
 
 ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
 
@@ -38,6 +38,8 @@ KINDS = ["exact", "compressed", "exact weighted", "compressed clustered", "exact
 
 def assert_equal(one: Tally, other: Tally) -> None:
     for field in fields(Tally):
+        if field.name == "view":  # that of a file is always known
+            continue
         np.testing.assert_array_equal(
             getattr(one, field.name), getattr(other, field.name), err_msg=field.name
         )
@@ -148,6 +150,23 @@ def test_tallies_of_a_folder_or_a_pattern_are_merged(tmp_path: Path) -> None:
         assert tally_view(source) == "binary"
         np.testing.assert_array_equal(load_tally(source).n, whole.n)
         assert measure(source)["binary"].brier == measure(whole)["binary"].brier
+
+
+def test_a_tally_of_a_table_keeps_its_view(tmp_path: Path) -> None:
+    table = pa.table({"label": ["a", "b"], "p_a": [0.9, 0.2], "p_b": [0.1, 0.8]})
+    found = tally(table, view="top")
+    save_tally(found, tmp_path / "top.parquet")
+    assert load_tally(tmp_path / "top.parquet").view == "top"
+    assert list(measure(found)) == ["top"]
+    with pytest.raises(InputError, match="the tally is of the view top, not pooled"):
+        save_tally(found, tmp_path / "pooled.parquet", view="pooled")
+
+
+def test_a_copied_tally_gets_a_note(tmp_path: Path) -> None:
+    for name in ("monday", "copy"):
+        save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7]), tmp_path / f"{name}.parquet")
+    (note,) = measure(tmp_path).recipe.notes
+    assert "monday.parquet has the same content as" in note
 
 
 def test_tallies_that_cannot_be_merged_name_the_file(tmp_path: Path) -> None:

@@ -284,3 +284,11 @@ def test_tallies_are_made_of_pairs_and_merged_with_tallies() -> None:
         Tally.from_pairs(no_pairs)
     with pytest.raises(InputError, match="other is of the type int, not Tally"):
         Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.9]).merge(no_tally)
+
+
+def test_batches_with_and_without_weights_are_refused() -> None:
+    metric = TallyAccumulator()
+    metric.update([0, 1], [0.2, 0.7])
+    with pytest.raises(InputError, match="some batches have weights and others have none"):
+        metric.update([0, 1], [0.2, 0.7], sample_weight=[1, 2])
+    assert metric.n == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,16 @@ def test_tallies_with_and_without_clusters_do_not_merge() -> None:
     plain = Tally.from_arrays(y_true=[0], y_prob=[0.5])
     with pytest.raises(InputError, match="one tally has clusters"):
         plain.merge(Tally.from_arrays(y_true=[0], y_prob=[0.5], clusters=[1]))
+
+
+def test_tallies_with_and_without_weights_or_of_different_views_do_not_merge() -> None:
+    plain = Tally.from_arrays(y_true=[0], y_prob=[0.5])
+    with pytest.raises(InputError, match="one tally has weights and the other has none"):
+        plain.merge(Tally.from_arrays(y_true=[0], y_prob=[0.5], sample_weight=[1]))
+    top = replace(plain, view="top")
+    assert (plain + top).view == "top"
+    with pytest.raises(InputError, match="one tally is of the view top and the other of the view pooled"):
+        top.merge(replace(plain, view="pooled"))
 
 
 def test_batches_equal_the_whole() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from calibrant.testing import assert_calibrated
@@ -155,4 +156,13 @@ def test_an_interval_without_upper_limit_is_explained() -> None:
     assert (found.calibration_error.low, found.calibration_error.high) == (0, 1)
     assert (
         dict(found.remarks())["calibration_error"] == "no upper limit: few pairs or clusters carry the error"
+    )
+
+
+@pytest.mark.parametrize(("score", "noted"), [(0.5, True), (0.6, False)])
+def test_items_whose_top_options_tie_are_counted(score: float, noted: bool) -> None:
+    table = pa.table({"label": ["a", "b"] * 50, "p_a": [score] * 100, "p_b": [1 - score] * 100})
+    notes = measure(table, view="top").recipe.notes
+    assert (
+        any("100 of 100 items have several options with the largest score" in each for each in notes) == noted
     )

@@ -88,6 +88,7 @@ class Study:
     factor: float | None  # the weight of the scores that makes the variance least; None with few labels
     corpus: bool
     level: float
+    lends: bool = False  # moments of all labels, to a period with few of one kind
 
 
 Found = tuple[Quantity, dict[str, str]]
@@ -403,7 +404,8 @@ def _contradicts(sample: Sample, others: Study) -> bool:
     shift = _estimate("", unlabeled, [], "prior-shift", others).share
     if shift.low is None:
         return shift.reason == OUTSIDE
-    own = _estimate("", sample, [sample], "dsl" if others.unequal else "ppi++", others).share
+    method = "dsl" if others.unequal else "ppi++"
+    own = _estimate("", sample, [sample], method, replace(others, lends=True)).share
     ends = ((one.estimate or 0.0, one.low or 0.0, one.high or 0.0) for one in (shift, own))
     (less, _, high), (more, low, _) = sorted(ends)
     return own.low is not None and more - less > math.hypot(more - low, high - less)
@@ -460,7 +462,8 @@ def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -
         parts, warnings = [_simple(sample)], {**warnings, "pooled_warning": POOLED}
     size = np.array([len(one.score) for one in parts]) / len(sample.score)
     # A period has its own errors; labels of the others tell of the total alone.
-    pieces = [Piece(one, one if len(parts) == 1 else study.whole, float(one.weight.sum())) for one in parts]
+    lenders = [study.whole if study.lends or len(parts) > 1 else one for one in parts]
+    pieces = [Piece(one, lent, float(one.weight.sum())) for one, lent in zip(parts, lenders, strict=True)]
     return _inverted(pieces, size, sample, factor, study, warnings)
 
 
@@ -541,7 +544,7 @@ def _inverted(
         tilt=(tilt / (tilt.max() or 1.0)).tolist(),
         center=center,
     )
-    lent = any(one.lender is not one.part for one in pieces)
+    lent = not study.lends and any(one.lender is not one.part for one in pieces)
     own = [variance_of(one.part, error, one.total) for one, error in zip(pieces, residuals, strict=True)]
     model = replace(
         model,

@@ -269,7 +269,7 @@ class FoundColumns:
         for code, name in enumerate(self.names[part]):
             visible = "".join(each for each in unicodedata.normalize("NFKC", name) if each not in INVISIBLE)
             text = " ".join(visible.split()).casefold()
-            number = re.sub(r"^\+?(-?)0*(\d+?)(?:\.0*|(\.\d*[1-9])0*)?$", r"\1\2\3", text)
+            number = re.sub(r"^\+?(-?)0*(\d+)(\.0*)?$", r"\1\2", text)
             number = "0" if number == "-0" else number
             other, written = seen.setdefault(number, (name, text))
             if other != name:

@@ -128,7 +128,7 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
             [],
             "row 2, column label: '1.0' and '1' are the same number: write each label in one way, or list",
         ),
-        (["item,annotator,label", "1,a,00", "1,b,-0", "2,a,0"], [], "row 3, column label: '0' and '00' are"),
+        (["item,annotator,label", "1,a,00", "1,b,-0", "2,a,0"], [], "row 2, column label: '-0' and '00' are"),
         (["item,annotator,label", "1,Ann,x", "1,ann,x"], [], "column annotator: 'ann' and 'Ann' differ in"),
         (["item,annotator,label", "1,7,x", "1,07,x"], [], "column annotator: '07' and '7' are the same"),
         (["item,annotator,label", "1,a,x", "1,b,NA"], [], "row 2, column label: 'NA' may be a missing"),

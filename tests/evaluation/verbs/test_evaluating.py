@@ -139,3 +139,10 @@ def test_agreement_warns_that_it_does_not_use_chances() -> None:
     rows = {"item": [1, 1, 2, 2], "annotator": ["ann", "bob"] * 2, "label": ["x", "x", "x", "y"]}
     assert agree(pa.table(rows)).chance_warning is None
     assert "column chance" in str(agree(pa.table(rows | {"chance": [0.1] * 4})).chance_warning)
+
+
+@pytest.mark.parametrize(("one", "other"), [("0", "-0"), ("0.0", "-0"), ("-1", "-01")])
+def test_labels_that_are_the_same_number_are_refused(one: str, other: str) -> None:
+    table = pa.table({"item": ["1", "1"], "annotator": ["a", "b"], "label": [one, other]})
+    with pytest.raises(InputError, match="are the same number"):
+        agree(table)
