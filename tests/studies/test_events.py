@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import date
 from itertools import product
@@ -97,16 +98,17 @@ def test_the_rows_of_a_corpus_follow_from_the_store_that_ships(
 
 
 def test_what_was_read_is_in_the_stores_that_ship(record: dict[str, Any]) -> None:
-    stores = {name: EventStore(event_store(name)) for name in readings.DRAWN}
+    read = json.loads(readings.READ.read_text())
+    stores = {name: EventStore(event_store(name)) for name in read}
     assert readings.sure_rows(stores) == record["tables"]["sure"]
     assert readings.doubtful_rows(stores) == record["tables"]["doubtful"]
     assert len(readings.doubtful_rows(stores)) == len(readings.DOUBTFUL) >= 10
-    drawn = {
-        (name, *one)
-        for name, size in readings.DRAWN.items()
-        for one in readings.drawn_sure(stores[name], size)
-    }
-    assert {one[:3] for one in readings.WRONG} <= drawn
+    assert {one[:3] for one in readings.WRONG} <= {(name, *one) for name in read for one in read[name]}
+    for name, pairs in read.items():
+        counts = stores[name].counts()
+        sure = np.flatnonzero(counts.probability >= readings.SURE)
+        there = {(counts.names[counts.document[n]], counts.countries[counts.country[n]]) for n in sure}
+        assert {(document, country) for document, country in pairs} <= there
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -215,7 +217,7 @@ def test_labels_that_ship_are_those_with_a_score(tmp_path: Path) -> None:
 
 def test_readings_that_ship_are_those_of_the_record(record: dict[str, Any], tmp_path: Path) -> None:
     rows = record["tables"]["sure"]
-    assert {row["corpus"] for row in rows} == set(readings.DRAWN)
+    assert {row["corpus"] for row in rows} == set(json.loads(readings.READ.read_text()))
     for row in rows:
         assert event_reading(row["corpus"]) == (row["right"], row["read"])
     ship_readings(rows, tmp_path / "readings.json")

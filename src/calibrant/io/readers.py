@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 COMPLETE = "write the score of every class of every item"
+DIFFERENT = f"{COMPLETE}; items with different classes need the form long and the view pooled"
 EXCLUSIVE = "the top label is of classes that exclude each other"
 
 
@@ -561,7 +562,7 @@ class ItemReader:
         wrong = np.flatnonzero(counts != width)
         if len(wrong):
             message = f"it has {counts[wrong[0]]} scores, and earlier items have {width}"
-            raise self._error(item[wrong[0]], message, COMPLETE)
+            raise self._error(item[wrong[0]], message, DIFFERENT)
         code = rows.class_code.reshape(-1, width)
         order = np.argsort(code, axis=1)
         wrong = np.flatnonzero((np.take_along_axis(code, order, 1) != np.arange(width)).any(axis=1))
