@@ -333,6 +333,11 @@ class Piece:
     lender: Sample
     total: float
 
+    @property
+    def borrows(self) -> bool:
+        """True if the part has too few labels of one kind for moments of its own."""
+        return self.lender is not self.part and min(self.part.effective_kinds()) < ENOUGH
+
 
 def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
     """The weight of the scores that makes the variance least, within periods; one for all of them."""
@@ -544,7 +549,7 @@ def _inverted(
         tilt=(tilt / (tilt.max() or 1.0)).tolist(),
         center=center,
     )
-    lent = not study.lends and any(one.lender is not one.part for one in pieces)
+    lent = factor > 0 and not study.lends and any(one.borrows for one in pieces)
     own = [variance_of(one.part, error, one.total) for one, error in zip(pieces, residuals, strict=True)]
     model = replace(
         model,

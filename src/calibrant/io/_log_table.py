@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from calibrant.exceptions import InputError
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
-from calibrant.io.log_rows import COLUMNS, Block, Normalise, View, note_on_ties, ties
+from calibrant.io.log_rows import COLUMNS, Block, Normalise, View, ties
+from calibrant.io.readers import note_on_ties
 from calibrant.io.tables import Kind, listed
 
 if TYPE_CHECKING:

@@ -108,16 +108,6 @@ def ties(values: NDArray[Any], start: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(np.add.reduceat(largest.astype(np.int64), start[:-1]) > 1))
 
 
-def note_on_ties(tied: int, items: int) -> tuple[str, ...]:
-    """Return a note if more than one item in a hundred has several top options."""
-    if tied <= items / 100:
-        return ()
-    return (
-        f"{tied:,} of {items:,} items have several options with the largest score, of which the first counts "
-        "as the answer. If right options are often first, or often last, the error of the view top is wrong.",
-    )
-
-
 def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
     """Return the softmax over the options of each item.
 

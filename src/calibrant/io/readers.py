@@ -604,3 +604,13 @@ class ItemReader:
     def _error(self, code: int, message: str, hint: str) -> InputError:
         name = self.item_codes.names[code]
         return InputError(f"item {name}: {message}", hint, code="view", file=self._name)
+
+
+def note_on_ties(tied: int, items: int) -> tuple[str, ...]:
+    """Return a note if more than one item in a hundred has several top options."""
+    if tied <= items / 100:
+        return ()
+    return (
+        f"{tied:,} of {items:,} items have several options with the largest score, of which the first counts "
+        "as the answer. If right options are often first, or often last, the error of the view top is wrong.",
+    )

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.log_rows import note_on_ties
-from calibrant.io.readers import TableReader, joined
+from calibrant.io.readers import TableReader, joined, note_on_ties
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered

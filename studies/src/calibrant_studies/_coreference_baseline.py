@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant._checks import Integers
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.models.mentions import Traits, agree, traits
+from calibrant_studies.arrays import Integers
 
 NONE = -1
 
