@@ -550,7 +550,7 @@ def test_a_tally_can_be_measured() -> None:
     assert found["binary"].brier == pytest.approx(expected.brier, abs=1e-12)
     assert found["binary"].interval.high == pytest.approx(expected.interval.high, abs=1e-9)
     assert measure(replace(tally(table), view=None), view="top").views[0].view == "top"
-    with pytest.raises(InputError, match="the tally has the view top, not top, binary"):
+    with pytest.raises(InputError, match="the tally has the view binary, not top, binary"):
         measure(tally(table), view=["top", "binary"])
 
 
