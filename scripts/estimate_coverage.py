@@ -168,7 +168,7 @@ def measured(make: Callable[[np.random.Generator], Corpus], corpora: int) -> dic
         share = float(one.truth.mean())
         given: list[tuple[str, Interval, float]] = [(name, ends, share) for name, ends in peers(one).items()]
         if len(one.rows):
-            result = corrected_counts(one.score, one.rows, one.truth[one.rows], **one.given)
+            result = corrected_counts(one.score, one.rows, one.truth[one.rows], methods=METHODS, **one.given)
             for each in result.estimates:
                 name, aim = each.method, share
                 if each.period != "all":
