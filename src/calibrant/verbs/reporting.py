@@ -306,7 +306,7 @@ def _before_and_after(
     from calibrant.verbs.comparing import overlap_note
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
-    notes = [*notes, *(f"The map: {note}." for note in saved.notes)]
+    notes = [*notes, *(f"The map: {note.removesuffix('.')}." for note in saved.notes)]
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else open_predictions(dev, columns)
