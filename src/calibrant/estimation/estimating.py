@@ -335,7 +335,7 @@ class Piece:
 
     @property
     def borrows(self) -> bool:
-        """True if the part has too few labels of one kind for moments of its own."""
+        """True if the part has too few labels of one kind for its own moments."""
         return self.lender is not self.part and min(self.part.effective_kinds()) < ENOUGH
 
 
