@@ -98,6 +98,20 @@ def fixed(case: str, _: str, labels: int, rng: np.random.Generator) -> Corpus:
     return Corpus(truth, score, rows, {"chances": (labels // 4 / sizes)[group[rows]]})
 
 
+def judged(wrong: float, calls: float, design: str, rng: np.random.Generator) -> Corpus:
+    """150 documents that a model calls positive, and 150 that it calls negative, in two groups."""
+    score = (rng.random(DOCUMENTS) < calls).astype(float)
+    truth = rng.random(DOCUMENTS) < np.where(score == 1, 0.85, wrong)
+    chance = np.minimum(1, 150 / np.where(score == 1, score.sum(), (1 - score).sum()))
+    if design == "fixed":
+        kinds = [np.flatnonzero(score == kind) for kind in (0, 1)]
+        rows = np.concatenate([rng.choice(kind, min(150, len(kind)), replace=False) for kind in kinds])
+    else:
+        rows = np.flatnonzero(rng.random(DOCUMENTS) < chance)
+    periods = (rng.random(DOCUMENTS) < 0.4).astype(np.int64)
+    return Corpus(truth, score, rows, {"chances": chance[rows], "periods": periods})
+
+
 def clustered(case: str, sizes: str, clusters: int, rng: np.random.Generator) -> Corpus:
     """All documents of some clusters, whose log-odds have an effect of standard deviation 1."""
     possible = {"equal": [20], "unequal": [4, 8, 20, 48], "one dominant": [20]}[sizes]
@@ -279,6 +293,25 @@ def unequal_table(corpora: int) -> str:
     return table(title, heads, columns, cells)
 
 
+def judge_table(corpora: int) -> str:
+    """Strata by the model's own labels, as a whole and in two groups."""
+    cells = []
+    for design in ("fixed", "independent"):
+        for calls in (0.05, 0.1, 0.3):
+            for wrong in (0.003, 0.01, 0.05):
+                found = measured(partial(judged, wrong, calls, design), corpora)
+                cells.append(([design, f"{100 * calls:.0f}", f"{100 * wrong:g}"], found))
+    title = (
+        "## Strata by the labels of a model\n\n150 documents that a model calls positive, and 150 that it "
+        "calls negative: fixed numbers, or each document independently. The table has the percentage that "
+        "the model calls positive, of which 85 % are positive, and the percentage of positives among the "
+        "others. Widths *by group* are in 4,000ths of the group: 60 and 40 % of the documents."
+    )
+    columns = ["labels", "dsl", "labels by period", "dsl by period"]
+    text = table(title, ["design", "called positive, %", "missed, %"], columns, cells)
+    return text.replace("| labels | dsl |\n", "| labels by group | dsl by group |\n")
+
+
 def cluster_table(corpora: int) -> str:
     """Few clusters."""
     cells = []
@@ -385,6 +418,7 @@ def page(corpora: int) -> str:
         simple_tables(corpora),
         group_table(corpora),
         unequal_table(corpora),
+        judge_table(corpora),
         cluster_table(corpora),
         period_table(corpora),
         drift_table(corpora // 2),

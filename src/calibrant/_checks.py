@@ -161,20 +161,23 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
         raise InputError(message, "pass one of each per pair", code="length")
 
 
-def same_rows(**named: Any) -> None:
+def same_rows(**named: Any) -> tuple[str, ...]:
     """Raise if the indexes of two pandas objects tell that their positions are of different rows.
 
     Either both have the same index in different orders, or their indexes overlap, and neither counts from 0.
+    If one counts from 0, and the other has most of these numbers, return a note.
 
     Examples
     --------
     >>> import pandas as pd
     >>> same_rows(y=pd.Series([0, 1]), p=pd.Series([0.2, 0.9]), clusters=["a", "b"])
+    ()
     >>> same_rows(y=pd.Series([0, 1]), p=pd.Series([0.2, 0.9], index=[1, 0]))
     Traceback (most recent call last):
     calibrant.exceptions.InputError: y and p have the same index in different orders: pair them by index...
     """
     known = {name: values.index for name, values in named.items() if hasattr(values, "iloc")}
+    notes = []
     for (first, one), (second, other) in combinations(known.items(), 2):
         if len(one) != len(other) or one.equals(other):
             continue
@@ -184,10 +187,13 @@ def same_rows(**named: Any) -> None:
         if not shared.all():
             counted = np.arange(len(one))
             if not shared.any() or any(np.array_equal(each, counted) for each in (one, other)):
+                if 2 * shared.sum() > len(one):
+                    notes.append(f"{first} and {second} have different indexes, and were paired by position.")
                 continue
             message = f"the indexes of {first} and {second} share only {shared.sum()} of {len(one)} rows"
             hint = "pass the same rows, or pair them by position with .to_numpy()"
         raise InputError(message, hint, code="row-order")
+    return tuple(notes)
 
 
 def scores(values: ArrayLike, name: str = "y_prob", *, in_range: bool = True) -> NDArray[np.floating[Any]]:

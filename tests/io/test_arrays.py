@@ -113,6 +113,15 @@ def test_series_whose_indexes_overlap_are_refused(of: Any) -> None:
     of(truth[10:110], score[60:160].reset_index(drop=True))  # counted from 0: by position
 
 
+def test_indexes_that_are_mostly_the_same_at_other_places_have_a_note() -> None:
+    truth, score, note = pd.Series(Y), pd.Series(P), "different indexes, and were paired by position"
+    found = array_predictions(truth[1:], score[:-1])
+    assert note in found.notes[0]
+    numbered = score.sample(frac=0.25, random_state=1)  # as after a random split
+    found = array_predictions(truth[numbered.index], pd.Series(numbered.to_numpy()))
+    assert not found.notes
+
+
 def test_columns_of_a_dataframe_name_their_classes() -> None:
     score = pd.DataFrame(BAYES.predict_proba(WINE[1::2]), columns=BAYES.classes_)
     turned, given = score[score.columns[::-1]], NAMES[1::2]

@@ -98,6 +98,20 @@ def test_without_results_the_model_is_called_after_its_folder(tmp_path: Path) ->
     assert log.models == ["my__model"]
 
 
+def test_targets_of_two_options_that_contradict_their_acc_are_refused(tmp_path: Path) -> None:
+    def two(lines: list[dict[str, Any]]) -> None:
+        for line in lines:
+            values = [float(value) for value, _ in line["filtered_resps"][:2]]
+            line["filtered_resps"] = line["filtered_resps"][:2]
+            line["resps"] = line["resps"][:2]
+            line["arguments"] = {f"gen_args_{at}": line["arguments"][f"gen_args_{at}"] for at in range(2)}
+            line["acc"], line["target"] = float(values[0] >= values[1]), "0"
+        lines[-1]["acc"] = 1 - lines[-1]["acc"]
+
+    with pytest.raises(InputError, match="the target is '0' but the metric acc is"):
+        open_log(rewritten(tmp_path, "quiz_times", two), view="top").read()
+
+
 def test_a_folder_of_two_models_is_read_model_by_model() -> None:
     log = defined(open_predictions(LOGS).log)
     assert log.models == ["toy/large", "toy/small"]

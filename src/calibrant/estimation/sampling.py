@@ -252,6 +252,8 @@ class ShareModel:
         Factor of the variance: the design effect of clusters.
     extra
         Multiplies share (1 - share): the variance of a superpopulation's draw.
+    offset
+        The estimate minus the labels' proportion: what the scores of all documents add.
     """
 
     estimate: float
@@ -262,17 +264,19 @@ class ShareModel:
     center: Literal["part", "whole", "none"]
     inflation: float = 1.0
     extra: float = 0.0
+    offset: float = 0.0
 
     def at(self, shift: float) -> tuple[float, float]:
         """Return the proportion and the standard error after a shift in log-odds."""
         moved = [_moved(start, shift * tilt) for start, tilt in zip(self.start, self.tilt, strict=True)]
-        share = sum(size * one for size, one in zip(self.size, moved, strict=True))
+        share = self.offset + sum(size * one for size, one in zip(self.size, moved, strict=True))
         middle = {"part": None, "whole": share, "none": 0.0}[self.center]
         design = sum(
             size**2 * part.variance(one, middle)
             for size, one, part in zip(self.size, moved, self.parts, strict=True)
         )
-        return share, math.sqrt(self.inflation * (max(0.0, design) + self.extra * share * (1 - share)))
+        drawn = self.extra * max(0.0, share * (1 - share))
+        return share, math.sqrt(self.inflation * (max(0.0, design) + drawn))
 
     def excess(self, variances: Sequence[float]) -> float:
         """Return by what factor, at least 1, the parts' own variances exceed those of the moments."""

@@ -211,7 +211,10 @@ class HarnessLog:
     def _target_mode(self) -> Mode:
         """How targets are written: what most of the first samples agree with, their accuracy included."""
         first = list(islice(self._samples(), PEEK))
-        modes: tuple[Mode, ...] = ("position", "text", "accuracy")
+        modes: tuple[Mode, ...] = ("position", "text")
+        alone = [replace(each, accuracy=None) for each in first]
+        if any(all(_gold_of(each, mode) is None for mode in modes) for each in alone):
+            modes = (*modes, "accuracy")
         good = Counter({mode: sum(_gold_of(each, mode) is not None for each in first) for mode in modes})
         best, count = good.most_common(1)[0]
         if 2 * count > len(first):

@@ -66,7 +66,7 @@ def array_predictions(
     """
     scored = hasattr(source, "predict_proba") or hasattr(source, "fit")
     rows = {"X": p, "y": y} if scored else {"y": source, "p": p}
-    _checks.same_rows(**rows, sample_weight=sample_weight, clusters=clusters)
+    paired = _checks.same_rows(**rows, sample_weight=sample_weight, clusters=clusters)
     if scored:
         labels, score, classes = _scored(source, p, y, classes)
         named = getattr(source, "clusters", None)  # of a `Calibrated`: a column of its items
@@ -86,7 +86,9 @@ def array_predictions(
         score = score[:, 0]
     columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
     if score.ndim == 2 and (score.shape[1] > 2 or wide):
-        return _wide(labels, score, classes, columns)
+        predictions = _wide(labels, score, classes, columns)
+        predictions.notes = paired + predictions.notes
+        return predictions
     if score.ndim == 2 or classes is not None:
         code, known = label_codes(labels, 2, classes)
     else:
@@ -97,8 +99,12 @@ def array_predictions(
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
     found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
     predictions = _table(found, pairs.weight, pairs.cluster)
+    predictions.notes = paired
     if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
-        predictions.notes = (f"The event is {str(known[1])!r}: scores are its probabilities.",)
+        predictions.notes = (
+            *paired,
+            f"The event is {str(known[1])!r}: scores are its probabilities.",
+        )
     return predictions
 
 

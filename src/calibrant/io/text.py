@@ -192,7 +192,7 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
             continue
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
-            hint = "write a name, a tab, and its group or count"
+            hint = "write a name, a tab, and what it has, such as its group, count or answer"
             message = f"{line[:60]!r} does not have two parts"
             raise InputError(message, hint, code="file-row", file=name, line=number)
         if parts[0] in found:

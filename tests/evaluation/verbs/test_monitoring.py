@@ -222,6 +222,8 @@ def test_a_reference_is_the_rows_up_to_a_day(tmp_path: Path) -> None:
     assert monitor(source, time="day", unit="item").alarms
     days = monitor(source, time="day", against="reference", reference="2026-03-20")
     assert (np.array(days.bound_above) >= np.array(found.bound_above)).all()
+    nothing = monitor(source, reference="2027-01-01", **arguments)
+    assert any("No window was monitored" in line for _, line in nothing.remarks())
 
 
 def test_views_of_tables_with_classes() -> None:

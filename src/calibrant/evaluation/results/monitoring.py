@@ -165,6 +165,9 @@ class Monitoring(Record, frozen=True, kw_only=True):
             yield "", f"At least {1 / self.alpha:,.0f} windows between false alarms, on average."
         else:
             yield "", f"The probability of any false alarm is at most {100 * self.alpha:g} %."
+        if not self.days:
+            yield "", "No window was monitored: all labeled rows are in the reference period"
+            return
         if not self.alarms:
             yield "", f"No alarm: the evidence stays below {self.threshold:.2f}"
             return
