@@ -58,7 +58,7 @@ types: $(READY) ## types
 
 docs: $(READY) ## build docs/_build/html and check its links; a warning is an error
 	rm -rf docs/api/_generated docs/_build/html
-	$(BIN)/sphinx-build -E -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/sphinx-build -E -W --keep-going -q -j auto -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python scripts/check_links.py
 
 lock: ## resolve the dependencies again
