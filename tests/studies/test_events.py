@@ -61,7 +61,8 @@ def small_store(folder: Path, cells: dict[tuple[str, int], list[float]], samples
                 bits[rng.permutation(samples)[: round(chance * samples)]] = True
                 packed = np.packbits(bits, bitorder="little").tobytes()
                 count = StoredCount(country, float(bits.mean()), chance > 0.5, packed)
-                writer.write(StoredDocument(f"{country}{year}-{number}", date(year, 1, 1), counts=[count]))
+                name = f"{country}{year}-{number}"
+                writer.write(StoredDocument(name, date(year, 1, 1), counts=[count], source=name.encode()))
         writer.finish()
     return folder
 
@@ -122,6 +123,7 @@ def test_a_store_that_ships_is_whole_and_has_no_text(name: str, record: dict[str
     row = next(row for row in record["tables"]["overview"] if (row["corpus"], row["rules"]) == (title, rules))
     assert store.document_count == row["documents"]
     assert store.counts().probability.sum() == pytest.approx(row["mean"])
+    assert len(store.entities()) == len(store.counts().probability)
 
 
 def test_what_ships_of_events_is_small() -> None:
@@ -205,7 +207,10 @@ def test_a_store_that_ships_holds_what_the_store_held(tmp_path: Path) -> None:
     store = small_store(tmp_path / "s", {("IRQ", 2002): [0.5, 1.0], ("IRN", 2001): [0.25]}, samples=20)
     ship_store(store, tmp_path / "shipped")
     assert EventStore(tmp_path / "shipped").digest() == EventStore(store).digest()
-    assert next(each.id for each in EventStore(tmp_path / "shipped").documents()) == "IRN2001-0"
+    shipped = list(EventStore(tmp_path / "shipped").documents())
+    assert shipped[0].id == "IRN2001-0"
+    assert all(each.source for each in EventStore(store).documents())
+    assert not any(each.source for each in shipped)
 
 
 def test_labels_that_ship_are_those_with_a_score(tmp_path: Path) -> None:

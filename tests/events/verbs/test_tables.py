@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calibrant.data import event_store
 from calibrant.estimation import poisson_binomial
 from calibrant.events import (
     EventStore,
@@ -111,9 +111,13 @@ def test_entities_are_counted_in_place_of_documents(store: Path) -> None:
         assert first.count.estimate == found.counts[0].count.estimate
 
 
-def test_entities_are_refused_where_they_are_not_known(store: Path) -> None:
+def test_entities_are_refused_where_they_are_not_known(store: Path, tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "old", {"samples": SAMPLES, "with_text": True}) as writer:
+        for document in documents():
+            writer.write(replace(document, entities=None))
+        writer.finish()
     with pytest.raises(InputError, match="an earlier version") as error:
-        event_table(event_store("reuters-21578"), by="year", count="entities")
+        event_table(tmp_path / "old", by="year", count="entities")
     assert error.value.code == "missing-value"
     with pytest.raises(InputError, match="cannot recalibrate counts of entities"):
         event_table(store, count="entities", dev=pa.table({"score": [0.5], "label": [1]}))
