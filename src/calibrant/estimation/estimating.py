@@ -477,12 +477,11 @@ def _undefined(reason: str) -> Found:
 
 
 def _uncorrected(sample: Sample, study: Study) -> Found:
-    own = sample.score * (1 - sample.score)
-    noise = own if study.corpus else np.full(1, sample.score.var())
+    noise = sample.score * (1 - sample.score) if study.corpus else np.full(1, sample.score.var())
     scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
     half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
     mean = float(sample.score.mean())
-    if not own.any():
+    if not (sample.score % 1).any():
         return Quantity(mean, reason=CERTAIN), {}
     return Quantity(mean, mean - half, mean + half), {}
 
@@ -550,15 +549,14 @@ def _inverted(
         tilt=(tilt / (tilt.max() or 1.0)).tolist(),
         center=center,
     )
-    if center == "none":  # the sizes of bands are estimates too, so the labels' proportion may be another
-        seen = [float(np.average(one.label, weights=one.weight)) for one in parts]
-        model = replace(model, offset=model.estimate - float(size @ seen))
+    seen = [float(np.average(one.label, weights=one.weight)) for one in parts]
     lent = factor > 0 and not study.lends and any(one.borrows for one in pieces)
     own = [variance_of(one.part, error, one.total) for one, error in zip(pieces, residuals, strict=True)]
     model = replace(
         model,
         inflation=design_effect(parts, residuals) * (model.excess(own) if lent else 1.0),
         extra=0.0 if study.corpus else 1 / len(sample.score),
+        offset=model.estimate - float(size @ seen) if center == "none" else 0.0,
     )
     fixed = len(parts) if center == "part" else 1
     units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)

@@ -253,7 +253,7 @@ class ShareModel:
     extra
         Multiplies share (1 - share): the variance of a superpopulation's draw.
     offset
-        The estimate minus the labels' proportion: what the scores of all documents add.
+        The estimate minus the labels' proportion, if the sizes of the parts are estimates of labels too.
     """
 
     estimate: float
@@ -275,8 +275,8 @@ class ShareModel:
             size**2 * part.variance(one, middle)
             for size, one, part in zip(self.size, moved, self.parts, strict=True)
         )
-        drawn = self.extra * max(0.0, share * (1 - share))
-        return share, math.sqrt(self.inflation * (max(0.0, design) + drawn))
+        variance = max(0.0, design) + self.extra * max(0.0, share * (1 - share))
+        return share, math.sqrt(self.inflation * variance)
 
     def excess(self, variances: Sequence[float]) -> float:
         """Return by what factor, at least 1, the parts' own variances exceed those of the moments."""
