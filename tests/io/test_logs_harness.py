@@ -227,7 +227,7 @@ def test_a_task_without_options_says_what_is_missing(task: str, message: str) ->
 def test_a_task_that_scores_in_another_way_is_left_out(tmp_path: Path) -> None:
     path = rewritten(tmp_path, "even", lambda lines: [line.update(acc=0.3) for line in lines])
     with pytest.raises(
-        NoOptionsError, match=r"the target '\[1, 3\]' is not one of 4 options, and .* acc is 0.3"
+        NoOptionsError, match=r"the target '\[1, 3\]' is not one of 4 options for which .* acc is 0.3"
     ):
         open_log(path).read()
 

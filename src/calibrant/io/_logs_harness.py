@@ -222,7 +222,7 @@ class HarnessLog:
         if not first:
             raise self._no_options(1, "its file is empty")
         worst = next(each for each in first if _gold_of(each, best) is None)
-        told = "" if worst.accuracy is None else f", and the metric acc is {shown(worst.accuracy)}"
+        told = "" if worst.accuracy is None else f" for which the metric acc is {shown(worst.accuracy)}"
         why = f"the target {shown(worst.target)} is not one of {len(worst.texts)} options{told}"
         raise self._no_options(worst.line, why)
 
