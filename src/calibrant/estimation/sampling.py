@@ -253,7 +253,7 @@ class ShareModel:
     extra
         Multiplies share (1 - share): the variance of a superpopulation's draw.
     offset
-        The estimate minus the labels' proportion, if the sizes of the parts are estimates of labels too.
+        The estimate minus the proportion that the labels of the parts imply; 0 if their sizes are known.
     """
 
     estimate: float

@@ -209,11 +209,11 @@ class HarnessLog:
         return [value / length for value, length in zip(sample.values, lengths, strict=True)]
 
     def _target_mode(self) -> Mode:
-        """How targets are written: what most of the first samples agree with, their accuracy included."""
+        """How most of the first targets are written; ``acc`` tells the answer only if some cannot be read."""
         first = list(islice(self._samples(), PEEK))
         modes: tuple[Mode, ...] = ("position", "text")
         alone = (replace(each, accuracy=None) for each in first)
-        if any(_gold_of(each, "position") is _gold_of(each, "text") is None for each in alone):
+        if any(all(_gold_of(each, mode) is None for mode in modes) for each in alone):
             modes = (*modes, "accuracy")
         good = Counter({mode: sum(_gold_of(each, mode) is not None for each in first) for mode in modes})
         best, count = good.most_common(1)[0]
