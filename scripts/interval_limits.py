@@ -26,10 +26,11 @@ from calibrant.evaluation import (
     mean_interval,
     paired_bootstrap,
 )
-from calibrant.metrics import Tally, adaptive, bin_intervals, calibration_in_the_large
+from calibrant.metrics import Tally, adaptive, bin_intervals, calibration_difference, calibration_in_the_large
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "interval_limits.md"
 SAMPLES = 500
+RARE_MODELS = "5 % events, 60 documents of unequal sizes with one score each"
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -157,6 +158,23 @@ def authors(rng: Generator) -> Found:
     return Found(low, high, float(truth.mean()), warned(every))
 
 
+def of_models(field: str) -> Callable[[Generator], Found]:
+    """Models of which one states too large log-odds, with one score for all rows of each of 60 documents."""
+    z, weight = np.polynomial.hermite_e.hermegauss(120)
+    base, first = (expit(scale * 1.2 * z + np.log(0.05 / 0.95)) for scale in (1.0, 1.6))
+    truth = float((first - base) ** 2 @ weight / weight.sum())
+
+    def found(rng: Generator) -> Found:
+        document = np.repeat(np.arange(60), sizes(rng, 60, 20, 1))
+        of_document = rng.normal(size=60)[document]
+        q, scaled = (expit(scale * 1.2 * of_document + np.log(0.05 / 0.95)) for scale in (1.0, 1.6))
+        record = calibration_difference(dependent(rng, q, document, 0.2), scaled, q, clusters=document)
+        number = getattr(record, field)
+        return Found(number.low, number.high, truth, warned(record))
+
+    return found
+
+
 SITUATIONS = [
     Situation("calibration in the large", "6 % events, 20 clusters of unequal sizes", rare_in_the_large),
     Situation("bars of bins", "60 clusters of very unequal sizes, 10 bins", bars),
@@ -175,6 +193,8 @@ SITUATIONS = [
         mean(lambda rng: (rng.random(40) < 0.05) * 1.0 - (rng.random(40) < 0.02) * 1.0, 0.03),
     ),
     Situation("mean", "skewed values in 30 clusters of unequal sizes", clustered_mean),
+    Situation("difference of two models' squared errors", RARE_MODELS, of_models("mse_difference")),
+    Situation("difference of two models' Brier scores", RARE_MODELS, of_models("brier_difference")),
     Situation("corrected counts", "all posts of 40 of 300 authors of unequal activity", authors),
 ]
 HEAD = """# Coverage in difficult situations

@@ -18,7 +18,7 @@ def test_a_report_shows_models_side_by_side_with_their_difference(run: Run, tmp_
     tables = [predictions("dated", "naive-bayes"), predictions("dated", "logistic-regression")]
     ran = run("report", *tables, "-o", output, "--name", "NB", "--name", "LR", "--title", "Two models")
     assert (ran.code, ran.err) == (0, "")
-    assert "Difference of the errors in common bins, NB - LR, view binary" in ran.out
+    assert "Difference of the errors in common bins (above: own bins), NB - LR, view binary" in ran.out
     page = output.read_text(encoding="utf-8")
     assert "Two models" in page
     assert "calibrant report " in page

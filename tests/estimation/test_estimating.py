@@ -453,6 +453,8 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
     assert "0.5 for labeled documents and 0.25 for all" in str(stratified.selection_warning)
     chance = np.repeat([150 / 1250, 150 / 3750], 150)
     assert corrected_counts(score, rows, label, chances=chance).selection_warning is None
+    swapped = corrected_counts(score, rows, label, chances=chance[::-1])
+    assert "0.75 for labeled documents, weighted" in str(swapped.selection_warning)
     assert corrected_counts(score, rows, label, periods=score).selection_warning is None  # strata
     dependent = corrected_counts(score, rows, label, clusters=np.arange(300) // 50)
     assert dependent.selection_warning is None  # 6 clusters may differ so much

@@ -96,6 +96,17 @@ def test_a_confidence_that_was_stated_is_of_the_answer_being_right() -> None:
     assert np.array_equal(found.label, top.label)
 
 
+def test_the_epochs_of_a_sample_are_a_cluster_also_if_the_header_does_not_number_them(tmp_path: Path) -> None:
+    log = choice_log()
+    assert open_log(LOGS / "choices.json").read().cluster is None
+    samples = log["samples"]
+    log["samples"] = [{**sample, "epoch": epoch} for epoch in (1, 2) for sample in samples]
+    log["eval"]["config"].pop("epochs", None)
+    cluster = defined(open_log(written(tmp_path, log), view="top").read().cluster)
+    assert len(np.unique(cluster)) == len(samples)
+    assert np.array_equal(cluster[: len(samples)], cluster[len(samples) :])
+
+
 def test_answers_alone_are_refused_and_what_was_seen_is_said() -> None:
     message = (
         r"task free has nothing to calibrate \(2 samples, 0 with log-probabilities, 0 with choices, 1 epoch"

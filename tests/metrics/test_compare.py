@@ -196,6 +196,18 @@ def test_equal_models_have_no_interval_of_brier_scores_but_a_reason() -> None:
     assert found.reason == "all items have the same difference"
 
 
+def test_few_clusters_with_events_have_a_warning() -> None:
+    cluster, label, score = np.repeat(np.arange(60), 20), np.zeros((60, 20)), np.tile([0.05, 0.2], 600)
+    label[:, :2] = 1
+    spread = calibration_difference(label.ravel(), score, score / 2, clusters=cluster)
+    assert spread.few_positives_warning is None
+    label[:], label[:6] = 0, 1  # as many
+    concentrated = calibration_difference(label.ravel(), score, score / 2, clusters=cluster)
+    assert str(concentrated.few_positives_warning).startswith(
+        "the positives count as those of 6.0 equal clus"
+    )
+
+
 def test_one_cluster_has_no_difference_but_a_reason() -> None:
     found = calibration_difference([0, 1], [0.1, 0.9], [0.2, 0.8], clusters=["a", "a"])
     assert found.mse_difference.estimate is None

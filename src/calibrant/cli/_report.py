@@ -57,7 +57,8 @@ def lines_of(report: Report) -> list[str]:
         scores = difference.brier_difference
         lines += [
             "",
-            f"Difference of the errors in common bins, {found.first} - {found.second}, view {found.view}",
+            f"Difference of the errors in common bins (above: own bins), {found.first} - {found.second}, "
+            f"view {found.view}",
             f"  {text.decimal(roots.estimate)}, {level} interval "
             f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from calibrant.exceptions import InputError
+from calibrant._checks import one_of
 
 __all__ = [
     "EXAMPLES",
@@ -77,10 +77,9 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
     >>> predictions("dated", "logistic-regression").name
     'sentiment-dated-logistic-regression.parquet'
     """
-    arguments = {"text_set": (text_set, SETS), "model": (model, MODELS), "split": (split, SPLITS)}
-    for name, (value, known) in arguments.items():
-        if value not in known:
-            raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}", code="parameter")
+    one_of(text_set, SETS, "text_set")
+    one_of(model, MODELS, "model")
+    one_of(split, SPLITS, "split")
     suffix = "" if split == "test" else f"-{split}"
     return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"
 
@@ -113,8 +112,7 @@ def tagger_predictions(split: str = "test") -> Path:
     >>> open_predictions(tagger_predictions()).threshold
     0.01
     """
-    if split not in SPLITS:
-        raise InputError(f"split is {split!r}", f"use one of {', '.join(SPLITS)}", code="parameter")
+    one_of(split, SPLITS, "split")
     return FOLDER / f"tagger-{split}.parquet"
 
 
@@ -153,8 +151,7 @@ def example(name: str = "summaries") -> Path:
     >>> example("sentiment").name
     'sentiment.toml'
     """
-    if name not in EXAMPLES:
-        raise InputError(f"name is {name!r}", f"use one of {', '.join(EXAMPLES)}", code="parameter")
+    one_of(name, EXAMPLES, "name")
     return EXAMPLES[name]
 
 
@@ -200,8 +197,7 @@ def event_store(name: str = "current-events") -> Path:
     >>> EventStore(event_store("reuters-21578")).document_count
     21578
     """
-    if name not in STORES:
-        raise InputError(f"name is {name!r}", f"use one of {', '.join(STORES)}", code="parameter")
+    one_of(name, STORES, "name")
     return FOLDER / "stores" / name
 
 
@@ -259,6 +255,5 @@ def event_reading(name: str = "current-events") -> EventReading:
     25
     """
     found = json.loads((FOLDER / "stores" / "readings.json").read_text(encoding="utf-8"))
-    if name not in found:
-        raise InputError(f"name is {name!r}", f"use one of {', '.join(found)}", code="parameter")
+    one_of(name, found, "name")
     return EventReading(**found[name])

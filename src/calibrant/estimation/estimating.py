@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -247,13 +247,20 @@ def _improbable(distance: float, variance: float, largest: float) -> bool:
 
 
 def _weights(sample: Sample) -> str | None:
-    """Return a warning if the weights of the labeled documents do not add up to about all documents."""
+    """Return a warning if weighted labeled documents differ from all documents in number or mean score."""
     weight, documents = sample.weight, len(sample.score)
     implied, dependent = float(weight.sum()), len(weight) / effective_clusters([sample])
-    variance = dependent * float(weight @ (weight - 1))
-    if not _improbable(abs(implied - documents), variance, dependent * float(weight.max())):
+    largest = dependent * float(weight.max())
+    if _improbable(abs(implied - documents), dependent * float(weight @ (weight - 1)), largest):
+        return f"the probabilities imply {implied:,.0f} documents, and there are {documents:,}: {CHANCE}"
+    mean, found = float(sample.score.mean()), float(weight @ sample.scores) / implied
+    # The variance is the largest that these weights can have: rare scores may be missing from the sample.
+    if not _improbable(abs(found - mean) * implied, largest * documents * float(sample.score.var()), largest):
         return None
-    return f"the probabilities imply {implied:,.0f} documents, and there are {documents:,}: {CHANCE}"
+    return (
+        f"the mean score is {found:.2g} for labeled documents, weighted by 1 / probability, and {mean:.2g} "
+        f"for all: {CHANCE}"
+    )
 
 
 def _selection(parts: Sequence[Sample]) -> str | None:
@@ -261,13 +268,10 @@ def _selection(parts: Sequence[Sample]) -> str | None:
     size = np.array([len(one.score) for one in parts]) / sum(len(one.score) for one in parts)
     share = size / [len(one.rows) for one in parts]
     dependent = sum(len(one.rows) for one in parts) / effective_clusters(parts)
-    measured: dict[str, Callable[[Floats], Floats]] = {
-        "score": lambda score: score,
-        "distance of the scores from 0.5": lambda score: np.abs(score - 0.5),
-    }
-    for what, of in measured.items():
-        variance = dependent * float(size * share @ [of(one.score).var() for one in parts])
-        means = np.array([(of(one.scores).mean(), of(one.score).mean()) for one in parts])
+    for what, center in (("score", 0.0), ("distance of the scores from 0.5", 0.5)):
+        values = [(np.abs(one.scores - center), np.abs(one.score - center)) for one in parts]
+        variance = dependent * float(size * share @ [every.var() for _, every in values])
+        means = np.array([(labeled.mean(), every.mean()) for labeled, every in values])
         found, every = (size @ means).tolist()
         if _improbable(abs(found - every), variance, dependent * float(share.max())):
             return (

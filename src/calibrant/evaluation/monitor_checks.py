@@ -135,7 +135,7 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
     return (
         f"the errors of windows persist (lag-1 autocorrelation {found:.2f} over {len(error)} windows): the "
         "model has changed, or windows depend on each other. If they do, an alarm may be false, and the unit "
-        "dependent-day allows for it; if not, the unit item finds a change sooner"
+        "dependent-day allows for it; if not, no unit finds a change sooner than item"
     )
 
 

@@ -67,7 +67,9 @@ class InspectLog:
         self.model = str(run.get("model", "model"))
         self.task = str(run.get("task", path.stem)).rsplit("/", 1)[-1]
         self.date = _in_utc(str(run.get("created", "")))
-        self.repeats = _whole(mapping(run.get("config")).get("epochs")) > 1
+        epochs = [mapping(run.get("config")).get("epochs")]
+        epochs += [mapping(sample).get("epoch") for sample in sequence(head.get("samples"))]
+        self.repeats = max(map(_whole, epochs)) > 1
         self.status = str(head.get("status", "started"))
         self.unlisted = self.items = self.unused = self.failed = 0
         self.listed = 0.0

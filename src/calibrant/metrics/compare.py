@@ -19,6 +19,7 @@ from calibrant.metrics.residuals import EDGES, Residuals, residuals
 from calibrant.metrics.tails import (
     cr2,
     few_clusters,
+    few_events,
     quantile,
     skewed,
     skewness_of,
@@ -147,7 +148,14 @@ def error_difference(
     ]
     alone = [residuals(source, bin_size) for source in both]
     found = difference_of(paired, alone, level, seed)
-    return msgspec.structs.replace(found, brier_difference=_brier_difference(first, second, level))
+    few = found.few_positives_warning or _few_events(first) or _few_events(second)
+    scores = _brier_difference(first, second, level)
+    return msgspec.structs.replace(found, few_positives_warning=few, brier_difference=scores)
+
+
+def _few_events(source: Pairs) -> str | None:
+    weight = np.ones(len(source)) if source.weight is None else source.weight
+    return few_events(source.cluster, weight, weight * source.label)
 
 
 def _brier_difference(first: Pairs, second: Pairs, level: float) -> Quantity:

@@ -86,7 +86,7 @@ def group_table(
 def group_verdict(changes: GroupedChanges) -> str:
     """Return a sentence on how many groups are better, worse and inconclusive."""
     found = [group.verdict for group in changes.groups]
-    counts = [f"{found.count(word)} {_are(found.count(word))} {word}" for word in VERDICTS if word in found]
+    counts = [f"{n} {'is' if n == 1 else 'are'} {word}" for word in VERDICTS if (n := found.count(word))]
     return f"After recalibration, of {len(found)} groups {', '.join(counts)}."
 
 
@@ -104,7 +104,3 @@ def _cells(changes: Sequence[MarginalChange], inconclusive: str) -> list[str]:
         verdict = inconclusive if change.verdict in (None, "inconclusive") else change.verdict
         cells.append(f"{error_points(change.after)} {verdict}".rstrip())
     return cells
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"

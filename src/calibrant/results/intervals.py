@@ -10,7 +10,7 @@ from calibrant.results.errors import Estimate
 
 DATA, DIFFERENCE, NEEDED, ASSUMED = "Data", "Difference", "Needed", "Assumed"
 
-FewPositives = Annotated[str | None, warning("Few positives, negatives or contrary labels carry the error.")]
+FewPositives = Annotated[str | None, warning("Few labels of a kind, or of few clusters, carry the error.")]
 DominantCluster = Annotated[str | None, warning("One cluster has much of the weight.")]
 FewClusters = Annotated[str | None, warning("The clusters are few.")]
 Weights = Annotated[str | None, warning("The weights depend on the labels.")]

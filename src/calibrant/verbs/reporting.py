@@ -481,13 +481,9 @@ def model_names(sources: Sequence[Any]) -> list[str]:
 
 
 def _possible_names(path: Path) -> list[str]:
-    folder, short = path.absolute().parent.name, _without_ending(path)
+    folder, short = path.absolute().parent.name, (path.with_suffix("") if path.suffix == ".gz" else path).stem
     return [short, f"{folder}/{short}", path.name, f"{folder}/{path.name}"]
 
 
 def _unique(name: str, called: Sequence[Sequence[str]], level: int) -> bool:
     return [own[level] for own in called if own].count(name) == 1
-
-
-def _without_ending(path: Path) -> str:
-    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem

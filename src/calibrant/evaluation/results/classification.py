@@ -102,9 +102,9 @@ class Classification(Record, frozen=True, kw_only=True):
     ] = None
     warning: Few = None
 
-    def __getitem__(self, label: str) -> ClassScore:
+    def __getitem__(self, label: object) -> ClassScore:
         """Return the scores of one class."""
-        return {each.label: each for each in self.by_class}[label]
+        return {each.label: each for each in self.by_class}[str(label)]
 
     def more_tables(self) -> tuple[Table, ...]:
         """Return the confusion matrix of few classes."""

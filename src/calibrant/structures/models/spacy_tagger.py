@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, one_of
 from calibrant.exceptions import FormatError, InputError
 from calibrant.lazy import from_extra
 from calibrant.structures.models._tagger import (
@@ -85,9 +85,7 @@ class SpacyTagger(ChainTagger):
     def __init__(
         self, path_or_pipeline: str | os.PathLike[str] | Language, *, column: Column = "xpos"
     ) -> None:
-        if column not in get_args(Column):
-            hint = f"use one of {', '.join(get_args(Column))}"
-            raise InputError(f"column is {column!r}", hint, code="parameter")
+        one_of(column, get_args(Column), "column")
         self.column: Column = column
         self.path: str | None = None
         if isinstance(path_or_pipeline, (str, os.PathLike)):
