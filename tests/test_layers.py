@@ -62,7 +62,7 @@ RANK = {part: rank for rank, part in enumerate(PARTS)}
 # Blocks that may use less than the blocks below them.
 NARROW = {
     "synthetic": {"exceptions", "_checks", "seeds"},
-    "data": {"exceptions"},
+    "data": {"_checks"},
     # Plots draw records and estimate nothing.
     "plots": {"exceptions", "lazy", "_checks", "records", "results", "plots"},
 }
