@@ -13,6 +13,7 @@ from pyarrow import parquet as pq
 
 from calibrant.estimation import METHODS, corrected_counts
 from calibrant.estimation import cli as estimate
+from calibrant.estimation import estimate as of_tables
 from tests.command_line import Run
 
 
@@ -292,3 +293,15 @@ def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path
 
 def test_the_command_offers_every_method() -> None:
     assert estimate.METHODS == METHODS
+
+
+def test_probabilities_that_two_other_classes_exchanged_are_noticed() -> None:
+    model = np.repeat(["economy", "health", "other"], [1000, 500, 3500])
+    coded = np.concatenate([np.arange(100), 1000 + np.arange(100), 1500 + np.arange(100)])
+    chance = np.repeat([100 / 1000, 100 / 500, 100 / 3500], 100)
+    documents = pa.table({"item": np.arange(5000), "score": model})
+    for given, noticed in ((chance, False), (np.roll(chance[::-1], 100), True)):
+        labels = pa.table({"item": coded, "label": model[coded], "chance": given})
+        warning = of_tables(documents, labels, view="class:economy", methods=["dsl"]).selection_warning
+        assert (warning or "").startswith("class 'other': the mean score is 0.1") == noticed
+        assert (warning is None) != noticed

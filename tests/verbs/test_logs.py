@@ -138,3 +138,29 @@ def test_the_error_of_a_task_is_that_of_measure(runs: Path) -> None:
         # Adjusted for two tasks.
         assert defined(row.error.low) <= defined(found.calibration_error.low)
         assert defined(row.error.high) >= defined(found.calibration_error.high)
+
+
+def test_models_that_state_their_confidence_are_compared_though_each_has_its_own_answers(
+    tmp_path: Path,
+) -> None:
+    rng, paths = np.random.default_rng(0), []
+    for model in ("one", "two"):
+        stated = rng.choice([0.6, 0.7, 0.9], 300)
+        right = rng.random(300) < stated
+        scores = [
+            {"match": {"value": "C" if good else "I", "metadata": {"confidence": each}}}
+            for each, good in zip(stated.tolist(), right.tolist(), strict=True)
+        ]
+        samples = [{"id": number, "epoch": 1, "scores": each} for number, each in enumerate(scores)]
+        log = {
+            "version": 2,
+            "status": "success",
+            "eval": {"task": "quiz", "model": model},
+            "samples": samples,
+        }
+        paths.append(tmp_path / f"{model}.json")
+        paths[-1].write_text(json.dumps(log), encoding="utf-8")
+    [found] = report(paths, view="top").differences
+    assert found.difference.n == 300
+    with pytest.raises(InputError, match=r"view pooled.*the model's own answer is right, add `view='top'`"):
+        report(paths)

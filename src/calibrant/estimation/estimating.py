@@ -553,14 +553,15 @@ def _inverted(
         tilt=(tilt / (tilt.max() or 1.0)).tolist(),
         center=center,
     )
-    seen = [float(np.average(one.label, weights=one.weight)) for one in parts]
     lent = factor > 0 and not study.lends and any(one.borrows for one in pieces)
     own = [variance_of(one.part, error, one.total) for one, error in zip(pieces, residuals, strict=True)]
+    if center == "none":
+        seen = [float(np.average(one.label, weights=one.weight)) for one in parts]
+        model = replace(model, offset=model.estimate - float(size @ seen))
     model = replace(
         model,
         inflation=design_effect(parts, residuals) * (model.excess(own) if lent else 1.0),
         extra=0.0 if study.corpus else 1 / len(sample.score),
-        offset=model.estimate - float(size @ seen) if center == "none" else 0.0,
     )
     fixed = len(parts) if center == "part" else 1
     units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import listed
 from calibrant.metrics.periods import PERIODS, parse_date, period_of
 
+MOST_CLASSES = 20  # compared between labeled and all documents: strata of other classes bias a count, too
 CLASSES = "; if both columns contain class names, count one class with `view='class:NAME'`"
 
 
@@ -81,7 +83,7 @@ def estimate(
     dated = by in PERIODS and ("date" in table.columns or by not in table.columns)
     how = "name a column, or week, month, quarter or year of the column date, with `by`"
     time = Role("date", how=how) if dated else Role("period", column=by, needed=False, how=how)
-    names = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
+    items = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
     how = "name it with `label`" + (", or give a table of labels (`labelled`)" if alone else "")
     roles = [
         Role("label", "label" if view is None else "name", label, gaps=True, how=how),
@@ -89,8 +91,8 @@ def estimate(
         Role("cluster", column=cluster, needed=False),
     ]
     try:
-        scored = read_table(table, [Role("score", "score" if view is None else "name", score), names, time])
-        labels = read_table(table, roles) if alone else read(labelled, [*roles, names])
+        scored = read_table(table, [Role("score", "score" if view is None else "name", score), items, time])
+        labels = read_table(table, roles) if alone else read(labelled, [*roles, items])
     except InputError as error:
         if error.code == "label-value":
             error.hint = "write 1 or 0, or leave the field of a missing label empty" + CLASSES
@@ -104,20 +106,27 @@ def estimate(
             error.hint += CLASSES
         raise
     _check_columns(scored, labels)
-    found = corrected_counts(
-        scored["score"] if view is None else _is_class(scored, "score", view),
-        labels.rows - table.first_row if alone else _rows(labels, scored),
-        labels["label"] if view is None else _is_class(labels, "label", view),
+    scores = scored["score"] if view is None else _is_class(scored, "score", view)
+    counts = partial(
+        corrected_counts,
+        labelled=labels.rows - table.first_row if alone else _rows(labels, scored),
+        labels=labels["label"] if view is None else _is_class(labels, "label", view),
         periods=periods_of(scored, by if dated else None),
         chances=labels.get("chance"),
         clusters=labels.texts("cluster") if "cluster" in labels else None,
-        methods=methods,
         population=population,
         sampling=sampling,
         level=level,
     )
-    strange = None if view is None else _strange_classes(scored, labels)
-    return structs.replace(found, command=command, class_warning=strange)
+    found = counts(scores, methods=methods)
+    if view is None:
+        return structs.replace(found, command=command)
+    selected, code, names = found.selection_warning, scored["score"], scored.names["score"]
+    for other in np.argsort(-np.bincount(code), kind="stable")[:MOST_CLASSES].tolist():
+        if selected is None and (warning := counts(code == other, methods=()).selection_warning):
+            selected = f"class {shown(names[other])}: {warning}"
+    strange = _strange_classes(scored, labels)
+    return structs.replace(found, command=command, class_warning=strange, selection_warning=selected)
 
 
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:

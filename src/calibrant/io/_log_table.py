@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calibrant.exceptions import InputError
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
-from calibrant.io.log_rows import COLUMNS, Block, Normalise, View, ties
+from calibrant.io.log_rows import COLUMNS, Block, Normalise, View, first_of_largest
 from calibrant.io.readers import note_on_ties
 from calibrant.io.tables import Kind, listed
 
@@ -107,7 +107,7 @@ class LogTable:
         several, tied, items = len(self.models) > 1, 0, 0
         for block in self._read():
             if self.view == "top":
-                tied, items = tied + ties(block.score, block.start), items + len(block)
+                tied, items = tied + first_of_largest(block.score, block.start)[1], items + len(block)
             rows = block.rows(self.view)
             if several:
                 rows = _apart(rows)

@@ -68,44 +68,31 @@ class Block:
             texts = [text.take(index) for text in texts]
             score, label = self.score, self.gold
         else:
-            top = first_of_largest(self.score, self.start)
-            right = first_of_largest(self.gold, self.start)
+            top, _ = first_of_largest(self.score, self.start)
+            right, _ = first_of_largest(self.gold, self.start)
             names = names.take(pa.array(right))
-            if not self.gold[right].all():
-                names = compute.if_else(pa.array(self.gold[right]), names, "")
+            # A stated confidence is in the model's own answer, so its label is no class that models share.
+            named = self.gold[right] | (counts == 1)
+            if not named.all():
+                names = compute.if_else(pa.array(named), names, "")
             score, label = self.score[top], self.gold[top]
-            if (counts == 1).any():  # a statement that is true or false: its gold is that
-                said = pa.array(np.where(label, "true", "false"))
-                names = compute.if_else(pa.array(counts == 1), said, names)
         arrays = [*texts, names, pa.array(score), pa.array(label)]
         return pa.RecordBatch.from_arrays(arrays, [*columns, "class", "score", "label"])
 
 
-def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of the largest value of each item, the first of equal ones.
+def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return the position of each item's first largest value, and the number of items with several of them.
 
     Examples
     --------
-    >>> first_of_largest(np.array([0.4, 0.6, 0.5, 0.5]), np.array([0, 2, 4])).tolist()
-    [1, 2]
+    >>> place, tied = first_of_largest(np.array([0.4, 0.6, 0.5, 0.5]), np.array([0, 2, 4]))
+    >>> place.tolist(), tied
+    ([1, 2], 1)
     """
-    counts = np.diff(start)
     largest = np.maximum.reduceat(values, start[:-1])
-    found = np.flatnonzero(values == np.repeat(largest, counts))
-    place: NDArray[np.int64] = found[np.searchsorted(found, start[:-1])]
-    return place
-
-
-def ties(values: NDArray[Any], start: NDArray[np.int64]) -> int:
-    """Return the number of items whose largest value occurs several times.
-
-    Examples
-    --------
-    >>> ties(np.array([0.4, 0.6, 0.5, 0.5]), np.array([0, 2, 4]))
-    1
-    """
-    largest = values == np.repeat(np.maximum.reduceat(values, start[:-1]), np.diff(start))
-    return int(np.count_nonzero(np.add.reduceat(largest.astype(np.int64), start[:-1]) > 1))
+    found = np.flatnonzero(values == np.repeat(largest, np.diff(start)))
+    first = np.searchsorted(found, start[:-1])
+    return found[first], int(np.count_nonzero(np.diff(first, append=len(found)) > 1))
 
 
 def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:

@@ -17,6 +17,7 @@ from calibrant.metrics.intervals import interval_of, signed, signs_of, warnings_
 from calibrant.metrics.moments import estimate_of, undefined
 from calibrant.metrics.residuals import EDGES, Residuals, residuals
 from calibrant.metrics.tails import (
+    FEW_CLUSTERS,
     cr2,
     few_clusters,
     few_events,
@@ -147,10 +148,8 @@ def error_difference(
         residuals(by_item(one), bin_size, edges=common_edges(one, other)) for one, other in (both, both[::-1])
     ]
     alone = [residuals(source, bin_size) for source in both]
-    found = difference_of(paired, alone, level, seed)
-    few = found.few_positives_warning or _few_events(first) or _few_events(second)
-    scores = _brier_difference(first, second, level)
-    return msgspec.structs.replace(found, few_positives_warning=few, brier_difference=scores)
+    found = difference_of(paired, alone, level, seed, _few_events(first) or _few_events(second))
+    return msgspec.structs.replace(found, brier_difference=_brier_difference(first, second, level))
 
 
 def _few_events(source: Pairs) -> str | None:
@@ -193,13 +192,14 @@ def _in_order(size: Floats, value: Floats) -> tuple[Floats, Floats, NDArray[np.i
 
 
 def difference_of(
-    tables: Sequence[Residuals], alone: Sequence[Residuals], level: float, seed: Seed = 0
+    tables: Sequence[Residuals], alone: Sequence[Residuals], level: float, seed: Seed, few: str | None = None
 ) -> ErrorDifference:
     """Return the difference of two models from summed residuals.
 
     ``tables`` have clusters or items (`by_item`) as units, and bins that end at the same ranks
     (`common_edges`); they give the difference. ``alone`` are those of each model's own interval; they give
-    the two errors, whose difference is the same but for the noise of the choice of bins.
+    the two errors, whose difference is the same but for the noise of the choice of bins. ``few`` is a
+    warning of few events, which holds if few units carry the difference.
     """
     clusters = alone[0].clusters or None
     reason = next(filter(None, map(undefined, (*tables, *alone))), None)
@@ -211,6 +211,9 @@ def difference_of(
     difference = squares[0] - squares[1]
     variance, effective = _variance(tables, generator(seed))
     error = math.sqrt(variance) if variance > 1e-24 else 0.0  # rounding
+    warned = warnings_of(alone[0])
+    if few and effective < FEW_CLUSTERS:
+        warned.setdefault("few_positives_warning", few)
     record = ErrorDifference(
         level=level,
         mse_first=estimate_of(alone[0]),
@@ -228,7 +231,7 @@ def difference_of(
         clusters=clusters,
         seed=recorded(seed),
         reason=None if error > 0 else "the two models' residuals do not differ at all",
-        **warnings_of(alone[0]),
+        **warned,
     )
     half = (1 - level) / 2
     margin = quantile(1 - half, effective) * error

@@ -186,7 +186,7 @@ def _check_truth(one: Rows, other: Rows, order: tuple[Integers, Integers], view:
             f"the tables have different labels of item {shown(item)} ({len(differ)} such items; view {view})"
         )
         hint = "compare predictions with the same gold labels"
-        if view == "binary":
+        if view != "top":
             hint += "; if a label tells whether the model's own answer is right, add `view='top'`"
         raise InputError(message, hint, code="label-value")
 
