@@ -20,6 +20,18 @@ def test_the_page_of_the_benchmarks_shows_their_record_and_hides_no_miss(root: P
         missed = any("missed" in value for value in values)
         assert bar["limited by"]
         assert bar["met"] == ("not run" if set(values) == {"–"} else "no" if missed else "yes")
+    bars = record["tables"]["bars"]
+    assert f"{sum(bar['met'] == 'yes' for bar in bars)} of {len(bars)} bars are met" in page
+
+
+def test_the_front_page_states_the_times_of_the_last_run(root: Path) -> None:
+    record = json.loads((root / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
+    page = (root / "README.md").read_text(encoding="utf-8")
+    stated = []
+    for name in ("scikit-learn calibration_curve, quantile", "calibrant, 15 bins of equal mass"):
+        (row,) = (row for row in record["tables"]["timings"] if row["what"] == name and row["threads"] == 1)
+        stated.append(f"{row['seconds']:.2f} s, {row['memory, MiB']:.0f} MiB")
+    assert f"scikit-learn: {stated[0]} | {stated[1]} |" in page
 
 
 @pytest.fixture
