@@ -648,8 +648,12 @@ def test_six_right_predictions_of_six_have_a_warning_beside_sixty_predictions() 
     assert paired_bootstrap(many, few).warning is None
 
 
-@pytest.mark.parametrize("change", [lambda x: 10 * x, lambda x: x + 1e6, lambda x: x / 7])
-def test_swaps_do_not_depend_on_the_unit_of_scores(change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+@pytest.mark.parametrize(
+    "change", [lambda x: 10 * x, lambda x: x - 1e6, lambda x: x / 7 + 1e5, lambda x: 1e9 * x + 3e9]
+)
+def test_swaps_do_not_depend_on_the_unit_and_origin_of_scores(
+    change: Callable[[NDArray[Any]], NDArray[Any]],
+) -> None:
     rng = np.random.default_rng(3)
     for _ in range(30):
         first, second = np.round(rng.normal(size=(2, 8)), 1)

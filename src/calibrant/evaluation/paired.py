@@ -294,23 +294,23 @@ def _both(
     if one.shape != other.shape:
         hint = "give both systems' values on the same items"
         raise InputError(f"first has shape {one.shape} and second {other.shape}", hint, code="length")
-    n = len(one)
-    codes, count = _checks.clusters_of(clusters, "first", n)
-    sums = np.column_stack([one, other])
+    codes, count = _checks.clusters_of(clusters, "first", len(one))
+    sums, width = np.column_stack([one, other]), one.shape[1]
     given: object = statistic
     if given is not None and not callable(given):
         message = f"statistic is {_checks.shown(given)}"
         raise InputError(message, "pass a function, or None for the mean", code="parameter")
     if statistic is None:
-        if one.shape[1] != 1:
-            message = f"first has {one.shape[1]} columns and no statistic"
-            hint = "pass a statistic of these columns"
-            raise InputError(message, hint, code="parameter")
+        if width != 1:
+            message = f"first has {width} columns and no statistic"
+            raise InputError(message, "pass a statistic of these columns", code="parameter")
+        # Items and scores need one scale, or slopes lose digits; means of scores have no origin and no unit.
+        low, high = sums.min(), sums.max()
+        origin, unit = np.clip(0.0, 2 * low - high, 2 * high - low), np.ldexp(1.0, np.frexp(high - low)[1])
         # Clusters differ in size, so the number of items is a sum like the others.
-        ones = np.ones((n, 1))
-        sums, width = np.column_stack([one, ones, other, ones]), 2
-        return _units(sums, codes, count), width, lambda totals: totals[:, 0] / totals[:, 1]
-    return _units(sums, codes, count), one.shape[1], statistic
+        sums = np.insert((sums - origin) / unit, [1, 2], 1.0, axis=1)
+        return _units(sums, codes, count), 2, lambda totals: unit * totals[:, 0] / totals[:, 1]
+    return _units(sums, codes, count), width, statistic
 
 
 def _slopes(value: Value, totals: Floats) -> Floats:
