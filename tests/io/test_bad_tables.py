@@ -318,6 +318,13 @@ def test_python_objects_in_an_archive_are_refused(tmp_path: Path) -> None:
         open_predictions(tmp_path / "a.npz")
 
 
+def test_clusters_of_an_archive_may_be_hashes_of_64_bits(tmp_path: Path) -> None:
+    largest = 2**64 - 1
+    save(tmp_path, {**GOOD, "clusters": np.array([largest, 7], np.uint64)})
+    reader = open_predictions(tmp_path / "a.npz").reader
+    assert reader.cluster_codes.names == [largest, 7]
+
+
 def test_arrays_of_an_archive_cannot_be_renamed(tmp_path: Path) -> None:
     save(tmp_path, GOOD)
     with pytest.raises(InputError, match="score cannot be renamed here"):

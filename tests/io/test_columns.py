@@ -67,6 +67,11 @@ def test_a_missing_value_among_the_names_of_a_dictionary_is_missing_in_its_rows(
     assert column.present().tolist() == [True, False]
 
 
+def test_an_empty_column_has_no_names_whatever_its_type() -> None:
+    values = pa.array([], pa.large_list(pa.string()))
+    assert Column(values, "a.arrow", "x", 1).codes(Codes()).tolist() == []
+
+
 @pytest.mark.parametrize("kind", ["decimal32", "decimal64", "decimal128"])
 def test_decimals_of_every_width_are_names(kind: str) -> None:
     if not hasattr(pa, kind):

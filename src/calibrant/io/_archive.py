@@ -234,7 +234,8 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
 def _coded(origin: Origin, name: str, values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
     import pyarrow as pa
 
-    return Column(pa.array(values.tolist()), origin.name, name, 1).codes(codes)
+    kind = pa.uint64() if values.dtype.kind == "u" else None  # hashes of 64 bits exceed Arrow's default
+    return Column(pa.array(values.tolist(), kind), origin.name, name, 1).codes(codes)
 
 
 def _clusters(

@@ -119,11 +119,13 @@ class Column:
             hint = "choose one of texts or numbers"
             raise self.error(0, f"a column of {of} {what}", hint, "column-type")
 
-    def complete(self) -> None:
+    def complete(self, *, nan_is_null: bool = False) -> None:
         """Raise if a value is missing."""
-        if self.values.null_count:
-            row = int(np.flatnonzero(as_numpy(self.values.is_null()))[0])
-            raise self.error(row, "the value is missing", "fill it in or drop the row", "missing-value")
+        if self.values.null_count or nan_is_null:
+            missing = np.flatnonzero(as_numpy(self.values.is_null(nan_is_null=nan_is_null)))
+            if len(missing):
+                hint = "fill it in or drop the row"
+                raise self.error(int(missing[0]), "the value is missing", hint, "missing-value")
 
     def numbers(self) -> NDArray[Any]:
         """Return the values as numbers, without a copy where Arrow allows it."""
@@ -208,16 +210,10 @@ class Column:
 
     def codes(self, codes: Codes) -> Integers:
         """Return codes of the values, equal for equal values over all batches."""
-        import pyarrow as pa
-
-        self.complete()
-        if len(self.values):
-            self.check_names()
-        if pa.types.is_floating(self.values.type):
-            missing = np.flatnonzero(np.isnan(as_numpy(self.values)))
-            if len(missing):
-                row, hint = int(missing[0]), "fill it in or drop the row"
-                raise self.error(row, "the value is missing", hint, "missing-value")
+        self.complete(nan_is_null=True)
+        if not len(self.values):
+            return np.empty(0, np.int64)
+        self.check_names()
         return codes.of(self.values)
 
     def class_index(self, classes: dict[str, int]) -> Integers:
