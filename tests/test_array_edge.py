@@ -114,7 +114,11 @@ def test_a_missing_name_is_refused_by_its_row(names: Any) -> None:
     assert (error.value.code, error.value.row) == ("cluster", 1)
 
 
-@pytest.mark.parametrize("names", [[1, "1", 2, 2], np.array(["x", 5, 2.5, "5"], object)])
+@pytest.mark.parametrize(
+    "names",
+    [[1, "1", 2, 2], np.array(["x", 5, 2.5, "5"], object), np.array(["x", "x\0", "y", "y"], object)],
+    ids=["numbers", "mixed", "zero character"],
+)
 def test_different_names_with_the_same_text_are_not_merged(names: Any) -> None:
     with pytest.raises(InputError, match="two different values are written as the same text"):
         pairs(LABEL, SCORE, clusters=names)
