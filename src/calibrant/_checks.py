@@ -427,7 +427,7 @@ def _codes_of_objects(values: list[Any], name: str, hint: str, code: str) -> tup
             raise InputError(message, "use texts or numbers", code="dtype", row=row) from error
         if len(place) > len(rows):
             rows.append(row)
-    texts = [str(value).rstrip("\0") for value in place]  # NumPy drops them
+    texts = [str(value).rstrip("\0") for value in place]  # NumPy drops zeros at the end
     names, order = np.unique(texts, return_inverse=True)
     if len(names) < len(texts):
         later = next(i for i, text in enumerate(texts) if text in texts[:i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -659,6 +660,25 @@ def test_swaps_do_not_depend_on_the_unit_and_origin_of_scores(
         first, second = np.round(rng.normal(size=(2, 12)), 1)
         changed = paired_permutation(change(first), change(second))
         assert changed.p_value == pytest.approx(paired_permutation(first, second).p_value)
+
+
+@pytest.mark.parametrize("origin", [0, 5, 1_000_000])
+def test_exact_p_values_of_swaps_equal_those_of_fractions(origin: int) -> None:
+    def squared(first: list[Fraction], second: list[Fraction]) -> Fraction:
+        gaps = [one - other for one, other in zip(first, second, strict=True)]
+        mean = sum(gaps, Fraction()) / len(gaps)
+        return mean**2 / sum((gap - mean) ** 2 for gap in gaps)
+
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        scores = rng.integers(-20, 20, (2, 7)).tolist()
+        first, second = ([Fraction(each, 10) for each in row] for row in scores)
+        pairs = list(zip(first, second, strict=True))
+        orders = itertools.product(*[(pair, pair[::-1]) if pair[0] != pair[1] else (pair,) for pair in pairs])
+        draws = [squared(*map(list, zip(*order, strict=True))) for order in orders]
+        expected = np.mean([draw >= squared(first, second) for draw in draws])
+        found = paired_permutation(*(np.array(row) / 10 + origin for row in scores))
+        assert found.p_value == pytest.approx(expected)
 
 
 def test_a_p_value_of_mcnemars_test_is_not_0() -> None:
