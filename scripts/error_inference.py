@@ -11,8 +11,9 @@ import math
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +42,12 @@ SCORES: dict[str, Callable[[Generator, int], Floats]] = {
     "verbalized": lambda rng, n: rng.choice([0.3, 0.6, 0.75, 0.85, 0.95], n, p=[0.1, 0.15, 0.2, 0.3, 0.25]),
     "rounded": lambda rng, n: np.round(rng.beta(2, 1, n), 2),
 }
-Shape = Callable[[Floats, Floats], Floats]
+Shape = Callable[[Floats, Floats], NDArray[np.floating[Any]]]
 ERRORS: dict[str, tuple[Shape, float]] = {
     # (direction of the error by score and rank, number of bins that resolve it)
     "none": (lambda q, rank: np.zeros(len(q)), 0),
     "shift": (lambda q, rank: -np.ones(len(q)), 1),
-    "temperature": (lambda q, rank: q * (1 - q) * _centred(q), 1),
+    "temperature": (lambda q, rank: np.asarray(q * (1 - q) * _centred(q)), 1),
     "logit shift": (lambda q, rank: q * (1 - q), 1),
     "one-sided": (lambda q, rank: -1.0 * (rank > 0.75), 4),
     "2 waves": (lambda q, rank: np.sin(4 * np.pi * rank), 8),
@@ -93,7 +94,8 @@ class Cell(NamedTuple):
         rank = (np.searchsorted(many, many) + np.searchsorted(many, many, side="right")) / 2 / len(many)
         direction = shape(many, rank)
         noise = float(np.mean(many * (1 - many)))
-        power = float(np.sum(direction**2 * many * (1 - many)) / max(np.sum(direction**2), 1e-12)) or noise
+        size = float(np.sum(direction**2))
+        power = float(np.sum(direction**2 * many * (1 - many))) / size if size else noise
         effect = 1 + (self.cluster - 1) * 0.3
         square = (7.85 + 3 * math.sqrt(2 * bins)) * power * effect / self.n if bins else 0.0
         scale = math.sqrt(square / max(float(np.mean(direction**2)), 1e-12)) if bins else 0.0
@@ -145,9 +147,8 @@ def z_tests(source: Pairs) -> list[float]:
     return results
 
 
-def measured(cell: Cell, samples: int) -> Floats:
+def measured(cell: Cell, samples: int, error: Callable[[Floats], Floats]) -> Floats:
     """Return, by sample: p-values (4), estimate and ends (3), estimate and ends from the finest bins (3)."""
-    error, _ = cell.error_of()
     rows = []
     for sample in range(samples):
         source = cell.draw(np.random.default_rng([sample, cell.n, cell.cluster]), error)
@@ -161,6 +162,34 @@ def measured(cell: Cell, samples: int) -> Floats:
             [resolutions.p_value(), p, *z_tests(source), resolutions.estimate(), *interval, root, *ends]
         )
     return np.array(rows)
+
+
+OVERCONFIDENT = ((200, 0.08), (500, 0.05), (1000, 0.04), (5000, 0.02))
+
+
+def _shifted(shift: float, q: Floats) -> Floats:
+    return np.full(len(q), -shift)
+
+
+def overconfident(samples: int) -> list[str]:
+    """Return the lines of the table of plain overconfidence."""
+    lines = [
+        "| n, all scores too high by | p < 0.05: finest bins, % | all resolutions, % | z-test of the mean, % "
+        "| low = 0 although the z-test rejects: finest bins, % | all resolutions, % | estimate exactly 0: "
+        "finest bins, % | all resolutions, % |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for n, shift in OVERCONFIDENT:
+        cell = Cell("top labels", "shift", 1, False, n)
+        value = measured(cell, samples, partial(_shifted, shift))
+        seen = value[:, 2] < 0.05
+        percent = [
+            *(100 * np.mean(value[:, i] < 0.05) for i in (1, 0, 2)),
+            *(100 * np.mean(value[seen, i] == 0) for i in (8, 5)),
+            *(100 * np.mean(value[:, i] == 0) for i in (7, 4)),
+        ]
+        lines.append(f"| {n:,}, {100 * shift:.0f} points | {' | '.join(f'{part:.0f}' for part in percent)} |")
+    return lines
 
 
 class Row(NamedTuple):
@@ -179,8 +208,8 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, cell: Cell, samples: int) -> Row:
         """Simulate a cell."""
-        truth = cell.error_of()[1]
-        value = measured(cell, samples)
+        error, truth = cell.error_of()
+        value = measured(cell, samples, error)
         p, ends = value[:, :4], value[:, [5, 6, 8, 9]]
         seen = p[:, 2] < 0.05
         held = [(ends[:, i] <= truth) & (truth <= ends[:, i + 1]) for i in (0, 2)]
@@ -269,10 +298,9 @@ def main() -> None:
         for row in pool.map(Row.of, cells, numbers):
             rows.append(row)
             print(f"{len(rows)} of {len(cells)}", end="\r", file=sys.stderr, flush=True)
-    HEAD = TARGET.read_text().split("<!-- begin -->")[0] if TARGET.exists() else ""
-    TARGET.write_text(
-        HEAD + "\n".join(["<!-- begin -->", "", *summary(rows), "", "## Cells", "", *text_of(rows)]) + "\n"
-    )
+    head = TARGET.read_text().split("<!-- begin -->")[0]
+    parts = ["## Plain overconfidence", "", *overconfident(samples), "", "## All cells", "", *summary(rows)]
+    TARGET.write_text(head + "\n".join(["<!-- begin -->", "", *parts, "", *text_of(rows)]) + "\n")
 
 
 if __name__ == "__main__":
