@@ -18,7 +18,7 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import Limits, contrary_limits, inverted, standard_error
-from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
+from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_error
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
@@ -67,7 +67,7 @@ class SignedError:
     @classmethod
     def of(cls, tally: Tally) -> SignedError:
         """Return the signed error of the pairs of a slice."""
-        found = mean_residual(tally, 0.95)
+        found = mean_error(tally, 0.95)
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
         null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2
@@ -75,7 +75,7 @@ class SignedError:
         if tally.cluster is not None and tally.positives.sum() in (0, tally.total_n):
             coins = min(coins, tally.effective_clusters)  # equal labels hide that clusters differ
         return cls(
-            estimate=-found.estimate if found.estimate else 0.0,
+            estimate=found.estimate or 0.0,
             mean_score=mean,
             error=found.standard_error or 0.0,
             binomial_n=coins,
