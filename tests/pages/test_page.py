@@ -40,7 +40,7 @@ def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page
 
 def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: Page) -> None:
     verdict = two_page.sections[0].cards[1].verdict
-    assert verdict.startswith("This interval is compatible with perfect calibration")
+    assert verdict.startswith("The error's interval is compatible with perfect calibration")
 
 
 def test_an_error_without_an_interval_says_why() -> None:

@@ -90,10 +90,10 @@ def error_verdict(interval: ErrorInterval) -> str:
         reason = interval.reason or "too few data"
         return f"The error has no interval: {reason}."
     if interval.high == 0:
-        return "This interval is compatible with perfect calibration."
+        return "The error's interval is compatible with perfect calibration."
     if interval.low == 0:
         return (
-            "This interval is compatible with perfect calibration, and with errors of up to "
+            "The error's interval is compatible with perfect calibration, and with errors of up to "
             f"{points(interval.high)} percentage points."
         )
     return (
