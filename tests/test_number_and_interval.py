@@ -1,4 +1,4 @@
-"""An interval stands beside the number that it is for, and the mean error beside the calibration error."""
+"""An interval is beside the number that it is for, and the mean error beside the calibration error."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_output_shows_the_other_interval_with_its_number(method: Any) -> N
 
 
 @pytest.mark.parametrize(("off", "remark"), [(0.04, "too high"), (-0.04, "too low")])
-def test_the_mean_error_stands_beside_the_calibration_error(off: float, remark: str) -> None:
+def test_the_mean_error_is_beside_the_calibration_error(off: float, remark: str) -> None:
     columns = drawn(off)
     found = measure(pa.table(columns))
     error = found["binary"].mean_error

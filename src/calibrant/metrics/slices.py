@@ -353,7 +353,7 @@ NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are
 TOO_FEW_CLUSTERS = (
     "These slices have too few clusters to be found: even if all clusters of a slice had the same error, its "
     "adjusted p-value would be at least {:.3g}. Use fewer slices or more clusters, or rank by the "
-    "difference (signed)."
+    "mean error (signed)."
 )
 WEAK_CLUSTERS = (
     "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."

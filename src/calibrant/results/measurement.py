@@ -167,7 +167,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             "CalibErr by sampling",
             "CalibErr with the interval of Algorithm 2 (Nguyen and O'Connor 2015): mean and spread of the "
             "error over frequencies drawn bin by bin. It has the bias of CalibErr, and the draws add noise a "
-            "second time, so it seldom contains the calibration error, and can lie above CalibErr; null if "
+            "second time, so it rarely contains the calibration error, and can be above CalibErr; null if "
             "it was not requested.",
             group=FAR,
             best=0,
