@@ -43,7 +43,7 @@ def test_public_functions_give_the_same_digits_for_both_byte_orders(monkeypatch:
 
 def test_measure_takes_labels_scores_weights_clusters_and_names_in_both_byte_orders() -> None:
     score, label, matrix, code = drawn()
-    more = {"clusters": np.arange(400) // 4, "sample_weight": 1.0 + np.arange(400) % 3}
+    more: dict[str, Any] = {"clusters": np.arange(400) // 4, "sample_weight": 1.0 + np.arange(400) % 3}
     names = np.array(["x", "y", "z"])
     for y, p, classes in ((label, score, None), (code, matrix, None), (names[code], matrix, names)):
         plain = measure(y, p, classes=classes, **more)
@@ -64,7 +64,7 @@ def test_frames_of_pandas_are_read_in_both_byte_orders() -> None:
 @pytest.mark.parametrize("kind", ["probs", "logits"])
 def test_archives_are_read_in_both_byte_orders(kind: str, tmp_path: Path) -> None:
     _, _, matrix, code = drawn()
-    arrays = {
+    arrays: dict[str, Any] = {
         kind: matrix if kind == "probs" else np.log(matrix),
         "labels": code,
         "clusters": np.array([f"text {place // 4}" for place in range(400)]),
@@ -73,7 +73,8 @@ def test_archives_are_read_in_both_byte_orders(kind: str, tmp_path: Path) -> Non
     }
     found = []
     for order in (np.asarray, swapped):
-        np.savez(tmp_path / "scores.npz", **{name: order(values) for name, values in arrays.items()})
+        ordered: dict[str, Any] = {name: order(values) for name, values in arrays.items()}
+        np.savez(tmp_path / "scores.npz", **ordered)
         found.append(measure(tmp_path / "scores.npz").to_dict())
     assert found[0] == found[1]
 

@@ -43,7 +43,7 @@ def squeezed(text: str) -> str:
 
 @pytest.mark.parametrize("method", ["sampling", "bootstrap"])
 @pytest.mark.parametrize("bins", [{}, {"n_bins": 7}, {"bin_size": 100}])
-def test_an_interval_by_another_method_has_its_own_number(method: Any, bins: dict[str, int]) -> None:
+def test_an_interval_by_another_method_has_its_own_number(method: Any, bins: dict[str, Any]) -> None:
     plain = measure(pa.table(drawn()), **bins)["binary"]
     found = measure(pa.table(drawn()), interval=method, samples=200, **bins)["binary"]
     assert found.calibration_error == plain.calibration_error

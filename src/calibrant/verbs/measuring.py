@@ -472,7 +472,7 @@ def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
     return CANCEL.format(plug_in, debiased.estimate)
 
 
-def _other_interval(table: Residuals, bins: Bins, settings: Settings) -> dict[str, ErrorInterval]:
+def _other_interval(table: Residuals, bins: Bins, settings: Settings) -> dict[str, Any]:
     """Return the interval of another method, if one is requested, with the number that it is for."""
     if settings.interval == "inverted":
         return {}
