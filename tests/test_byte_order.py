@@ -45,7 +45,12 @@ def test_measure_takes_labels_scores_weights_clusters_and_names_in_both_byte_ord
     score, label, matrix, code = drawn()
     more: dict[str, Any] = {"clusters": np.arange(400) // 4, "sample_weight": 1.0 + np.arange(400) % 3}
     names = np.array(["x", "y", "z"])
-    for y, p, classes in ((label, score, None), (code, matrix, None), (names[code], matrix, names)):
+    cases: list[tuple[Any, Any, Any]] = [
+        (label, score, None),
+        (code, matrix, None),
+        (names[code], matrix, names),
+    ]
+    for y, p, classes in cases:
         plain = measure(y, p, classes=classes, **more)
         other = measure(
             swapped(y), swapped(p), classes=swapped(classes), **{k: swapped(v) for k, v in more.items()}
