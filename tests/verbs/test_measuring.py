@@ -147,7 +147,7 @@ def test_a_direction_that_shows_miscalibration_is_named_beside_an_interval_that_
     found = measure(rng.random(2000) < score - 0.02, score)["binary"]
     remark = dict(found.remarks())["calibration_error"]
     assert found.calibration_error.low == 0
-    assert remark == "interval contains 0, but calibration in the large and the Cox slope show miscalibration"
+    assert remark == "interval contains 0, but the mean error and the Cox slope show miscalibration"
 
 
 def test_an_interval_without_upper_limit_is_explained() -> None:

@@ -309,10 +309,11 @@ MEASURING = (
         "--interval",
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
-        help="Method of the confidence interval of the calibration error. inverted: by inversion of a test, "
-        "with tested coverage. The others are for comparison with other work. sampling: Algorithm 2 of "
-        "Nguyen & O'Connor (2015), for the plug-in error of the bins. bootstrap: percentiles of resampled "
-        "estimates.",
+        help="Method of the confidence intervals. inverted: the calibration error with its interval by "
+        "inversion of a test, with tested coverage. The others add a second interval, for comparison with "
+        "other work, beside the number that it is for. sampling: CalibErr by Algorithm 2 of Nguyen & "
+        "O'Connor (2015), in bins that keep equal scores together. bootstrap: the debiased error by "
+        "percentiles of resampled estimates.",
     ),
     click.option(
         "--samples",

@@ -279,7 +279,7 @@ def members(
 
 
 def array_of(data: bytes) -> NDArray[Any]:
-    """Read a NumPy array from the bytes of an ``.npy`` file.
+    """Read a NumPy array from the bytes of an ``.npy`` file, in the machine's byte order.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def array_of(data: bytes) -> NDArray[Any]:
             array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except (SyntaxError, TokenError, RecursionError, OverflowError, TypeError, Warning) as error:
         raise ValueError(f"not an array ({error})") from error
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def too_large(name: str, most: int) -> FormatError:

@@ -10,6 +10,7 @@ out of the fits and counted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ ONE_SCORE = "all scores are equal, so there is no slope"
 SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
+FLAT = "the scores are so near 0 and 1 that no precise estimate can be computed"
 NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 
 BALANCED = (
@@ -95,12 +97,12 @@ def fit(rows: _Rows, *, slope: bool) -> Floats:
     The slope stays 1 unless asked for. Steps that would lower the likelihood are halved; it is concave, so
     that this converges wherever the estimate exists.
     """
-    free = 2 if slope else 1
-    beta = np.array([0.0, 0.0 if slope else 1.0])
+    if not slope:
+        return np.array([_shift(rows), 1.0])
+    beta = np.zeros(2)
     here = _derivatives(rows, beta)
     for _ in range(200):
-        step = np.zeros(2)
-        step[:free] = np.linalg.solve(here.information[:free, :free], here.gradient[:free])
+        step = np.linalg.solve(here.information, here.gradient)
         if np.abs(step).max() <= 1e-12 * (1 + np.abs(beta).max()):
             return beta + step
         least = here.value - _ROUNDING * abs(here.value)
@@ -110,6 +112,29 @@ def fit(rows: _Rows, *, slope: bool) -> Floats:
             reached = _derivatives(rows, beta + step)
         beta, here = beta + step, reached
     return beta
+
+
+def _shift(rows: _Rows) -> float:
+    """Return the number that, added to every logit, makes the probabilities add up to the events.
+
+    Newton's method within a bracket, which is halved where the method leaves it or slows down: if all scores
+    are tiny, the information underflows, and a step would be infinite.
+    """
+    events = float(rows.weight_positives.sum())
+    base = math.log(events) - math.log(float(rows.weight.sum()) - events)
+    low, high = base - float(rows.logit.max()) - _SAME, base - float(rows.logit.min()) + _SAME
+    found, reach = min(max(0.0, low), high), math.inf
+    for _ in range(200):
+        here = _derivatives(rows, np.array([found, 1.0]))
+        gradient, information = float(here.gradient[0]), float(here.information[0, 0])
+        low, high = (found, high) if gradient > 0 else (low, found)
+        step = gradient / information if information > 0 else math.inf
+        if not low <= found + step <= high or abs(step) > reach / 2:
+            step = (low + high) / 2 - found
+        found, reach = found + step, abs(step)
+        if reach <= _ROUNDING * (1 + abs(found)):
+            break
+    return found
 
 
 class _Derivatives(NamedTuple):
@@ -156,6 +181,20 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     return covariance, np.array([min(of_sizes, effective_number(each)) for each in fraction])
 
 
+def _fitted(rows: _Rows, *, slope: bool) -> tuple[Floats, Floats, Floats] | None:
+    """Return coefficients, their covariance and effective clusters; None if floats cannot hold them.
+
+    Where scores are tiny and others near 1, the likelihood can be flat between them to the last digit.
+    """
+    try:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            beta = fit(rows, slope=slope)
+            covariance, clusters = robust_covariance(rows, beta, slope=slope)
+    except np.linalg.LinAlgError:
+        return None
+    return (beta, covariance, clusters) if np.isfinite(covariance).all() else None
+
+
 def _estimate(
     value: float, variance: float, level: float, clusters: float, warning: str | None = None
 ) -> Estimate:
@@ -177,8 +216,8 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     --------
     >>> from calibrant._checks import pairs
     >>> result = calibration_in_the_large_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4]))
-    >>> round(result.difference.estimate, 3), round(result.intercept.estimate, 3)
-    (0.2, 0.896)
+    >>> round(result.mean_error.estimate, 3), round(result.intercept.estimate, 3)
+    (-0.2, 0.896)
     """
     from calibrant._special import expit
 
@@ -189,11 +228,11 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     mean_score = float(tally.sum_score.sum() / total)
     rows = _Rows.of(tally)
     problem = rows.problem(slope=False)
-    if problem:
-        intercept = Estimate(None, reason=problem, level=level)
+    fitted = None if problem else _fitted(rows, slope=False)
+    if fitted is None:
+        intercept = Estimate(None, reason=problem or FLAT, level=level)
     else:
-        beta = fit(rows, slope=False)
-        covariance, clusters = robust_covariance(rows, beta, slope=False)
+        beta, covariance, clusters = fitted
         few = few_events(rows.cluster, rows.weight, rows.weight_positives)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
         if rows.cluster is not None and _is_balanced(
@@ -203,7 +242,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     return CalibrationInTheLarge(
         base_rate=base_rate,
         mean_score=mean_score,
-        difference=_with_noise_of_labels(mean_residual(tally, level), tally, level),
+        mean_error=_with_noise_of_labels(mean_error(tally, level), tally, level),
         intercept=intercept,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
@@ -212,7 +251,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
 
 
 def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estimate:
-    """Widen the interval to Wilson's of the frequency, less the mean score: few events have a skewed mean.
+    """Widen the interval to the mean score less Wilson's of the frequency: few events have a skewed mean.
 
     Its number is that of equal coins whose mean has the standard error (Korn and Graubard 1998), and for
     equal labels, whose residuals hide that labels are random, the effective number of clusters or pairs.
@@ -233,21 +272,21 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
         frequency, units = float(positives > 0), clusters or total**2 / float(tally.weight2.sum())
     ends = wilson(np.array([frequency]), np.array([units]), level)
     mean_score = float(tally.sum_score.sum() / total)
-    low, high = (float(end[0]) - mean_score for end in ends)
+    high, low = (mean_score - float(end[0]) for end in ends)
     low, high = min(low, found.low), max(high, found.high)
     return msgspec.structs.replace(found, low=low, high=high, warning=warning)
 
 
-def mean_residual(tally: Tally, level: float) -> Estimate:
-    """Return the weighted mean residual with its standard error."""
-    residual = tally.weight_positives - tally.sum_score
+def mean_error(tally: Tally, level: float) -> Estimate:
+    """Return the weighted mean of score minus label with its standard error."""
+    error = tally.sum_score - tally.weight_positives
     total = tally.total_weight
-    mean = float(residual.sum() / total)
+    mean = float(error.sum() / total)
     if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
         return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     if tally.cluster is not None:
         size = np.bincount(tally.cluster, tally.weight)
-        variance = cr2(size, np.bincount(tally.cluster, residual - mean * tally.weight))[0] / total**2
+        variance = cr2(size, np.bincount(tally.cluster, error - mean * tally.weight))[0] / total**2
         # Equal clusters do not make the noise of the labels less than that of independent pairs.
         return _estimate(mean, variance or _independent(tally, mean), level, tally.effective_clusters)
     if tally.total_n == 1:
@@ -264,9 +303,9 @@ def effective_units(tally: Tally) -> float:
 
 
 def _independent(tally: Tally, mean: float) -> float:
-    """Variance of a mean residual of independent pairs."""
-    positive = tally.weight2_positives * (1 - tally.score - mean) ** 2
-    negative = (tally.weight2 - tally.weight2_positives) * (tally.score + mean) ** 2
+    """Variance of a mean error of independent pairs."""
+    positive = tally.weight2_positives * (1 - tally.score + mean) ** 2
+    negative = (tally.weight2 - tally.weight2_positives) * (tally.score - mean) ** 2
     rest = 1 - float(tally.weight2.sum()) / tally.total_weight**2
     return float((positive + negative).sum() / tally.total_weight**2 / max(rest, 1e-9))
 
@@ -295,14 +334,12 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     tally = as_tally(source)
     rows = _Rows.of(tally)
     problem = rows.problem(slope=True)
-    intercept = slope = Estimate(None, reason=problem or None, level=level)
+    fitted = None if problem else _fitted(rows, slope=True)
+    intercept = slope = Estimate(None, reason=problem or FLAT, level=level)
     shared = None
-    if not problem:
-        beta = fit(rows, slope=True)
-        (covariance, clusters), few = (
-            robust_covariance(rows, beta, slope=True),
-            few_events(rows.cluster, rows.weight, rows.weight_positives),
-        )
+    if fitted is not None:
+        beta, covariance, clusters = fitted
+        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
         intercept, slope = (
             _estimate(float(beta[i]), float(covariance[i, i]), level, float(clusters[i]), few) for i in (0, 1)
         )
@@ -310,7 +347,7 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     outside = ~inside(tally)
     left_out = int(tally.n[outside].sum())
     wrong = int(np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)[outside].sum())
-    if left_out and not problem:
+    if left_out and fitted is not None:
         warning = (
             f"{left_out:,} of {tally.total_n:,} scores are exactly 0 or 1 and have no log-odds: "
             f"Cox slope and intercept leave them out, {wrong:,} of them wrong"
@@ -336,10 +373,11 @@ def calibration_in_the_large(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> CalibrationInTheLarge:
-    """Do the scores add up to the events? Base rate minus mean score, and the same on the logit scale.
+    """Do the scores add up to the events? Return the mean error, and a shift of the logits that corrects it.
 
-    Both numbers are 0 for a model that is calibrated in the large, positive when its scores are too low.
-    A model can pass and still be far from calibrated: gaps of opposite sign cancel.
+    Both numbers are 0 for a model that is calibrated in the large. If its scores are too high, the mean error
+    (mean score minus base rate) is positive, and the intercept, which corrects them, negative. A model can
+    pass and still be far from calibrated: errors of opposite sign cancel.
 
     Parameters
     ----------

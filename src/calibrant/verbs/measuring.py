@@ -174,8 +174,9 @@ def measure(
     level
         Nominal coverage of every interval, between 0 and 1.
     interval
-        ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
-        `calibrant.metrics.intervals.calibration_error`.
+        ``"sampling"`` adds CalibErr with the interval of Algorithm 2, in bins that keep ties whole, and
+        ``"bootstrap"`` the debiased error with its bootstrap interval. The calibration error keeps its own
+        interval, ``"inverted"``; see `calibrant.metrics.intervals.calibration_error`.
     samples
         Number of draws of ``"sampling"`` and ``"bootstrap"``.
     seed
@@ -364,7 +365,7 @@ def measurement_of(
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
     sums = residuals(source)
     table = resolutions_of(sums) or sums  # computed once for interval and test
-    interval, debiased = _interval(source, table, settings)
+    interval = error_interval(table, level=level, seed=seed)
     large = calibration_in_the_large_of(summed, level=level)
     cox = cox_calibration_of(summed, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
@@ -396,7 +397,7 @@ def measurement_of(
         reliability=parts.reliability,
         resolution=parts.resolution,
         uncertainty=parts.uncertainty,
-        calibration_in_the_large=_quantity(large.difference),
+        mean_error=_quantity(large.mean_error),
         cox_intercept=_quantity(cox.intercept),
         cox_slope=_quantity(cox.slope),
         level=level,
@@ -404,9 +405,10 @@ def measurement_of(
         bins=tuple(_bins(bins, limits)),
         bin_interval=limits.method,
         bins_warning=_bin_warning(view, bins),
-        plug_in_calibration_error_warning=_cancelling(plug_in.plug_in_calibration_error, debiased),
+        plug_in_calibration_error_warning=_cancelling(plug_in.plug_in_calibration_error, interval),
         plotted=bins,
-        **_error(interval, debiased),
+        **_error(interval),
+        **_other_interval(table, bins, settings),
         **(_smooth(summed, settings) if settings.smooth else {}),
     )
 
@@ -424,8 +426,9 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
     if count is not None and count > n:
         message = f"n_bins is {count}, more than the {counted(n, 'pair')} of view {view.view}"
         raise InputError(message, f"give at most {n} (`n_bins`)", code="parameter")
-    # A row of the grid is one unit. Two bins that shared it would have less noise than their counts suggest.
-    ties: Ties = "shared" if view.is_exact else "whole"
+    # A row of the grid is one unit, and Algorithm 2 draws once per tie. Two bins that shared one would have
+    # less noise than their counts suggest.
+    ties: Ties = "shared" if view.is_exact and settings.interval != "sampling" else "whole"
     if settings.bin_size is None and count is None:
         cuts, ties = display_cuts(view.alone), "whole"
     else:
@@ -435,15 +438,13 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
     return at_ranks(tally, cuts, ties), uniform(tally, settings.n_ece_bins)
 
 
-def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
-    """Return the debiased error with the requested interval, and its square."""
-    square = debiased.debiased_squared_error
-    undefined = debiased.reason if square is None else None
+def _error(interval: ErrorInterval) -> dict[str, Any]:
+    """Return the calibration error with its interval, and its square."""
+    square = interval.debiased_squared_error
+    undefined = interval.reason if square is None else None
     return {
-        "calibration_error": Quantity(
-            debiased.estimate, interval.low, interval.high, reason=undefined or interval.reason
-        ),
-        "debiased_squared_error": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+        "calibration_error": Quantity(interval.estimate, interval.low, interval.high, reason=interval.reason),
+        "debiased_squared_error": Quantity(square, standard_error=interval.standard_error, reason=undefined),
     }
 
 
@@ -473,25 +474,18 @@ def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
     return CANCEL.format(plug_in, debiased.estimate)
 
 
-def _interval(
-    source: Source, table: Residuals | Resolutions, settings: Settings
-) -> tuple[ErrorInterval, ErrorInterval]:
-    """Return the requested interval, and the default interval of the debiased error."""
-    default = error_interval(table, level=settings.level, seed=settings.seed)
+def _other_interval(table: Residuals | Resolutions, bins: Bins, settings: Settings) -> dict[str, Any]:
+    """Return the interval of another method, if one is requested, with the number that it is for."""
     if settings.interval == "inverted":
-        return default, default
-    size = None
-    if settings.interval == "sampling" and settings.n_bins is None:
-        size = settings.bin_size
-    asked = error_interval(
-        source if settings.interval == "sampling" else table,
+        return {}
+    found = error_interval(
+        bins if settings.interval == "sampling" else table,
         method=settings.interval,
         level=settings.level,
         seed=settings.seed,
         samples=settings.samples,
-        bin_size=size,
     )
-    return asked, default
+    return {settings.interval: found}
 
 
 def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
