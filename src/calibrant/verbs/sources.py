@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
+from calibrant.io.predictions import BATCH_ROWS
 from calibrant.io.readers import TableReader, joined, note_on_ties
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
@@ -335,6 +336,7 @@ def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = N
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
+NAMED_BATCHES = 8  # times as many rows in a batch with names of clusters or items
 LONG = 500  # characters of a name
 FEW_NEIGHBORS = 50  # rows that do not show whether neighbors have equal scores
 OFTEN_EQUAL = 0.1  # part of the rows
@@ -501,7 +503,9 @@ def view_sources(
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
-    batches = with_note(given, predictions.batches(items=items), top="top" in views)
+    # Each batch of names looks up all names that were read before: few batches have less to look up.
+    longer = NAMED_BATCHES if predictions.form == "long" and (items or predictions.clustered) else 1
+    batches = with_note(given, predictions.batches(longer * BATCH_ROWS, items=items), top="top" in views)
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -510,7 +514,7 @@ def view_sources(
     while not (large and streamable):
         batch = next(batches, None)
         if batch is None:
-            return _in_memory(predictions, joined(held), views, threads), rows
+            return _in_memory(predictions, _joined(held), views, threads), rows
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
@@ -581,6 +585,17 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
         done += len(batch)
         tell(progress, "reading", done, total)
         yield batch
+
+
+def _joined(batches: list[Batch]) -> Batch:
+    """Join and clear the batches, and return the memory of their columns to the system."""
+    table, several = joined(batches), len(batches) > 1
+    batches.clear()
+    if several:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
+    return table
 
 
 def _in_memory(
