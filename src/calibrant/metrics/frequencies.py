@@ -86,6 +86,7 @@ def design_effects(bins: Bins, clustered: Source | PairRows) -> Floats:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant.metrics.tally import Tally
     >>> tally = Tally.from_arrays(y_true=[0, 0, 1, 1], y_prob=[0.5] * 4, clusters=["a", "a", "b", "b"])
     >>> design_effects(uniform(tally, 1), tally).tolist()
     [2.0]

@@ -27,9 +27,9 @@ class PairRows:
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> rows = PairRows.of(pairs([0, 1], [0.25, 0.5], clusters=["b", "a"]))
-    >>> rows.cluster.tolist(), rows.weight_positives.tolist(), rows.sum_score2.tolist(), rows.total_weight
-    ([0, 1], [0.0, 1.0], [0.0625, 0.25], 2.0)
+    >>> rows = PairRows.of(pairs([0, 1, 1], [0.25, 0.5, 1.0], clusters=["a", "b", "a"]))
+    >>> rows.cluster.tolist(), rows.sum_score2.tolist(), rows.weight_positives.tolist(), rows.total_weight
+    ([0, 0, 1], [0.0625, 1.0, 0.25], [0.0, 1.0, 1.0], 3.0)
     """
 
     pairs: Pairs
