@@ -46,7 +46,7 @@ _CELLS = 1 << 16  # of log-odds, whose fit is where that of many more rows begin
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows whose score has a logit."""
+    """Rows whose score has a logit; those with clusters have no squares of weights, but the weights twice."""
 
     logit: Floats
     weight: Floats
@@ -60,21 +60,17 @@ class _Rows:
         keep, score = inside(rows), rows.score
         part = slice(None) if keep.all() else keep  # a slice copies nothing
         score = score[part]
-        weight, positives = rows.weight, rows.weight_positives
-        return cls(
-            logit=np.log(score) - np.log1p(-score),
-            weight=weight[part],
-            weight_positives=positives[part],
-            weight2=rows.weight2[part],
-            weight2_positives=rows.weight2_positives[part],
-            cluster=None if rows.cluster is None else rows.cluster[part],
-        )
+        logit = np.log(score) - np.log1p(-score)
+        weight, positives = rows.weight[part], rows.weight_positives[part]
+        if rows.cluster is not None:  # the units are clusters, so squares of the rows' weights say nothing
+            return cls(logit, weight, positives, weight, positives, rows.cluster[part])
+        return cls(logit, weight, positives, rows.weight2[part], rows.weight2_positives[part], None)
 
     def coarse(self) -> _Rows:
         """Return sums over cells of the log-odds, without clusters."""
         low = float(self.logit.min())
         scale = (_CELLS - 1) / max(float(self.logit.max()) - low, _SAME)
-        cell = ((self.logit - low) * scale).astype(np.int32)
+        cell = ((self.logit - low) * scale).astype(np.int64)
         weight, positives, moment = (
             np.bincount(cell, values)
             for values in (self.weight, self.weight_positives, self.weight * self.logit)
@@ -329,9 +325,10 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
     """Return True if the scores of each cluster sum to its events, up to rounding."""
     difference = np.bincount(cluster, events - scores)
     summed = np.bincount(cluster, events + scores)
-    close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
+    if (np.abs(difference) > _SUM_ROUNDING * (summed + summed.mean())).any():
+        return False
     noisy = np.abs(events - scores) > _SUM_ROUNDING * (events + scores)  # else nothing cancels
-    return bool(close.all()) and bool(noisy.any()) and bool((cluster != cluster[0]).any())
+    return bool(noisy.any()) and bool((cluster != cluster[0]).any())
 
 
 def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> CoxCalibration:

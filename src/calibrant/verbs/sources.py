@@ -613,7 +613,8 @@ def _in_memory(
 
 def _array(names: Sequence[Any]) -> NDArray[Any]:
     """Return names as an array, long texts as Python's: each of NumPy's takes the space of the longest."""
-    long = any(isinstance(name, str) and len(name) > LONG for name in names)
+    texts = len(names) > 0 and isinstance(names[0], str)  # names of one column are of one type
+    long = texts and max(map(len, names)) > LONG
     return np.array(names, object if long else None)
 
 
