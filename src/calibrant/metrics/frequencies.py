@@ -96,11 +96,14 @@ def design_effects(bins: Bins, clustered: Source | PairRows) -> Floats:
         raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
     row_bin, p = bin_of_scores(bins, rows.score), bins.frequency
     mass, squares, positives2 = (
-        np.bincount(row_bin, values, len(bins))
+        np.bincount(row_bin, values, len(bins)).astype(np.float64, copy=False)
         for values in (rows.weight, rows.weight2, rows.weight2_positives)
     )
     sums = np.zeros((len(bins), 3))
-    squares_by_bin(*in_order_of_clusters(rows, row_bin, rows.weight, rows.weight_positives), p, mass, sums)
+    start, row_bin, weight, positives = in_order_of_clusters(
+        rows, row_bin, rows.weight, rows.weight_positives
+    )
+    squares_by_bin(start, row_bin, weight, positives, p, mass, sums)
     mass2, residual2, terms = sums.T  # CR2: the frequency of a bin follows its clusters
     products, mixed = residual2.sum(), terms > 0  # one cluster has no residual
     products -= np.sum((positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)[mixed])

@@ -72,7 +72,7 @@ class _Rows:
         scale = (_CELLS - 1) / max(float(self.logit.max()) - low, _SAME)
         cell = ((self.logit - low) * scale).astype(np.int64)
         weight, positives, moment = (
-            np.bincount(cell, values)
+            np.bincount(cell, values).astype(np.float64, copy=False)
             for values in (self.weight, self.weight_positives, self.weight * self.logit)
         )
         used = weight > 0
@@ -189,8 +189,9 @@ def _covariance_of_pairs(rows: _Rows, beta: Floats, free: int) -> Floats:
     influence = bread @ design
     squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
     robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
-    wider: Floats = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
-    return robust * np.outer(wider, wider)
+    wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
+    covariance: Floats = robust * np.outer(wider, wider)
+    return covariance
 
 
 def _estimate(

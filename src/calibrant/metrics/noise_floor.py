@@ -135,14 +135,16 @@ def _largest_apart(cells: ClusterCells, places: int) -> tuple[ClusterCells, Clus
     size = np.diff(cells.start)
     used, square = size > 0, cells.value**2
     part = np.zeros(len(size))
-    share = ratio(square, np.bincount(cells.place, square, places)[cells.place])
+    variance = np.bincount(cells.place, square, places).astype(np.float64, copy=False)
+    share = ratio(square, variance[cells.place])
     part[used] = np.maximum.reduceat(share, cells.start[:-1][used])
     largest = np.zeros(len(size), bool)
     largest[np.argpartition(part, -MOST_FLIPPED)[-MOST_FLIPPED:]] = True
 
     def kept(cluster: NDArray[np.bool_]) -> ClusterCells:
         entry = np.repeat(cluster, size)
-        return ClusterCells(np.append(0, np.cumsum(size[cluster])), *(column[entry] for column in cells[1:]))
+        start = np.append(0, np.cumsum(size[cluster]))
+        return ClusterCells(start, cells.place[entry], cells.value[entry], cells.weight[entry])
 
     return kept(largest), kept(~largest)
 

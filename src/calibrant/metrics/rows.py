@@ -87,8 +87,9 @@ class PairRows:
         return self.sum_score * self.score
 
     @property
-    def cluster(self) -> Integers | None:
-        """(n,) codes of the clusters; None without clusters."""
+    def cluster(self) -> Integers:
+        """(n,) codes of the clusters, ascending."""
+        assert self.pairs.cluster is not None
         return self.pairs.cluster
 
     @property
@@ -119,7 +120,7 @@ class PairRows:
     @cached_property
     def effective_clusters(self) -> float:
         """Number of clusters of equal weight with the same information (Kish)."""
-        return effective_number(np.bincount(self.pairs.cluster, self.weight))
+        return effective_number(np.bincount(self.cluster, self.weight))
 
     def _weighted(self, values: Floats) -> Floats:
         return values if self.pairs.weight is None else values * self.pairs.weight

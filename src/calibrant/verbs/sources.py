@@ -15,7 +15,7 @@ from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.predictions import BATCH_ROWS
-from calibrant.io.readers import TableReader, joined, note_on_ties
+from calibrant.io.readers import TableReader, gathered, note_on_ties
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
@@ -514,7 +514,7 @@ def view_sources(
     while not (large and streamable):
         batch = next(batches, None)
         if batch is None:
-            return _in_memory(predictions, _joined(held), views, threads), rows
+            return _in_memory(predictions, gathered(held), views, threads), rows
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
@@ -585,17 +585,6 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
         done += len(batch)
         tell(progress, "reading", done, total)
         yield batch
-
-
-def _joined(batches: list[Batch]) -> Batch:
-    """Join and clear the batches, and return the memory of their columns to the system."""
-    table, several = joined(batches), len(batches) > 1
-    batches.clear()
-    if several:
-        import pyarrow as pa
-
-        pa.default_memory_pool().release_unused()
-    return table
 
 
 def _in_memory(
