@@ -94,8 +94,8 @@ class MatchedBinomial:
 class Flips:
     """The residuals of whole clusters summed by place (bin or cell), ready for drawing their signs.
 
-    Of more than `MOST_FLIPPED` clusters those with the largest parts of a place's variance are flipped. Each
-    of the others has so small a part that their sums are normal.
+    If clusters are more than `MOST_FLIPPED`, those with the largest parts of a place's variance are flipped.
+    Each of the others has so small a part that their sums are normal.
     """
 
     normal_root: Floats | None
