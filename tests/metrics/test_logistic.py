@@ -177,6 +177,26 @@ def test_a_compressed_tally_gives_the_same_estimates(clusters: int) -> None:
         assert compressed[name]["standard_error"] == pytest.approx(exact[name]["standard_error"], rel=1e-4)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_pairs_with_clusters_give_the_estimates_of_their_exact_tally(weights: bool) -> None:
+    source = sample(20_000, weights=weights, clusters=700)
+    tally = Tally.from_pairs(source)
+    cox = (cox_calibration_of(held).to_dict() for held in (source, tally))
+    large = (calibration_in_the_large_of(held).to_dict() for held in (source, tally))
+    for (of_pairs, of_tally), names in ((cox, ("intercept", "slope")), (large, ("intercept", "difference"))):
+        for name in names:
+            assert of_pairs[name] == pytest.approx(of_tally[name], rel=1e-9, abs=1e-13)
+
+
+def test_many_pairs_have_the_estimates_that_solve_the_score_equations() -> None:
+    source = sample(400_000, clusters=40_000)
+    record = cox_calibration_of(source)
+    x = logit(source.score)
+    residual = source.label - expit(defined(record.intercept.estimate) + defined(record.slope.estimate) * x)
+    assert abs(residual.sum()) < 1e-7
+    assert abs((residual * x).sum()) < 1e-7
+
+
 def test_scores_of_zero_and_one_are_left_out_and_counted() -> None:
     inner = sample(200)
     q = np.concatenate([inner.score, [0.0, 0.0, 1.0, 1.0]])

@@ -124,6 +124,24 @@ def joined(batches: Sequence[Batch]) -> Batch:
     return Batch(*columns)
 
 
+def gathered(batches: list[Batch]) -> Batch:
+    """Join the batches and clear the list, so that the system gets the memory of their columns back.
+
+    Examples
+    --------
+    >>> batches = [Batch(np.array([0.5]), np.array([True]))] * 2
+    >>> len(gathered(batches)), batches
+    (2, [])
+    """
+    table, several = joined(batches), len(batches) > 1
+    batches.clear()
+    if several:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
+    return table
+
+
 ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
 FEWEST = 20  # rows that show if logits are probabilities

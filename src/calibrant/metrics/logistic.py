@@ -2,10 +2,10 @@
 
 These models test whether the mean score equals the base rate, and whether scores are over- or underconfident.
 
-Both are computed from the rows of a tally. Standard errors are robust: they are valid also if the logistic
-model is wrong, with weights, and with clusters (whole clusters as units, t quantiles). Without clusters those
-of the logistic fits are not below the model's. A score of exactly 0 or 1 has no logit; such pairs are left
-out of the fits and counted.
+Both are computed from the rows of a tally, or from pairs with clusters. Standard errors are robust: they are
+valid also if the logistic model is wrong, with weights, and with clusters (whole clusters as units, t
+quantiles). Without clusters those of the logistic fits are not below the model's. A score of exactly 0 or 1
+has no logit; such pairs are left out of the fits and counted.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers, pairs, proportion
-from calibrant._kernels.logistic import log_likelihood
+from calibrant._kernels.logistic import log_likelihood, sums_by_cluster
 from calibrant.metrics.binning import Source
+from calibrant.metrics.rows import PairRows, rows_of
 from calibrant.metrics.tails import cr2, effective_number, few_events, quantile, wilson
-from calibrant.metrics.tally import Tally, as_tally
+from calibrant.metrics.tally import Tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
 NO_LOGIT = "no score lies strictly between 0 and 1"
@@ -42,11 +43,12 @@ BALANCED = (
 _ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
 _SAME = 1e-6  # difference of the logits of scores that are equal but for rounding to float32
 _SUM_ROUNDING = 1e-6  # by how much, relatively, float32 probabilities may fail to add up to 1
+_CELLS = 1 << 16  # of log-odds, whose fit is where that of many more rows begins
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a tally whose score has a logit."""
+    """Rows whose score has a logit; those with clusters have no squares of weights, but the weights twice."""
 
     logit: Floats
     weight: Floats
@@ -56,17 +58,28 @@ class _Rows:
     cluster: Integers | None
 
     @classmethod
-    def of(cls, tally: Tally) -> _Rows:
-        keep = inside(tally)
-        score = tally.score[keep]
-        return cls(
-            logit=np.log(score) - np.log1p(-score),
-            weight=tally.weight[keep],
-            weight_positives=tally.weight_positives[keep],
-            weight2=tally.weight2[keep],
-            weight2_positives=tally.weight2_positives[keep],
-            cluster=None if tally.cluster is None else tally.cluster[keep],
+    def of(cls, rows: Tally | PairRows) -> _Rows:
+        keep, score = inside(rows), rows.score
+        part = slice(None) if keep.all() else keep  # a slice copies nothing
+        score = score[part]
+        logit = np.log(score) - np.log1p(-score)
+        weight, positives = rows.weight[part], rows.weight_positives[part]
+        if rows.cluster is not None:  # the units are clusters, so squares of the rows' weights say nothing
+            return cls(logit, weight, positives, weight, positives, rows.cluster[part])
+        return cls(logit, weight, positives, rows.weight2[part], rows.weight2_positives[part], None)
+
+    def coarse(self) -> _Rows:
+        """Return sums over cells of the log-odds, without clusters."""
+        low = float(self.logit.min())
+        scale = (_CELLS - 1) / max(float(self.logit.max()) - low, _SAME)
+        cell = ((self.logit - low) * scale).astype(np.int64)
+        weight, positives, moment = (
+            np.bincount(cell, values).astype(np.float64, copy=False)
+            for values in (self.weight, self.weight_positives, self.weight * self.logit)
         )
+        used = weight > 0
+        weight, positives = weight[used], positives[used]
+        return _Rows(moment[used] / weight, weight, positives, weight, positives, None)
 
     def problem(self, slope: bool) -> str | None:
         """Return the reason why the maximum likelihood estimate does not exist; None if it exists."""
@@ -85,21 +98,32 @@ class _Rows:
         return None
 
 
-def inside(tally: Tally) -> NDArray[np.bool_]:
+def inside(rows: Tally | PairRows) -> NDArray[np.bool_]:
     """Return the rows whose mean score is strictly between 0 and 1."""
-    score = tally.score
+    score = rows.score
     return (score > 0) & (score < 1)
+
+
+def _left_out(rows: Tally | PairRows) -> tuple[int, int]:
+    """Return the number of pairs whose score is 0 or 1, and how many of them are wrong."""
+    outside = ~inside(rows)
+    n, positives = rows.n[outside], rows.positives[outside]
+    return int(n.sum()), int(np.where(rows.score[outside] <= 0, positives, n - positives).sum())
 
 
 def fit(rows: _Rows, *, slope: bool) -> Floats:
     """Return the maximum likelihood intercept and slope of a logistic regression on the logits.
 
     The slope stays 1 unless asked for. Steps that would lower the likelihood are halved; it is concave, so
-    that this converges wherever the estimate exists.
+    that this converges wherever the estimate exists. Many rows are first summed to cells, whose estimate is
+    so close that two passes over all rows suffice.
     """
     if not slope:
         return np.array([_shift(rows), 1.0])
     beta = np.zeros(2)
+    if len(rows.logit) > 4 * _CELLS:
+        cells = rows.coarse()
+        beta = beta if cells.problem(slope=True) else fit(cells, slope=True)
     here = _derivatives(rows, beta)
     for _ in range(200):
         step = np.linalg.solve(here.information, here.gradient)
@@ -159,26 +183,40 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     products of their influences, each divided by 1 minus the cluster's fraction of the information. Clusters
     count by this fraction, too, which is small if their scores are near 0 or 1, and at most by their sizes.
     """
+    free = 2 if slope else 1
+    if rows.cluster is None:
+        return _covariance_of_pairs(rows, beta, free), np.zeros(free)
+    count = int(rows.cluster.max()) + 1
+    sums = np.zeros((count, 5))  # of residuals times (1, x), and of information times (1, x, x^2)
+    sums_by_cluster(rows.logit, rows.weight, rows.weight_positives, rows.cluster, beta[0], beta[1], sums)
+    bread = np.linalg.inv(sums.sum(axis=0)[[2, 3, 3, 4]].reshape(2, 2)[:free, :free])
+    jackknifed, effective = np.empty((free, count)), np.empty(free)
+    size = np.bincount(rows.cluster, rows.weight)
+    for i, influence in enumerate(bread):  # of a pair: its residual times (1, x) times this row
+        part = sums[:, 2] * influence[0] ** 2
+        if slope:
+            part += sums[:, 3] * (2 * influence[0] * influence[1]) + sums[:, 4] * influence[1] ** 2
+        fraction = np.maximum(part, 0) / bread[i, i]
+        jackknifed[i] = sums[:, :free] @ influence / np.maximum(1 - fraction, _ROUNDING)
+        effective[i] = min(effective_number(size), effective_number(fraction))
+    used = int(np.count_nonzero(size))
+    covariance: Floats = jackknifed @ jackknifed.T * ((used - 1) / used)
+    return covariance, effective
+
+
+def _covariance_of_pairs(rows: _Rows, beta: Floats, free: int) -> Floats:
+    """Return the covariance of the coefficients for independent pairs."""
     from calibrant._special import expit
 
-    design = np.stack([np.ones(len(rows.logit)), rows.logit][: 2 if slope else 1])
+    design = np.stack([np.ones(len(rows.logit)), rows.logit][:free])
     p = expit(beta[0] + beta[1] * rows.logit)
-    bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
+    bread = np.linalg.inv(_derivatives(rows, beta).information[:free, :free])
     influence = bread @ design
-    if rows.cluster is None:
-        squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
-        robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
-        wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
-        return robust * np.outer(wider, wider), np.zeros(len(design))
-    count = int(np.count_nonzero(np.bincount(rows.cluster)))
-    residual, information = rows.weight_positives - rows.weight * p, rows.weight * p * (1 - p)
-    sums = np.stack([np.bincount(rows.cluster, residual * each) for each in influence])
-    parts = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
-    fraction = parts / np.diag(bread)[:, None]
-    jackknifed = sums / np.maximum(1 - fraction, _ROUNDING)
-    covariance: Floats = jackknifed @ jackknifed.T * ((count - 1) / count)
-    of_sizes = effective_number(np.bincount(rows.cluster, rows.weight))
-    return covariance, np.array([min(of_sizes, effective_number(each)) for each in fraction])
+    squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
+    robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
+    wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
+    covariance: Floats = robust * np.outer(wider, wider)
+    return covariance
 
 
 def _fitted(rows: _Rows, *, slope: bool) -> tuple[Floats, Floats, Floats] | None:
@@ -207,7 +245,7 @@ def _estimate(
     return Estimate(value, value - reach, value + reach, error, warning=warning, level=level)
 
 
-def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
+def calibration_in_the_large_of(source: Source | PairRows, *, level: float = 0.95) -> CalibrationInTheLarge:
     """Return calibration in the large of pairs or of a tally (by cluster if it has clusters).
 
     See `calibration_in_the_large`.
@@ -222,7 +260,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     from calibrant._special import expit
 
     level = proportion(level, "level")
-    tally = as_tally(source)
+    tally = rows_of(source)
     total = tally.total_weight
     base_rate = float(tally.weight_positives.sum() / total)
     mean_score = float(tally.sum_score.sum() / total)
@@ -242,15 +280,28 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     return CalibrationInTheLarge(
         base_rate=base_rate,
         mean_score=mean_score,
-        mean_error=_with_noise_of_labels(mean_error(tally, level), tally, level),
+        mean_error=mean_error_of(tally, level=level),
         intercept=intercept,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
-        left_out=int(tally.n[~inside(tally)].sum()),
+        left_out=_left_out(tally)[0],
     )
 
 
-def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estimate:
+def mean_error_of(source: Source | PairRows, *, level: float = 0.95) -> Estimate:
+    """Return mean score minus base rate; see `calibration_in_the_large`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> round(mean_error_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])).estimate, 3)
+    -0.2
+    """
+    rows = rows_of(source)
+    return _with_noise_of_labels(mean_error(rows, level), rows, level)
+
+
+def _with_noise_of_labels(found: Estimate, tally: Tally | PairRows, level: float) -> Estimate:
     """Widen the interval to the mean score less Wilson's of the frequency: few events have a skewed mean.
 
     Its number is that of equal coins whose mean has the standard error (Korn and Graubard 1998), and for
@@ -277,7 +328,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
     return msgspec.structs.replace(found, low=low, high=high, warning=warning)
 
 
-def mean_error(tally: Tally, level: float) -> Estimate:
+def mean_error(tally: Tally | PairRows, level: float) -> Estimate:
     """Return the weighted mean of score minus label with its standard error."""
     error = tally.sum_score - tally.weight_positives
     total = tally.total_weight
@@ -294,7 +345,7 @@ def mean_error(tally: Tally, level: float) -> Estimate:
     return _estimate(mean, _independent(tally, mean), level, effective_units(tally))
 
 
-def effective_units(tally: Tally) -> float:
+def effective_units(tally: Tally | PairRows) -> float:
     """Return the effective number of clusters, or of weighted pairs; 0 for pairs that count alike."""
     if tally.cluster is not None or not tally.weighted:
         return tally.effective_clusters
@@ -302,7 +353,7 @@ def effective_units(tally: Tally) -> float:
     return units if units < (1 - 1e-9) * tally.total_n else 0.0
 
 
-def _independent(tally: Tally, mean: float) -> float:
+def _independent(tally: Tally | PairRows, mean: float) -> float:
     """Variance of a mean error of independent pairs."""
     positive = tally.weight2_positives * (1 - tally.score + mean) ** 2
     negative = (tally.weight2 - tally.weight2_positives) * (tally.score - mean) ** 2
@@ -314,12 +365,13 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
     """Return True if the scores of each cluster sum to its events, up to rounding."""
     difference = np.bincount(cluster, events - scores)
     summed = np.bincount(cluster, events + scores)
-    close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
+    if (np.abs(difference) > _SUM_ROUNDING * (summed + summed.mean())).any():
+        return False
     noisy = np.abs(events - scores) > _SUM_ROUNDING * (events + scores)  # else nothing cancels
-    return bool(close.all()) and bool(noisy.any()) and bool((cluster != cluster[0]).any())
+    return bool(noisy.any()) and bool((cluster != cluster[0]).any())
 
 
-def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:
+def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> CoxCalibration:
     """Return the Cox intercept and slope of pairs or of a tally (by cluster if it has clusters).
 
     See `cox_calibration`.
@@ -331,7 +383,7 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     'one threshold of the score separates the classes, so the slope has no finite estimate'
     """
     level = proportion(level, "level")
-    tally = as_tally(source)
+    tally = rows_of(source)
     rows = _Rows.of(tally)
     problem = rows.problem(slope=True)
     fitted = None if problem else _fitted(rows, slope=True)
@@ -344,9 +396,7 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
             _estimate(float(beta[i]), float(covariance[i, i]), level, float(clusters[i]), few) for i in (0, 1)
         )
         shared = None if 1 in clusters else float(covariance[0, 1])
-    outside = ~inside(tally)
-    left_out = int(tally.n[outside].sum())
-    wrong = int(np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)[outside].sum())
+    left_out, wrong = _left_out(tally)
     if left_out and fitted is not None:
         warning = (
             f"{left_out:,} of {tally.total_n:,} scores are exactly 0 or 1 and have no log-odds: "

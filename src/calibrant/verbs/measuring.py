@@ -21,18 +21,19 @@ from calibrant.metrics.binning import Cuts, Source, Ties, adaptive_ranks, at_ran
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
-from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.logistic import cox_calibration_of, mean_error_of
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.resolutions import Resolutions, resolutions_of
+from calibrant.metrics.rows import rows_of
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
-from calibrant.results.errors import Estimate
+from calibrant.results.errors import CoxCalibration, Estimate, NoiseFloor
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Bin, Binning, ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
@@ -360,15 +361,10 @@ def measurement_of(
     plug_in = plug_in_errors(bins)
     parts = brier_decomposition(bins)
     scores = scores_of(view.alone, threads=view.threads)
-    clustered = view.by_cluster
-    summed = view.summed
-    floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
+    floor, mean_error, cox, limits = _by_rows(source, bins, widths, settings)
     sums = residuals(source)
     table = resolutions_of(sums) or sums  # computed once for interval and test
     interval = error_interval(table, level=level, seed=seed)
-    large = calibration_in_the_large_of(summed, level=level)
-    cox = cox_calibration_of(summed, level=level)
-    limits = bin_intervals(bins, level=level, clustered=clustered)
     if partial:
         dropped = Quantity(None, reason=DROPPED)
         scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
@@ -397,7 +393,7 @@ def measurement_of(
         reliability=parts.reliability,
         resolution=parts.resolution,
         uncertainty=parts.uncertainty,
-        mean_error=_quantity(large.mean_error),
+        mean_error=_quantity(mean_error),
         cox_intercept=_quantity(cox.intercept),
         cox_slope=_quantity(cox.slope),
         level=level,
@@ -409,7 +405,23 @@ def measurement_of(
         plotted=bins,
         **_error(interval),
         **_other_interval(table, bins, settings),
-        **(_smooth(summed, settings) if settings.smooth else {}),
+        **(_smooth(view.summed, settings) if settings.smooth else {}),
+    )
+
+
+def _by_rows(
+    source: Source, bins: Bins, widths: Bins, settings: Settings
+) -> tuple[NoiseFloor, Estimate, CoxCalibration, BinIntervals]:
+    """Return what is computed from pairs in the order of their clusters, which are then freed."""
+    rows, level = rows_of(source), settings.level
+    clustered = rows if source.cluster_count else None
+    return (
+        noise_floors(widths, clustered=clustered, level=level, seed=settings.seed)[
+            "expected_calibration_error"
+        ],
+        mean_error_of(rows, level=level),
+        cox_calibration_of(rows, level=level),
+        bin_intervals(bins, level=level, clustered=clustered),
     )
 
 

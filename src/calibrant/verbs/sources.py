@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import TableReader, joined, note_on_ties
+from calibrant.io.predictions import BATCH_ROWS
+from calibrant.io.readers import TableReader, gathered, note_on_ties
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
@@ -335,6 +336,7 @@ def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = N
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
+NAMED_BATCHES = 8  # times as many rows in a batch with names of clusters or items
 LONG = 500  # characters of a name
 FEW_NEIGHBORS = 50  # rows that do not show whether neighbors have equal scores
 OFTEN_EQUAL = 0.1  # part of the rows
@@ -501,7 +503,9 @@ def view_sources(
     # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
     noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (noted and not predictions.clustered)
-    batches = with_note(given, predictions.batches(items=items), top="top" in views)
+    # Each batch of names looks up all names that were read before: few batches have less to look up.
+    longer = NAMED_BATCHES if predictions.form == "long" and (items or predictions.clustered) else 1
+    batches = with_note(given, predictions.batches(longer * BATCH_ROWS, items=items), top="top" in views)
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -510,7 +514,7 @@ def view_sources(
     while not (large and streamable):
         batch = next(batches, None)
         if batch is None:
-            return _in_memory(predictions, joined(held), views, threads), rows
+            return _in_memory(predictions, gathered(held), views, threads), rows
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
@@ -598,7 +602,8 @@ def _in_memory(
 
 def _array(names: Sequence[Any]) -> NDArray[Any]:
     """Return names as an array, long texts as Python's: each of NumPy's takes the space of the longest."""
-    long = any(isinstance(name, str) and len(name) > LONG for name in names)
+    texts = len(names) > 0 and isinstance(names[0], str)  # names of one column are of one type
+    long = texts and max(map(len, names)) > LONG
     return np.array(names, object if long else None)
 
 
