@@ -209,7 +209,7 @@ def record_batches(file: Path, names: list[str], size: int) -> Iterator[pa.Recor
     if file.suffix.lower() == ".parquet":
         yield from parquet_file(file).iter_batches(batch_size=size, columns=names)
         return
-    with pa.memory_map(str(file)) as source:
+    with pa.memory_map(os.fsencode(file)) as source:
         for batch in stored_batches(arrow_reader(source)):
             batch.validate(full=True)  # the library trusts what lengths and places a file states
             for start in range(0, batch.num_rows, size):
@@ -221,7 +221,7 @@ def _schema(file: Path) -> pa.Schema:
 
     if file.suffix.lower() == ".parquet":
         return parquet_file(file).schema_arrow
-    with pa.memory_map(str(file)) as source:
+    with pa.memory_map(os.fsencode(file)) as source:
         return arrow_reader(source).schema
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.log_rows import Block, Normalise
+from calibrant.io.origin import check_name
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 MOST_FILES = 20_000
@@ -170,6 +171,8 @@ def _in_folder(folder: Path) -> LogKind:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder that contains only logs", code="log", file=str(folder))
     candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
+    for each in candidates:
+        check_name(str(each))
     found: dict[str, list[Path]] = {}
     for each in candidates:
         kind = _recognised(each)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import class_name
+from calibrant.io.origin import reads_once
 from calibrant.io.readers import (
     Batch,
     Reader,
@@ -367,8 +368,8 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         return PartsTable(files, name)
     if engine != "duckdb":
         raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
-    if files[0].suffix.lower() != ".parquet":
-        if not files[0].exists():
+    if files[0].suffix.lower() != ".parquet" or reads_once(files[0]):
+        if not (files[0].exists() or reads_once(source)):
             raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"
         raise InputError("DuckDB reads only Parquet files", hint, code="file-kind", file=name)
