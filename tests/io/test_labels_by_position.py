@@ -1,4 +1,4 @@
-"""Whole numbers as labels: they are columns of the probabilities, and never classes that the columns are not."""
+"""Whole numbers as labels: they are columns of the probabilities, and never other classes."""
 
 from __future__ import annotations
 
@@ -91,8 +91,10 @@ REFUSED = pytest.mark.xfail(reason="-100 is left out of an archive, but is refus
 
 @pytest.mark.parametrize(
     "form",
-    [*(pytest.param(name, marks=LEFT_OUT) for name in SOURCES)]
-    + [*(pytest.param(name, marks=REFUSED) for name in ("frame", "csv", "parquet", "jsonl"))],
+    [
+        *(pytest.param(name, marks=LEFT_OUT) for name in SOURCES),
+        *(pytest.param(name, marks=REFUSED) for name in ("frame", "csv", "parquet", "jsonl")),
+    ],
 )
 def test_ignored_labels_are_left_out_of_arrays_and_tables_as_of_archives(tmp_path: Path, form: str) -> None:
     labels, prob = predictions(IGNORED)
