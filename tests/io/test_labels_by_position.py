@@ -48,10 +48,8 @@ SOURCES: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "pandas with names": lambda y, p: (pd.Series(y), pd.DataFrame(p, columns=[0, 1, 2])),
     "Polars": lambda y, p: (pl.Series(y), pl.DataFrame(p)),
 }
-BY_POSITION = pytest.mark.xfail(reason="a label that is no column becomes a class, and columns are shifted")
 
 
-@BY_POSITION
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("strange", STRANGE)
 def test_measure_refuses_labels_that_are_no_columns(strange: int, source: str) -> None:
@@ -60,7 +58,6 @@ def test_measure_refuses_labels_that_are_no_columns(strange: int, source: str) -
         calibrant.measure(labels, prob)
 
 
-@BY_POSITION
 @pytest.mark.parametrize("strange", STRANGE)
 def test_measure_refuses_labels_that_are_no_columns_of_two(strange: int) -> None:
     labels, prob = of_two(strange)
@@ -68,7 +65,6 @@ def test_measure_refuses_labels_that_are_no_columns_of_two(strange: int) -> None
         calibrant.measure(labels, prob)
 
 
-@BY_POSITION
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("strange", [IGNORED, *STRANGE])
 def test_recalibrators_refuse_labels_that_are_no_columns(strange: int, method: str) -> None:
@@ -77,7 +73,6 @@ def test_recalibrators_refuse_labels_that_are_no_columns(strange: int, method: s
         getattr(recalibrate, method)().fit(prob, labels)
 
 
-@BY_POSITION
 @pytest.mark.parametrize("strange", STRANGE)
 def test_the_other_verbs_of_arrays_refuse_them_too(strange: int) -> None:
     labels, prob = predictions(strange)
@@ -85,14 +80,13 @@ def test_the_other_verbs_of_arrays_refuse_them_too(strange: int) -> None:
         assert_calibrated(labels, prob, max_error=0.99)
 
 
-LEFT_OUT = pytest.mark.xfail(reason="-100 is left out of an archive, but is a class of arrays")
 REFUSED = pytest.mark.xfail(reason="-100 is left out of an archive, but is refused as the label of a table")
 
 
 @pytest.mark.parametrize(
     "form",
     [
-        *(pytest.param(name, marks=LEFT_OUT) for name in SOURCES),
+        *SOURCES,
         *(pytest.param(name, marks=REFUSED) for name in ("frame", "csv", "parquet", "jsonl")),
     ],
 )
@@ -135,3 +129,29 @@ def test_labels_that_count_from_one_are_the_columns_in_order() -> None:
     measured = calibrant.measure(labels, prob)
     assert measured.views[0].n == 300
     assert [view.view for view in measured.views[1:4]] == ["class:1", "class:2", "class:3"]
+
+
+def test_ignored_labels_are_left_out_with_their_clusters_and_weights() -> None:
+    labels, prob = predictions(IGNORED)
+    kept = labels != IGNORED
+    columns = {"clusters": np.arange(300) // 5, "sample_weight": 1.0 + np.arange(300) % 4}
+    measured = calibrant.measure(labels, prob, **columns)
+    expected = calibrant.measure(
+        labels[kept], prob[kept], **{name: values[kept] for name, values in columns.items()}
+    )
+    assert measured.views == expected.views
+
+
+def test_labels_that_are_all_ignored_are_refused() -> None:
+    with pytest.raises(InputError, match="there are no labeled rows"):
+        calibrant.measure([IGNORED] * 3, [[0.5, 0.5]] * 3)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [10, 20, 30]])
+def test_names_of_columns_and_ignored_labels(names: list[Any]) -> None:
+    labels, prob = predictions(IGNORED)
+    given = np.where(labels == IGNORED, IGNORED, np.array([10, 20, 30])[np.maximum(labels, 0)])
+    labels = labels if names == ["a", "b", "c"] else given
+    assert calibrant.measure(labels, prob, classes=names).views[0].n == 200
+    if names[0] == 10:
+        assert calibrant.measure(given, pd.DataFrame(prob, columns=names)).views[0].n == 200

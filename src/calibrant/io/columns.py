@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FEW = 1000  # texts that are compared in Python
+IGNORED = -100  # label of tokens that do not count
 ZERO_ONE = {
     "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
     "no": False, "No": False, "NO": False,

@@ -19,6 +19,7 @@ from calibrant.io.readers import (
     class_names,
     has_tokens,
     joined,
+    note_on_ignored,
     prediction_roles,
     threshold_of,
 )
@@ -468,8 +469,7 @@ def _lists(reader: ListReader) -> Predictions:
 
 
 def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
-    from calibrant.io._archive import IGNORED, open_archive
-    from calibrant.records.words import counted
+    from calibrant.io._archive import open_archive
 
     for part, name in named.items():
         if name is not None:
@@ -488,6 +488,5 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         has_items=reader.item is not None,
     )
     if reader.ignored:
-        note = f"Left out: {counted(reader.ignored, 'row')} with the label {IGNORED}, which does not count."
-        found.notes = found.source_notes = (note,)
+        found.notes = found.source_notes = (note_on_ignored(reader.ignored),)
     return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import SUM_TOLERANCE, Floats, Integers, join
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes
+from calibrant.io.columns import IGNORED, Codes
 from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
 from calibrant.io.tables import THRESHOLD_KEY, Table, listed
 
@@ -604,6 +604,13 @@ class ItemReader:
     def _error(self, code: int, message: str, hint: str) -> InputError:
         name = self.item_codes.names[code]
         return InputError(f"item {name}: {message}", hint, code="view", file=self._name)
+
+
+def note_on_ignored(count: int) -> str:
+    """Return a note on rows that were left out for their label `IGNORED`."""
+    from calibrant.records.words import counted
+
+    return f"Left out: {counted(count, 'row')} with the label {IGNORED}, which does not count."
 
 
 def note_on_ties(tied: int, items: int) -> tuple[str, ...]:
