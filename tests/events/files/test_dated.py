@@ -98,7 +98,7 @@ def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
         list(iter_dated(tmp_path / "none.jsonl"))
 
 
-@pytest.mark.parametrize("line", ["", "# date = 1864\n", "# date = yesterday\n"])
+@pytest.mark.parametrize("line", ["", "# date = 1864\n", "# date = 2001\n"])
 def test_a_parsed_document_without_a_whole_day_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "docs.conllu"
     word = "\t".join(["1", "Yes", "yes", "INTJ", "_", "_", "0", "root", "_", "_"])
