@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FEW = 1000  # texts that are compared in Python
 IGNORED = -100  # label of tokens that do not count
+MISSING = frozenset({"na", "nan", "n/a", "#n/a", "none", "null", "<na>", "-", ".", "?"})  # without case
 ZERO_ONE = {
     "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
     "no": False, "No": False, "NO": False,
@@ -95,19 +96,20 @@ class Column:
         values = self.values.take(pa.array(rows, pa.int64()))
         return Column(values, self.file, self.column, self.first_row, rows)
 
-    def present(self, *, blank: bool = True) -> NDArray[np.bool_]:
-        """Return True for each value; NaN is missing, and an empty text is a value only if ``blank``."""
+    def present(self) -> NDArray[np.bool_]:
+        """Return True for each value; NaN and a blank text are missing."""
         import pyarrow as pa
-        from pyarrow import compute
 
         values = self.values
-        if pa.types.is_dictionary(values.type) and not blank:
-            values = values.cast(values.type.value_type)
         valid = as_numpy(values.is_valid()).astype(bool)
         if pa.types.is_floating(values.type):
             valid[valid] = ~np.isnan(as_numpy(values.drop_null()))
-        elif not blank and (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-            valid &= as_numpy(compute.not_equal(values, "").fill_null(False)).astype(bool)
+        elif pa.types.is_dictionary(values.type):
+            blank = _blank(values.dictionary)
+            if blank.any():
+                valid[valid] = ~blank[as_numpy(values.indices.drop_null())]
+        else:
+            valid[valid] = ~_blank(values.drop_null())
         return valid
 
     def check_names(self, what: str = "names nothing") -> None:
@@ -209,13 +211,31 @@ class Column:
         )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 
-    def codes(self, codes: Codes) -> Integers:
-        """Return codes of the values, equal for equal values over all batches."""
+    def codes(self, codes: Codes, *, words: bool = True) -> Integers:
+        """Return codes of the values, equal for equal names over all batches.
+
+        A blank text is missing. A word for a missing value is refused, unless ``words`` is false, for tags
+        such as a full stop.
+        """
         self.complete(nan_is_null=True)
         if not len(self.values):
             return np.empty(0, np.int64)
         self.check_names()
-        return codes.of(self.values)
+        known = len(codes)
+        found = codes.of(self.values)
+        new = codes.since(known)
+        blank = _blank(new)
+        if blank.any():
+            hint = "fill it in or drop the row"
+            raise self.error(_first(found, known, blank), "the value is missing", hint, "missing-value")
+        if words and _is_text(new):
+            texts = objects(new)
+            missing = np.array([text.strip().casefold() in MISSING for text in texts], np.bool_)
+            if missing.any():
+                message = f"{shown(texts[int(missing.argmax())])} may be a missing value"
+                hint = "fill it in or drop the row; if it is a name, write it in another way"
+                raise self.error(_first(found, known, missing), message, hint, "missing-value")
+        return found
 
     def class_index(self, classes: dict[str, int]) -> Integers:
         """Return the positions of class names among the classes with scores."""
@@ -270,6 +290,11 @@ class Codes:
     def __len__(self) -> int:
         return 0 if self._known is None else len(self._known)
 
+    def since(self, first: int) -> pa.Array:
+        """Return the names that have a code from ``first`` on."""
+        assert self._known is not None
+        return self._known[first:]
+
     def named(self, codes: Integers) -> pa.Array:
         """Return the names of some codes, of the type that they were read as."""
         assert self._known is not None
@@ -279,6 +304,29 @@ class Codes:
     def names(self) -> list[Any]:
         """The names, by code."""
         return [] if self._known is None else objects(self._known)
+
+
+def _is_text(values: pa.Array) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+
+
+def _blank(values: pa.Array) -> NDArray[np.bool_]:
+    """Return True for each blank text; a few are compared without Arrow's functions, which load slowly."""
+    if not _is_text(values):
+        return np.zeros(len(values), np.bool_)
+    if len(values) <= FEW:
+        return np.array([text is not None and not text.strip() for text in values.to_pylist()], np.bool_)
+    from pyarrow import compute
+
+    blank = compute.equal(compute.utf8_trim_whitespace(values), "").fill_null(False)
+    return as_numpy(blank).astype(bool)
+
+
+def _first(codes: Integers, known: int, marked: NDArray[np.bool_]) -> int:
+    """Return the first row with a marked name, of those whose codes begin at ``known``."""
+    return int(np.flatnonzero(codes == known + int(marked.argmax()))[0])
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -214,7 +214,7 @@ class TableReader:
 
         def codes(part: str, known: Codes) -> Integers | None:
             name = self.column_of(part)
-            return None if name is None else block.column(name).codes(known)
+            return None if name is None else block.column(name).codes(known, words=part != "class")
 
         weight, slices = self.column_of("weight"), self.slices
         if "score" in self.roles:
