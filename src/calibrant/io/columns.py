@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FEW = 1000  # texts that are compared in Python
+LONG = 500  # characters of a name
+WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # a number that is written in one way
 IGNORED = -100  # label of tokens that do not count
+BLANK = frozenset({""})
 MISSING = frozenset({"na", "nan", "n/a", "#n/a", "none", "null", "<na>", "-", ".", "?"})  # without case
 ZERO_ONE = {
     "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
@@ -105,11 +110,11 @@ class Column:
         if pa.types.is_floating(values.type):
             valid[valid] = ~np.isnan(as_numpy(values.drop_null()))
         elif pa.types.is_dictionary(values.type):
-            blank = _blank(values.dictionary)
+            blank = _among(values.dictionary, BLANK)
             if blank.any():
                 valid[valid] = ~blank[as_numpy(values.indices.drop_null())]
         else:
-            valid[valid] = ~_blank(values.drop_null())
+            valid[valid] = ~_among(values.drop_null(), BLANK)
         return valid
 
     def check_names(self, what: str = "names nothing") -> None:
@@ -224,17 +229,21 @@ class Column:
         known = len(codes)
         found = codes.of(self.values)
         new = codes.since(known)
-        blank = _blank(new)
-        if blank.any():
-            hint = "fill it in or drop the row"
-            raise self.error(_first(found, known, blank), "the value is missing", hint, "missing-value")
-        if words and _is_text(new):
-            texts = objects(new)
-            missing = np.array([text.strip().casefold() in MISSING for text in texts], np.bool_)
-            if missing.any():
-                message = f"{shown(texts[int(missing.argmax())])} may be a missing value"
-                hint = "fill it in or drop the row; if it is a name, write it in another way"
-                raise self.error(_first(found, known, missing), message, hint, "missing-value")
+        if str(new.type) in ("float", "double"):
+            merged = _checks.may_be_merged(as_numpy(new))
+            if merged.any():
+                row = int(np.flatnonzero(found == known + int(merged.argmax()))[0])
+                message = f"{new[int(merged.argmax())].as_py()!r} is {_checks.MERGED[0]}"
+                raise self.error(row, message, _checks.MERGED[1], "column-type")
+        for marked in (BLANK, MISSING) if words else (BLANK,):
+            among = _among(new, marked)
+            if among.any():
+                row = int(np.flatnonzero(found == known + int(among.argmax()))[0])
+                message, hint = "the value is missing", "fill it in or drop the row"
+                if marked is MISSING:
+                    message = f"{shown(objects(new)[int(among.argmax())])} may be a missing value"
+                    hint += "; if it is a name, write it in another way"
+                raise self.error(row, message, hint, "missing-value")
         return found
 
     def class_index(self, classes: dict[str, int]) -> Integers:
@@ -273,6 +282,8 @@ class Codes:
         import pyarrow as pa
         from pyarrow import compute
 
+        if str(values.type) in ("float", "double"):
+            values = as_arrow(as_numpy(values) + 0)  # -0.0 and 0.0 are one name
         encoded = dictionary(values)
         found = encoded.dictionary
         if self._known is None:
@@ -306,27 +317,19 @@ class Codes:
         return [] if self._known is None else objects(self._known)
 
 
-def _is_text(values: pa.Array) -> bool:
+def _among(values: pa.Array, words: Collection[str]) -> NDArray[np.bool_]:
+    """Return True for each text that is one of some words, but for case and blanks at its ends."""
     import pyarrow as pa
 
-    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
-
-
-def _blank(values: pa.Array) -> NDArray[np.bool_]:
-    """Return True for each blank text; a few are compared without Arrow's functions, which load slowly."""
-    if not _is_text(values):
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return np.zeros(len(values), np.bool_)
-    if len(values) <= FEW:
-        return np.array([text is not None and not text.strip() for text in values.to_pylist()], np.bool_)
+    if len(values) <= FEW:  # Arrow's functions load slowly
+        texts = values.to_pylist()
+        return np.array([text is not None and text.strip().casefold() in words for text in texts], np.bool_)
     from pyarrow import compute
 
-    blank = compute.equal(compute.utf8_trim_whitespace(values), "").fill_null(False)
-    return as_numpy(blank).astype(bool)
-
-
-def _first(codes: Integers, known: int, marked: NDArray[np.bool_]) -> int:
-    """Return the first row with a marked name, of those whose codes begin at ``known``."""
-    return int(np.flatnonzero(codes == known + int(marked.argmax()))[0])
+    plain = compute.utf8_lower(compute.utf8_trim_whitespace(values))
+    return as_numpy(compute.is_in(plain, value_set=pa.array(list(words), plain.type))).astype(bool)
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -435,8 +438,8 @@ def as_numpy(values: pa.Array) -> NDArray[Any]:
     return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset * dtype.itemsize)
 
 
-def as_arrow(values: NDArray[np.integer[Any]]) -> pa.Array:
-    """Return a NumPy array of integers as an Arrow view; Arrow's conversion imports pandas."""
+def as_arrow(values: NDArray[np.integer[Any] | np.floating[Any]]) -> pa.Array:
+    """Return a NumPy array of numbers as an Arrow view; Arrow's conversion imports pandas."""
     import pyarrow as pa
 
     kind = pa.type_for_alias(str(values.dtype))
@@ -448,3 +451,23 @@ def class_name(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def array_of_names(names: Sequence[Any]) -> NDArray[Any]:
+    """Return names as an array, long texts as Python's: each of NumPy's takes the space of the longest."""
+    long = any(isinstance(name, str) and len(name) > LONG for name in names)
+    return np.array(names, object if long else None)
+
+
+def sortable(names: Sequence[Any]) -> NDArray[Any]:
+    """Return names as an array whose order, and so whose random draws, are the same in every format.
+
+    Whole numbers are texts in a text format, and numbers in others.
+
+    Examples
+    --------
+    >>> np.sort(sortable(["10", "9"])).tolist(), np.sort(sortable(["10", "09"])).tolist()
+    ([9, 10], ['09', '10'])
+    """
+    whole = all(isinstance(name, str) and WHOLE.fullmatch(name) for name in names)
+    return np.array([*map(int, names)], np.int64) if whole and names else array_of_names(names)
