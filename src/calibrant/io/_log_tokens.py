@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum
@@ -11,6 +12,7 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 
 ROUNDING = 1e-3
+ANNOUNCED = re.compile(r"answer\W*$", re.IGNORECASE)
 MOST = 1.01  # that the listed tokens may have together: they are rounded
 
 
@@ -59,9 +61,12 @@ def answered(
     tokens: Sequence[tuple[str, float, list[tuple[str, float]]]],
     options: Sequence[str],
     *,
-    last: bool = False,
+    recorded: str | None = None,
 ) -> Answered | None:
-    """Probabilities of options at the first token (or the last) that is one of them; None without one.
+    """Probabilities of options at the first token that is one of them; None without one.
+
+    With a ``recorded`` answer, the token is that answer after the word "answer", or else the last one that is
+    that answer.
 
     Blanks around a token are ignored, and case unless two options differ only in case. A single letter in
     another case (the article "a") names an option only if no other token does. A log-probability such as
@@ -87,7 +92,15 @@ def answered(
     clear = {place: name for place, name in places.items() if len(name) > 1 or name == texts[place]}
     if not (places := clear or places):
         return None
-    token, value, top = tokens[list(places)[-1 if last else 0]]
+    chosen = next(iter(places))
+    if recorded is not None:
+        named = [place for place, name in places.items() if name == recorded]
+        before = ("".join(text for text, _, _ in tokens[:place]) for place in named)
+        announced = [place for place, text in zip(named, before, strict=True) if ANNOUNCED.search(text)]
+        if not named:
+            return None
+        chosen = (announced or named)[-1]
+    token, value, top = tokens[chosen]
     listed = {name: _probability(each, name) for name, each in top}
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())
