@@ -146,6 +146,13 @@ def test_a_word_after_the_answer_is_no_option(tmp_path: Path) -> None:
     assert read.score[1] == pytest.approx(0.8)
 
 
+def test_the_answer_of_a_log_without_scores_is_after_its_announcement(tmp_path: Path) -> None:
+    tokens = [answered("A", 0.9), *plain(" is not it. ANSWER:"), answered("B"), *AFTER[0]]
+    sample = {**choice(0, tokens), "scores": {}}
+    read = open_log(inspect_log(tmp_path, [sample])).read()
+    assert read.score[1] == pytest.approx(0.8)
+
+
 def test_text_before_the_answer_does_not_change_it(tmp_path: Path) -> None:
     tokens = [*plain("Option"), answered("A", 0.99), *plain(" is wrong. ANSWER:"), answered("B")]
     read = open_log(inspect_log(tmp_path, [choice(row, tokens) for row in range(4)])).read()

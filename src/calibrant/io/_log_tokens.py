@@ -12,7 +12,8 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 
 ROUNDING = 1e-3
-ANNOUNCED = re.compile(r"answer\W*$", re.IGNORECASE)
+NEAR = 9  # tokens before an answer that announce it
+ANNOUNCED = re.compile(r"answer( is)?\W*$", re.IGNORECASE)
 MOST = 1.01  # that the listed tokens may have together: they are rounded
 
 
@@ -62,11 +63,12 @@ def answered(
     options: Sequence[str],
     *,
     recorded: str | None = None,
+    last: bool = False,
 ) -> Answered | None:
     """Probabilities of options at the first token that is one of them; None without one.
 
-    With a ``recorded`` answer, the token is that answer after the word "answer", or else the last one that is
-    that answer.
+    With a ``recorded`` answer, only tokens that are this answer count. With ``last``, the last token counts,
+    or that after the word "answer" if there is one.
 
     Blanks around a token are ignored, and case unless two options differ only in case. A single letter in
     another case (the article "a") names an option only if no other token does. A log-probability such as
@@ -92,15 +94,14 @@ def answered(
     clear = {place: name for place, name in places.items() if len(name) > 1 or name == texts[place]}
     if not (places := clear or places):
         return None
-    chosen = next(iter(places))
-    if recorded is not None:
-        named = [place for place, name in places.items() if name == recorded]
-        before = ("".join(text for text, _, _ in tokens[:place]) for place in named)
+    named = [place for place, name in places.items() if recorded in (None, name)]
+    if not named:
+        return None
+    if last:
+        before = ("".join(text for text, _, _ in tokens[max(0, place - NEAR) : place]) for place in named)
         announced = [place for place, text in zip(named, before, strict=True) if ANNOUNCED.search(text)]
-        if not named:
-            return None
-        chosen = (announced or named)[-1]
-    token, value, top = tokens[chosen]
+        named = (announced or named)[-1:]
+    token, value, top = tokens[named[0]]
     listed = {name: _probability(each, name) for name, each in top}
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())

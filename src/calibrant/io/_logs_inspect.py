@@ -242,7 +242,7 @@ class InspectLog:
         if _contradicts(score, names, gold):
             return CONTRADICTION
         try:
-            found = answered(chat_tokens(logprobs), names, recorded=recorded)
+            found = answered(chat_tokens(logprobs), names, recorded=recorded, last=True)
         except (KeyError, TypeError, AttributeError) as error:
             message = "its log-probabilities are not as inspect_ai writes them"
             raise FormatError(message, "write the log again", code="log", file=where) from error

@@ -331,7 +331,7 @@ def quotes_are_strict(stream: Any, sign: str) -> bool:
         data = np.frombuffer(block + b"\n", np.uint8)
         quotes = np.flatnonzero(data == ord('"'))
         opening = (np.arange(len(quotes)) + inside) % 2 == 0
-        if not np.isin(data[np.where(opening, quotes - 1, quotes + 1)], edges).all():
+        if len(quotes) and not np.isin(data[np.where(opening, quotes - 1, quotes + 1)], edges).all():
             return False
         before, inside = block[-1:], (inside + len(quotes)) % 2
     return not inside
