@@ -69,7 +69,7 @@ def inspect_log(folder: Path, samples: Sequence[dict[str, Any]]) -> Path:
 
 
 def right(number: int, **more: Any) -> dict[str, Any]:
-    """Return a sample that no one could doubt."""
+    """Return a sample whose tokens, answer, value and target agree."""
     return choice(number, [*plain("ANSWER:"), answered("B")], **more)
 
 
@@ -124,7 +124,7 @@ def check_left_out(path: Path, kept: int, **columns: Any) -> None:
     assert re.search(r"left out: 1 (sample|response|epoch|answer)", notes, re.IGNORECASE), notes
 
 
-# What is read agrees with what the log recorded.
+# The values that are read agree with those that the log recorded.
 
 AFTER = [
     [*plain("\n\nOption"), answered("A", 0.99), *plain(" is wrong.")],
@@ -250,7 +250,7 @@ def test_an_accuracy_shows_how_targets_are_read(tmp_path: Path) -> None:
     assert read.label.reshape(40, 4).argmax(axis=1).tolist() == [row % 3 for row in range(40)]
 
 
-# What is left out is counted by reason, and refused if it may depend on the outcome.
+# Samples that are left out are counted by reason, and refused if they may depend on the outcome.
 
 
 def never_right(folder: Path, wrong: int, whole: int = 20) -> Path:

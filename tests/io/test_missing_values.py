@@ -25,7 +25,7 @@ Columns = dict[str, list[Any]]
 
 
 def ratings(column: str, value: str) -> Columns:
-    """Return labels of two annotators, of which one row has a value of its own."""
+    """Return labels of two annotators, of which one row has a given value."""
     columns: Columns = {
         "item": [f"i{row // 2}" for row in range(40)],
         "annotator": ["ann" if row % 2 else "bob" for row in range(40)],
