@@ -298,14 +298,8 @@ def test_in_python_too(tmp_path: Path, log: Any) -> None:
     assert "allow_dropped" in str(error.value.hint)
 
 
-UNTOLD = pytest.mark.xfail(reason="the command prints no notes on a log")
-
-
 @pytest.mark.parametrize("log", [never_right, no_answers])
-@pytest.mark.parametrize(
-    "command",
-    ["measure", "report", *(pytest.param(name, marks=UNTOLD) for name in ("slices", "fit", "convert"))],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_rows_that_are_left_out_can_be_allowed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, log: Any
 ) -> None:

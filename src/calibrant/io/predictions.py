@@ -119,6 +119,11 @@ class Predictions:
         return self._reader
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """The notes, or those of the log; complete after all rows were read."""
+        return self.notes if self.log is None else tuple(self.log.notes)
+
+    @property
     def table_reader(self) -> TableReader | None:
         """Reader of the table, if it has named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
