@@ -80,16 +80,7 @@ def test_the_other_verbs_of_arrays_refuse_them_too(strange: int) -> None:
         assert_calibrated(labels, prob, max_error=0.99)
 
 
-REFUSED = pytest.mark.xfail(reason="-100 is left out of an archive, but is refused as the label of a table")
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        *SOURCES,
-        *(pytest.param(name, marks=REFUSED) for name in ("frame", "csv", "parquet", "jsonl")),
-    ],
-)
+@pytest.mark.parametrize("form", [*SOURCES, "frame", "csv", "parquet", "jsonl"])
 def test_ignored_labels_are_left_out_of_arrays_and_tables_as_of_archives(tmp_path: Path, form: str) -> None:
     labels, prob = predictions(IGNORED)
     np.savez(tmp_path / "p.npz", probs=prob, labels=labels)
@@ -155,3 +146,15 @@ def test_names_of_columns_and_ignored_labels(names: list[Any]) -> None:
     assert calibrant.measure(labels, prob, classes=names).views[0].n == 200
     if names[0] == 10:
         assert calibrant.measure(given, pd.DataFrame(prob, columns=names)).views[0].n == 200
+
+
+@pytest.mark.parametrize("to", ["long", "wide"])
+def test_ignored_labels_are_left_out_of_converted_tables(tmp_path: Path, to: str) -> None:
+    labels, prob = predictions(IGNORED)
+    table = pd.DataFrame({"label": labels, **{f"p_{place}": prob[:, place] for place in range(3)}})
+    table["note"] = np.arange(300)
+    converted = calibrant.convert(table, tmp_path / "t.csv", to=to)
+    assert converted.notes == ("Left out: 100 rows with the label -100, which does not count.",)
+    assert converted.rows == (600 if to == "long" else 200)
+    expected = np.repeat(np.flatnonzero(labels != IGNORED), 3 if to == "long" else 1)
+    assert pd.read_csv(tmp_path / "t.csv")["note"].tolist() == expected.tolist()

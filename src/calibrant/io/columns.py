@@ -247,13 +247,14 @@ class Column:
         return found
 
     def class_index(self, classes: dict[str, int]) -> Integers:
-        """Return the positions of class names among the classes with scores."""
+        """Return the positions of class names among the classes with scores; `IGNORED` stays as it is."""
         self.complete()
         if not len(self.values):
             return np.empty(0, np.int64)
         self.check_names("names no classes")
         words, index = distinct(self.values)
-        found = [classes.get(class_name(word), -1) for word in words]
+        ignored = {str(IGNORED): IGNORED}
+        found = [classes.get(name, ignored.get(name, -1)) for name in map(class_name, words)]
         if -1 in found:
             row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
             known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")

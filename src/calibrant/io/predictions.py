@@ -120,8 +120,11 @@ class Predictions:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The notes, or those of the log; complete after all rows were read."""
-        return self.notes if self.log is None else tuple(self.log.notes)
+        """The notes on the table or the log; complete after all rows were read."""
+        if self.log is not None:
+            return tuple(self.log.notes)
+        ignored = 0 if self.table_reader is None else self.table_reader.ignored
+        return (*self.notes, note_on_ignored(ignored)) if ignored else self.notes
 
     @property
     def table_reader(self) -> TableReader | None:

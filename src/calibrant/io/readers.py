@@ -159,6 +159,8 @@ class TableReader:
         True if an item has a class at most once; a day, which is the item in a log, has it often.
     change
         Function that changes each block of rows before it is checked; None: blocks stay as they are.
+    ignored
+        Number of rows that were left out for their label `IGNORED`; complete after all were read.
     """
 
     table: Table
@@ -171,6 +173,7 @@ class TableReader:
     class_codes: Codes = field(default_factory=Codes)
     whole_items: bool = True
     change: Callable[[Block], Block] | None = None
+    ignored: int = 0
 
     @property
     def lazy(self) -> Any | None:
@@ -192,6 +195,7 @@ class TableReader:
         for own in () if self.slices is None else self.slices.columns:
             kinds.setdefault(own.name, own.kind)
         weights, repeats = _checks.WeightRange(), _Repeats(self)
+        self.ignored, kept = 0, False
         for block in blocks(self.table, kinds, size):
             try:
                 block = block if self.change is None else self.change(block)
@@ -202,12 +206,25 @@ class TableReader:
                 raise
             if self.whole_items:
                 repeats.check(batch, block.file)
+            if (counting := self.counting(batch)) is not None:
+                batch = batch.take(counting)
             if len(batch):
+                kept = True
                 yield batch
+        if self.ignored and not kept:
+            hint = f"write at least one; labels of {IGNORED} do not count"
+            raise InputError("there are no labeled rows", hint, code="empty", file=self.table.name)
         if "weight" in self.roles and not weights.most:
             message, hint = "every weight is zero", "leave the column out to count every row once"
             column = self.roles["weight"].name
             raise InputError(message, hint, code="weight-value", file=self.table.name, column=column)
+
+    def counting(self, batch: Batch) -> Integers | None:
+        """Return the rows of a wide table whose label is not `IGNORED`, and count the others; None if all."""
+        if "score" in self.roles or not (ignored := batch.label == IGNORED).any():
+            return None
+        self.ignored += int(ignored.sum())
+        return np.flatnonzero(~ignored)
 
     def batch(self, block: Block, items: bool, weights: _checks.WeightRange) -> Batch:
         """Check some rows, of which those of weight zero stay; ``weights`` has met those before."""
