@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import calibrant
-from calibrant.events import read_lexicon
 from calibrant.exceptions import FormatError, InputError
 
 ROWS = [(f"0.{1 + row % 9}", str(row // 2 % 2)) for row in range(40)]
@@ -69,12 +68,6 @@ def test_text_after_a_closing_quote_is_refused_by_the_other_verbs(tmp_path: Path
     with pytest.raises(FormatError, match="closing quote") as error:
         getattr(calibrant, verb)(path, **options)
     assert error.value.row == 5
-
-
-def test_text_after_a_closing_quote_is_refused_in_a_lexicon(tmp_path: Path) -> None:
-    path = written(tmp_path, "countries.csv", 'code,name\nFR,France\nDE,"Germany"x\n')
-    with pytest.raises(InputError, match="closing quote"):
-        read_lexicon(path)
 
 
 @pytest.mark.parametrize("note", ['"a ""b"" c"', '"a, b"', '"two\nlines"', 'a 5" disk', '""', '""""'])
