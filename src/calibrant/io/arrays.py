@@ -182,7 +182,7 @@ def _not_ignored(labels: Any, count: int, classes: Sequence[str | int] | None) -
     names_ignored = classes is not None and str(IGNORED) in map(str, classes)
     if array.shape != (count,) or array.dtype.kind not in "if" or names_ignored:
         return None
-    kept = array != IGNORED
+    kept: NDArray[np.bool_] = array != IGNORED
     if kept.all():
         return None
     if not kept.any():

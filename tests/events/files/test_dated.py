@@ -107,6 +107,16 @@ def test_a_parsed_document_without_a_whole_day_is_named(tmp_path: Path, line: st
         list(iter_dated(file))
 
 
+def test_dates_of_parsed_documents_follow_the_rule_of_comments(tmp_path: Path) -> None:
+    file = tmp_path / "docs.conllu"
+    word = "\t".join(["1", "Yes", "yes", "INTJ", "_", "_", "0", "root", "_", "_"])
+    file.write_text(f"# newdoc id = one\n# date = 2012-03-28T12:00:00Z\n{word}\n\n")
+    assert [str(document.date) for document in iter_dated(file)] == ["2012-03-28"]
+    file.write_text(f"# newdoc id = one\n# date = 2012-W13\n{word}\n\n")
+    with pytest.raises(InputError, match=r"line 2: '2012-W13' is not a date"):
+        list(iter_dated(file))
+
+
 def test_a_list_of_verbs_has_a_lemma_a_line(tmp_path: Path) -> None:
     file = tmp_path / "verbs.txt"
     file.write_text("# by land\ninvade\n\nattack # or not\ninvade\n")

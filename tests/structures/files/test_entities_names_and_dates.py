@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.events import iter_dated
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import FormatError
 from calibrant.structures import read_documents, read_tagged
 from calibrant.structures.documents import Mention
 
@@ -120,7 +119,6 @@ NO_DATES = ["20120328", "2012-W13", "2012-W13-3", "12/03/2012", "2012-02-30", "M
 def test_a_day_is_read_and_a_time_after_it_ignored(tmp_path: Path, key: str, text: str) -> None:
     path = of_date(tmp_path, key, text)
     assert [document.date for document in read_documents(path)] == ["2012-03-28"]
-    assert [str(document.date) for document in iter_dated(path)] == ["2012-03-28"]
 
 
 @pytest.mark.parametrize("text", NO_DATES)
@@ -131,13 +129,9 @@ def test_a_text_that_is_no_date_is_refused_with_its_line(tmp_path: Path, key: st
         read_documents(path)
     assert (error.value.line, error.value.code) == (2, "date")
     assert "YYYY-MM-DD" in error.value.hint
-    with pytest.raises(InputError, match=r"line 2.*is not a date"):
-        list(iter_dated(path))
 
 
 @pytest.mark.parametrize("text", ["2012", "2012-03", "2012-03-XX", "201X", ""])
 def test_a_date_without_a_day_is_ignored(tmp_path: Path, text: str) -> None:
     path = of_date(tmp_path, "date", text)
     assert [document.date for document in read_documents(path)] == [None]
-    with pytest.raises(InputError, match="has no date, or a date that is not a whole day"):
-        list(iter_dated(path))
