@@ -19,7 +19,18 @@ STUDIES = sorted((ROOT / "studies" / "src" / "calibrant_studies").rglob("*.py"))
 
 # The core from the floor up: a block imports from itself and from the blocks above it in this list.
 LAYERS: list[set[str]] = [
-    {"exceptions", "lazy", "parts", "progress", "_checks", "_special", "seeds", "_parallel", "_kernels"},
+    {
+        "exceptions",
+        "lazy",
+        "parts",
+        "progress",
+        "_checks",
+        "_identifiers",
+        "_special",
+        "seeds",
+        "_parallel",
+        "_kernels",
+    },
     {"records", "synthetic", "data"},
     {"results", "outputs"},
     {"metrics"},

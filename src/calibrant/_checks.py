@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._identifiers import check_not_merged
 from calibrant._kernels import tally as kernels
 from calibrant.exceptions import InputError
 
@@ -378,11 +379,8 @@ def cluster_codes(
         if missing.any():
             row = int(np.flatnonzero(missing)[0])
             raise InputError(f"{name}[{row}] is missing", hint, code=code, row=row)
-    if array.dtype.kind == "f" and (merged := may_be_merged(array)).any():
-        row = int(np.flatnonzero(merged)[0])
-        raise InputError(
-            f"{name}[{row}] is {array[row].item()!r}, {MERGED[0]}", MERGED[1], code=code, row=row
-        )
+    if array.dtype.kind == "f":
+        check_not_merged(array)
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         if low >= 0 and high < 4 * len(array) + 64:  # dense integers: no sort needed
@@ -396,24 +394,6 @@ def cluster_codes(
     codes = codes.astype(np.int64, copy=False)
     _check_unicode(names, codes, name)
     return codes, names
-
-
-MERGED = (
-    "a float of 2^53 or more: different whole numbers may have become one",
-    "give whole numbers of an integer type, or text",
-)
-
-
-def may_be_merged(names: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """Return True for each name so large that the next whole number is no float of the type.
-
-    Examples
-    --------
-    >>> may_be_merged(np.array([2.0**53 - 1, 2.0**53])).tolist()
-    [False, True]
-    """
-    large: NDArray[np.bool_] = np.abs(names) >= 2.0 ** (np.finfo(names.dtype).nmant + 1)
-    return large
 
 
 def clusters_of(values: ArrayLike | None, other: str, length: int) -> tuple[Integers | None, int]:

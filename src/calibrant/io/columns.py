@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, shown
+from calibrant._identifiers import check_not_merged
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -230,11 +231,11 @@ class Column:
         found = codes.of(self.values)
         new = codes.since(known)
         if str(new.type) in ("float", "double"):
-            merged = _checks.may_be_merged(as_numpy(new))
-            if merged.any():
-                row = int(np.flatnonzero(found == known + int(merged.argmax()))[0])
-                message = f"{new[int(merged.argmax())].as_py()!r} is {_checks.MERGED[0]}"
-                raise self.error(row, message, _checks.MERGED[1], "column-type")
+            try:
+                check_not_merged(as_numpy(new))
+            except InputError as error:
+                row = int(np.flatnonzero(found == known + (error.row or 0))[0])
+                raise self.error(row, error.message, error.hint, error.code) from None
         for marked in (BLANK, MISSING) if words else (BLANK,):
             among = _among(new, marked)
             if among.any():
