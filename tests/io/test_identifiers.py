@@ -57,8 +57,10 @@ def written(table: pd.DataFrame, kind: str, folder: Path) -> tuple[Any, ...]:
 
 def measured(table: pd.DataFrame, kind: str, folder: Path, **options: Any) -> Any:
     """Measure the only view of a table."""
-    more = {"clusters": table["cluster"].to_numpy()} if kind == "arrays" else {}
-    return calibrant.measure(*written(table, kind, folder), **more, **options).views[0]
+    measure: Any = calibrant.measure
+    if kind == "arrays":
+        options["clusters"] = table["cluster"].to_numpy()
+    return measure(*written(table, kind, folder), **options).views[0]
 
 
 @pytest.mark.parametrize("kind", TEXTS + TYPED)
@@ -167,7 +169,7 @@ def test_one_float_among_large_whole_numbers_is_refused(tmp_path: Path, place: i
 @pytest.mark.parametrize("verb", ["agree", "compare", "estimate"])
 def test_floats_that_may_be_merged_whole_numbers_are_no_names_in_the_other_verbs(verb: str) -> None:
     names = (LARGE + 2 * np.arange(40)).astype(np.float64)
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "agree": {"item": np.tile(names, 2), "annotator": np.repeat(["a", "b"], 40), "label": [0, 1] * 40},
         "compare": {"item": np.tile(names, 2), "system": np.repeat(["a", "b"], 40), "score": np.arange(80.0)},
         "estimate": {"item": names, "score": np.linspace(0, 1, 40), "label": [0, 1] * 20},

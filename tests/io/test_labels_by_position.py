@@ -125,7 +125,7 @@ def test_labels_that_count_from_one_are_the_columns_in_order() -> None:
 def test_ignored_labels_are_left_out_with_their_clusters_and_weights() -> None:
     labels, prob = predictions(IGNORED)
     kept = labels != IGNORED
-    columns = {"clusters": np.arange(300) // 5, "sample_weight": 1.0 + np.arange(300) % 4}
+    columns: dict[str, Any] = {"clusters": np.arange(300) // 5, "sample_weight": 1.0 + np.arange(300) % 4}
     measured = calibrant.measure(labels, prob, **columns)
     expected = calibrant.measure(
         labels[kept], prob[kept], **{name: values[kept] for name, values in columns.items()}

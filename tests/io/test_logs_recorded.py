@@ -159,7 +159,7 @@ def test_text_before_the_answer_does_not_change_it(tmp_path: Path) -> None:
     assert read.score.reshape(4, 4)[:, 1].round(6).tolist() == [0.8] * 4
 
 
-STRANGE = {
+STRANGE: dict[str, dict[str, Any]] = {
     "another answer": {"answer": "C", "value": "I"},
     "no answer": {"answer": None, "value": "N"},
     "an empty answer": {"answer": "", "value": "I"},
@@ -176,7 +176,7 @@ def test_log_probabilities_agree_with_the_recorded_answer_and_value(tmp_path: Pa
 
 @pytest.mark.parametrize("case", list(STRANGE)[-2:])
 def test_stated_confidences_agree_with_the_recorded_answer_and_value(tmp_path: Path, case: str) -> None:
-    more = {"metadata": {"confidence": 0.7}}
+    more: dict[str, Any] = {"metadata": {"confidence": 0.7}}
     samples = [choice(row, **more) for row in range(39)] + [choice(39, **more, **STRANGE[case])]
     check_left_out(inspect_log(tmp_path, samples), 39)
 
@@ -264,7 +264,7 @@ def never_right(folder: Path, wrong: int, whole: int = 20) -> Path:
 
 def no_answers(folder: Path, count: int, whole: int = 20) -> Path:
     """Write samples of inspect_ai of which some gave no answer."""
-    none = {"answer": None, "value": "N"}
+    none: dict[str, Any] = {"answer": None, "value": "N"}
     samples = [right(row) for row in range(whole - count)]
     return inspect_log(
         folder, samples + [choice(len(samples) + row, plain("Sorry."), **none) for row in range(count)]
@@ -341,7 +341,7 @@ def test_reasons_are_counted_apart_in_responses(tmp_path: Path) -> None:
 
 def test_reasons_are_counted_apart_in_samples(tmp_path: Path) -> None:
     samples = [right(row) for row in range(400)]
-    none = {"answer": None, "value": "N"}
+    none: dict[str, Any] = {"answer": None, "value": "N"}
     samples += [{**choice(500 + row, **none), "error": {"message": "?"}} for row in range(2)]
     samples += [choice(600 + row, **none) for row in range(3)]
     samples += [choice(700 + row, plain("I cannot say."), **none) for row in range(4)]
@@ -351,7 +351,7 @@ def test_reasons_are_counted_apart_in_samples(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("silent", [1, 5, 9])
 def test_epochs_without_an_answer_count_in_the_fraction_of_epochs(tmp_path: Path, silent: int) -> None:
-    none = {"answer": None, "value": "N"}
+    none: dict[str, Any] = {"answer": None, "value": "N"}
     samples = [
         choice(row, epoch=epoch, **(none if epoch > 10 - silent else {}))
         for row in range(6)
@@ -364,8 +364,8 @@ def test_epochs_without_an_answer_count_in_the_fraction_of_epochs(tmp_path: Path
 
 # Values and confidences that are no numbers, and several scorers, are read or named.
 
-CONFIDENT = {"metadata": {"confidence": 0.7}}
-VALUES = {
+CONFIDENT: dict[str, Any] = {"metadata": {"confidence": 0.7}}
+VALUES: dict[str, dict[str, Any]] = {
     "partly right": {"value": "P"},
     "no answer": {"value": "N"},
     "half": {"value": 0.5},

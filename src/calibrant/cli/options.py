@@ -363,8 +363,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Remove the names of columns from parsed options and return them."""
     from calibrant.io import Columns
 
-    names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
-    names += ("scorer", "allow_dropped")
+    names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold"]
+    names += ["scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
     return Columns(**{name: options.pop(name) for name in names}, engine=engine)
 
