@@ -149,7 +149,7 @@ def test_names_of_columns_and_ignored_labels(names: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("to", ["long", "wide"])
-def test_ignored_labels_are_left_out_of_converted_tables(tmp_path: Path, to: str) -> None:
+def test_ignored_labels_are_left_out_of_converted_tables(tmp_path: Path, to: Any) -> None:
     labels, prob = predictions(IGNORED)
     table = pd.DataFrame({"label": labels, **{f"p_{place}": prob[:, place] for place in range(3)}})
     table["note"] = np.arange(300)
