@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._identifiers import check_not_merged
 from calibrant._kernels import tally as kernels
 from calibrant.exceptions import InputError
 
@@ -378,6 +379,8 @@ def cluster_codes(
         if missing.any():
             row = int(np.flatnonzero(missing)[0])
             raise InputError(f"{name}[{row}] is missing", hint, code=code, row=row)
+    if array.dtype.kind == "f":
+        check_not_merged(array)
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         if low >= 0 and high < 4 * len(array) + 64:  # dense integers: no sort needed

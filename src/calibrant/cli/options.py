@@ -275,6 +275,15 @@ LOGS = (
         help="For logs of responses: file of right answers, one line per response: custom_id, a tab, the "
         "answer.",
     ),
+    click.option(
+        "--scorer", metavar="NAME", help="For logs of inspect_ai: the scorer to read, if several disagree."
+    ),
+    click.option(
+        "--allow-dropped",
+        is_flag=True,
+        help="For logs: leave out samples that cannot be read, also if they are more than 5 %, or one has an "
+        "answer.",
+    ),
 )
 
 
@@ -355,7 +364,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Remove the names of columns from parsed options and return them."""
     from calibrant.io import Columns
 
-    names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
+    names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold"]
+    names += ["scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
     return Columns(**{name: options.pop(name) for name in names}, engine=engine)
 
@@ -365,9 +375,11 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
     import shlex
 
     names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
+    names["scorer"] = columns.scorer
     given = {part: value for part, value in names.items() if value not in (None, "none")}
     chosen = (part for part in given if parts is None or part in parts)
-    return "".join(f" --{part} {shlex.quote(str(given[part]))}" for part in chosen)
+    flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""
+    return "".join(f" --{part} {shlex.quote(str(given[part]))}" for part in chosen) + flag
 
 
 def command_line() -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers, is_unicode
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes, Column, as_numpy
+from calibrant.io.columns import IGNORED, Codes, Column, as_numpy
 from calibrant.io.origin import arrow_reader, parquet_file, reading, stored_batches
 from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
 from calibrant.io.tables import one_column
@@ -26,7 +26,6 @@ from calibrant.io.tables import one_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-IGNORED = -100
 SCORES = {"logits": True, "predictions": True, "probs": False, "probabilities": False, "scores": False}
 LABELS = ("labels", "label", "label_ids")
 ITEMS = ("item", "id", "idx")

@@ -39,6 +39,7 @@ class LogSettings:
 
     normalise: Normalise = "none"
     gold: Mapping[str, str] | None = None
+    scorer: str | None = None
 
     def given(self) -> list[str]:
         """Return the names of the settings that differ from their defaults."""
@@ -97,6 +98,7 @@ FORMATS: dict[str, LogFormat] = {
         (".eval", ".json"),
         "calibrant.io._logs_inspect",
         "InspectLog",
+        settings=("scorer",),
     ),
     "lm-eval": LogFormat(
         "samples of lm-evaluation-harness (samples_TASK_DATE.jsonl)",

@@ -268,14 +268,13 @@ def read(
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
-    notes = predictions.notes if predictions.log is None else predictions.log.notes
     return sources, run.recipe(
         predictions.name,
         predictions.form,
         rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
-        notes=tuple(notes),
+        notes=predictions.told,
         library=_library(source),
     )
 

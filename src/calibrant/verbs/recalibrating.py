@@ -321,7 +321,7 @@ def fit(
         made.pair_count_,
         __version__,
         command,
-        (*said, *predictions.notes, *map_notes(made)),
+        (*said, *predictions.told, *map_notes(made)),
     )
 
 

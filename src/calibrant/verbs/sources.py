@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
+from calibrant.io.columns import array_of_names, sortable
 from calibrant.io.predictions import BATCH_ROWS
 from calibrant.io.readers import TableReader, gathered, note_on_ties
 from calibrant.io.slice_columns import JointCodes
@@ -337,7 +338,6 @@ Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
 NAMED_BATCHES = 8  # times as many rows in a batch with names of clusters or items
-LONG = 500  # characters of a name
 FEW_NEIGHBORS = 50  # rows that do not show whether neighbors have equal scores
 OFTEN_EQUAL = 0.1  # part of the rows
 LEADING_CLASSES = 3  # number of scores by which rows of a wide table are sorted
@@ -600,18 +600,11 @@ def _in_memory(
     return found
 
 
-def _array(names: Sequence[Any]) -> NDArray[Any]:
-    """Return names as an array, long texts as Python's: each of NumPy's takes the space of the longest."""
-    texts = len(names) > 0 and isinstance(names[0], str)  # names of one column are of one type
-    long = texts and max(map(len, names)) > LONG
-    return np.array(names, object if long else None)
-
-
 def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
     """Return the identification of the pairs of views that contain all rows."""
     if view.startswith(CLASS) or (view == "pooled" and predictions.threshold is not None):
         return None
-    item = None if table.item is None else Names(table.item, _array(predictions.items))
+    item = None if table.item is None else Names(table.item, array_of_names(predictions.items))
     classes, wide = np.array(predictions.classes), predictions.form == "wide"
     if view == "pooled" and not wide:  # an item has one row per class, as the reader checked
         part = None if table.class_code is None else Names(table.class_code, classes)
@@ -648,7 +641,7 @@ def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Inte
         return None
     names = predictions.clusters or predictions.items
     if names:
-        return np.argsort(_array(names[: pairs.cluster_count]), kind="stable")
+        return np.argsort(sortable(names[: pairs.cluster_count]), kind="stable")
     return np.lexsort((table.label, *table.score.T[:LEADING_CLASSES]))
 
 
@@ -673,7 +666,7 @@ def _tallied(
                 parts[view].add(pairs)
             rows += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
-    found, names = [], _array(predictions.clusters or predictions.items)
+    found, names = [], sortable(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
         if tally is None:
             raise _no_pairs(view, predictions)
