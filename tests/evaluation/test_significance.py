@@ -276,8 +276,26 @@ def test_mcnemar_is_the_binomial_test_and_that_of_statsmodels() -> None:
         assert (ours.statistic, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
 
 
-def test_mcnemar_of_systems_that_do_not_differ_is_undefined() -> None:
-    assert mcnemar([1, 0], [1, 0]).reason == "the systems do not differ on any unit"
+def test_exact_tests_of_systems_that_do_not_differ_have_a_p_value_of_1() -> None:
+    exact = mcnemar([1, 0], [1, 0])
+    assert (exact.p_value, exact.reason) == (1.0, None)
+    assert mcnemar([1, 0], [1, 0], exact=False).reason == "the systems do not differ on any unit"
+    f_scores = f_sums([1, 1, 0], [1, 0, 0], 1), f_sums([1, 1, 0], [1, 0, 0], 1)
+    for found in (paired_permutation(FIRST, FIRST), paired_permutation(*f_scores, statistic=f_of)):
+        assert (found.difference.estimate, found.p_value, found.exact, found.reason) == (0.0, 1.0, True, None)
+
+
+@pytest.mark.parametrize("copies", [1, 8])  # Student's t and the bootstrap
+def test_systems_that_differ_by_a_constant_are_not_said_to_be_the_same(copies: int) -> None:
+    second = np.tile([0.5, 0.6, 0.7, 0.8, 0.4], copies)
+    first = second + 0.1
+    tested, resampled = paired_t_test(first, second), paired_bootstrap(first, second)
+    assert tested.standard_deviation == 0.0
+    assert tested.reason == resampled.reason == "all differences of the systems are equal"
+    assert paired_bootstrap(first, first).reason == "the systems do not differ on any unit"
+    assert defined(paired_permutation(first, second).p_value) <= 2 / 2**5
+    clustered = paired_bootstrap(first, second, clusters=np.arange(5 * copies) % (5 * copies // 2))
+    assert clustered.reason == "all differences of the systems are equal"
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])

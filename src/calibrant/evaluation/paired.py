@@ -53,6 +53,7 @@ ROUNDING = 1e-12
 _NUMBERS_A_CHUNK = 1 << 22
 UNDEFINED = "the statistic is undefined"
 SAME = "the systems do not differ on any unit"
+ALIKE = "all differences of the systems are equal"
 
 __all__ = ["mcnemar", "paired_bootstrap", "paired_permutation"]
 
@@ -125,14 +126,14 @@ def paired_bootstrap(
         return _unknown("bootstrap", difference, settings, ONE_UNIT)
     parts = _parts(units, width, statistic)
     if min([units.effective, *map(effective_number, parts)]) < FEWEST_UNITS:
-        return _linearized(units, gap, difference, parts, settings)
+        return _linearized(units, width, gap, difference, parts, settings)
     rng = generator_of(seeded, "bootstrap")
     draws = np.concatenate([gap(totals) for totals in resampled_totals(units, samples, rng)])
     draws = draws[~np.isnan(draws)]
     if 2 * len(draws) < samples:
         return _unknown("bootstrap", difference, settings, OFTEN_UNDEFINED)
     if np.ptp(draws) <= 1e-12:
-        return _unknown("bootstrap", difference, settings, SAME)
+        return _unknown("bootstrap", difference, settings, _no_variance(units, width))
     low, high = np.quantile(draws, expanded(level, units.effective)).tolist()
     influence, _ = _influence(units, gap)
     skewness = skewness_of(influence)
@@ -185,7 +186,7 @@ def paired_permutation(
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)
     swapped = replace(units, sums=np.roll(units.sums, width, axis=1))
-    differs = (units.sums != swapped.sums).any(axis=1)
+    differs = _differs(units, width)
     flips = int(units.count[differs].sum())
     exact = flips <= MOST_EXACT
     totals = units.totals
@@ -193,8 +194,6 @@ def paired_permutation(
     settings = _settings(alternative, units, 2**flips if exact else samples, level, seeded, exact=exact)
     if np.isnan(difference):
         return _unknown("permutation", None, settings, UNDEFINED)
-    if not flips:
-        return _unknown("permutation", difference, settings, SAME)
     fixed, moving, moved = units.at(~differs), units.at(differs), swapped.at(differs)
     count = moving.count
     whole = _studentized([(units, units.count[None])], width, value)
@@ -205,7 +204,7 @@ def paired_permutation(
     seen, found = float(whole[0]), np.concatenate(draws)
     if np.isnan(found).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
-    least = (2 if alternative == "two-sided" else 1) / 2**flips if exact else 1 / (samples + 1)
+    least = min(1.0, (2 if alternative == "two-sided" else 1) / 2**flips) if exact else 1 / (samples + 1)
     p_value = max(least, _share(found, seen, alternative, exact=exact))  # rounding may hide all swaps
     of = counted(flips, "differing unit") if exact else counted(samples, "sample")
     warning = f"with {of}, the smallest possible p-value is {least:.3g}"
@@ -255,7 +254,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
     exact = _checks.flag(exact, "exact")
     statistic: float | None = None
     p_value: float | None = None
-    if both and exact:
+    if exact:
         statistic, p_value = float(fewer), min(1.0, 2 * float(bdtr(fewer, both, 0.5)))
     elif both:
         statistic = max(0.0, abs(alone - others) - 1) ** 2 / both
@@ -269,7 +268,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
         method="exact" if exact else "chi-squared",
         statistic=statistic,
         p_value=p_value,
-        reason=None if both else SAME,
+        reason=SAME if p_value is None else None,
     )
 
 
@@ -377,8 +376,24 @@ def _studentized(parts: Sequence[tuple[Units, NDArray[np.int64]]], width: int, v
     return found
 
 
+def _differs(units: Units, width: int) -> NDArray[np.bool_]:
+    """Return the rows (rows,) in which the systems have different sums."""
+    differs: NDArray[np.bool_] = (units.sums[:, :width] != units.sums[:, width:]).any(axis=1)
+    return differs
+
+
+def _no_variance(units: Units, width: int) -> str:
+    """Return the reason why a difference has no variance."""
+    return ALIKE if _differs(units, width).any() else SAME
+
+
 def _linearized(
-    units: Units, gap: Value, difference: float, parts: Sequence[Floats], settings: dict[str, Any]
+    units: Units,
+    width: int,
+    gap: Value,
+    difference: float,
+    parts: Sequence[Floats],
+    settings: dict[str, Any],
 ) -> ResampledTest:
     """Apply Student's t for few units, with the CR2 variance of the units' influences on the difference."""
     alternative, level = settings["alternative"], settings["level"]
@@ -387,7 +402,7 @@ def _linearized(
         of_both = np.add.reduce([each / each.sum() for each in parts])
         size = size.sum() / len(parts) * of_both
     if np.abs(influence).max() < 1e-9 * max(1.0, abs(difference)):
-        return _unknown("t", difference, settings, SAME)
+        return _unknown("t", difference, settings, _no_variance(units, width))
     variance, freedom = cr2(size, influence)
     error = math.sqrt(variance)
     skewness = skewness_of(influence)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.evaluation.detectable import minimum_detectable_difference
-from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluation.paired import ALIKE, mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluation.results.significance import MeanInterval, PairedTest, PlainTest
 from calibrant.exceptions import InputError
 from calibrant.metrics.multiplicity import adjusted_p_values
@@ -35,7 +35,6 @@ from calibrant.records import Quantity
 ONE = "one value has no variance"
 ONE_CLUSTER = "one cluster has no variance"
 LARGEST = 1e100
-ALIKE = "all differences of the systems are equal"
 ALIKE_VALUES = "all values are equal"
 
 __all__ = [
@@ -207,6 +206,8 @@ class _Spread:
         cluster, count = _checks.clusters_of(clusters, "the scores", self.n)
         self.mean = float(values.mean())
         residual = values - self.mean
+        if np.abs(residual).max() <= dust:
+            residual[:] = 0.0
         self.deviation = math.sqrt(float(residual @ residual) / (self.n - 1)) if self.n > 1 else None
         self.clusters = count or None
         units = count or self.n
