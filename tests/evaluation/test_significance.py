@@ -397,6 +397,29 @@ def test_the_paired_bootstrap_agrees_with_the_t_test_on_many_items() -> None:
     assert found.p_value == pytest.approx(expected.p_value, abs=0.02)
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+@pytest.mark.parametrize("n", [7, 12, 35])
+def test_a_permutation_of_skewed_differences_warns_where_it_claims_too_much(n: int, alternative: Any) -> None:
+    rng = np.random.default_rng(11)
+    rejected = silent = 0
+    for seed in range(300):
+        gap = np.exp(rng.normal(0, 1.3, n)) - np.exp(1.3**2 / 2)
+        found = paired_permutation(gap, 0 * gap, alternative=alternative, samples=200, seed=seed)
+        rejected += defined(found.p_value) <= 0.05
+        silent += defined(found.p_value) <= 0.05 and found.warning is None
+    assert rejected > 0.12 * 300
+    assert silent <= 0.06 * 300
+
+
+def test_a_permutation_of_right_and_wrong_or_without_a_difference_does_not_warn_of_skewness() -> None:
+    first, second = np.ones(60), np.r_[np.zeros(12), np.ones(48)]
+    assert defined(paired_permutation(first, second).p_value) < 0.01
+    assert paired_permutation(first, second).warning is None
+    assert paired_permutation(np.r_[np.ones(58), 0, 0], second).warning is None
+    skewed = np.random.default_rng(0).exponential(size=30) - 1
+    assert paired_permutation(skewed, 0 * skewed).warning is None
+
+
 def test_resampled_tests_know_clusters() -> None:
     random = np.random.default_rng(9)
     cluster = np.repeat(np.arange(30), 8)
@@ -576,7 +599,8 @@ def test_a_permutation_that_cannot_reject_says_so() -> None:
     found = paired_permutation([1.0, 2, 3, 4, 5], [0.0] * 5)
     assert found.p_value == 0.0625
     assert found.warning == "with 5 differing units, the smallest possible p-value is 0.0625"
-    assert paired_permutation([1.0, 2, 3, 4, 5, 6], [0.0] * 6).warning is None
+    assert paired_permutation([1.0] * 6, [0.0] * 6).warning is None
+    assert "fewer than 10 units" in defined(paired_permutation([1.0, 2, 3, 4, 5, 6], [0.0] * 6).warning)
 
 
 def test_power_with_few_clusters_has_their_degrees_of_freedom() -> None:

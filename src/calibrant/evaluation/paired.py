@@ -32,6 +32,7 @@ from calibrant.metrics.resampling import (
 )
 from calibrant.metrics.tails import (
     ALTERNATIVES,
+    FEW_CLUSTERS,
     SMALLEST,
     Alternative,
     cr2,
@@ -52,6 +53,15 @@ UNEVEN, ENOUGH_OF_ONE = 1.5, 100  # ratio of the units behind two statistics fro
 ROUNDING = 1e-12
 _NUMBERS_A_CHUNK = 1 << 22
 UNDEFINED = "the statistic is undefined"
+ASYMMETRY = 0.15  # skewness of a mean from which on swaps may claim too much
+ASYMMETRIC = (
+    "the differences are skewed away from the difference of the systems: the test, which assumes that those "
+    "of equal systems are symmetric, may claim too much"
+)
+NOT_SHOWN = (
+    "the test assumes that differences of equal systems are symmetric, which fewer than "
+    f"{FEW_CLUSTERS} units cannot show"
+)
 SAME = "the systems do not differ on any unit"
 ALIKE = "all differences of the systems are equal"
 
@@ -114,10 +124,7 @@ def paired_bootstrap(
     level, samples = _checks.proportion(level, "level"), check_samples(samples)
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)
-
-    def gap(totals: Floats) -> Floats:
-        return value(totals[:, :width]) - value(totals[:, width:])
-
+    gap = _gap(value, width)
     difference = float(gap(units.totals[None])[0])
     settings = _settings(alternative, units, samples, level, seeded)
     if np.isnan(difference):
@@ -166,6 +173,12 @@ def paired_permutation(
     difference is too small if one system has many more of the items that count, such as positive predictions
     for precision [2]_. If 14 units or fewer differ, the test enumerates all swaps.
 
+    Swaps assume that the differences of equal systems are symmetric about 0. If the differences of units are
+    skewed away from the observed difference, or there are fewer than 10 units, a p-value of at most one
+    minus the level has a warning: in simulations of skewed differences with mean 0, the test rejects in up to
+    30 % of samples at 5 %, and in at most 6 % without the warning. Differences of one size, as of right and
+    wrong, need no warning.
+
     Parameters and errors are those of `paired_bootstrap`.
 
     References
@@ -189,8 +202,8 @@ def paired_permutation(
     differs = _differs(units, width)
     flips = int(units.count[differs].sum())
     exact = flips <= MOST_EXACT
-    totals = units.totals
-    difference = float((value(totals[None, :width]) - value(totals[None, width:]))[0])
+    gap = _gap(value, width)
+    difference = float(gap(units.totals[None])[0])
     settings = _settings(alternative, units, 2**flips if exact else samples, level, seeded, exact=exact)
     if np.isnan(difference):
         return _unknown("permutation", None, settings, UNDEFINED)
@@ -207,13 +220,12 @@ def paired_permutation(
     least = min(1.0, (2 if alternative == "two-sided" else 1) / 2**flips) if exact else 1 / (samples + 1)
     p_value = max(least, _share(found, seen, alternative, exact=exact))  # rounding may hide all swaps
     of = counted(flips, "differing unit") if exact else counted(samples, "sample")
-    warning = f"with {of}, the smallest possible p-value is {least:.3g}"
+    warning = f"with {of}, the smallest possible p-value is {least:.3g}" if least > 1 - level else None
+    warning = warning or _uneven(_parts(units, width, statistic))
+    if p_value <= 1 - level:
+        warning = warning or _asymmetric(*_influence(units, gap), difference)
     return ResampledTest(
-        method="permutation",
-        difference=Quantity(difference),
-        p_value=p_value,
-        warning=warning if least > 1 - level else _uneven(_parts(units, width, statistic)),
-        **settings,
+        method="permutation", difference=Quantity(difference), p_value=p_value, warning=warning, **settings
     )
 
 
@@ -322,6 +334,25 @@ def _slopes(value: Value, totals: Floats) -> Floats:
         down[:, column] -= step[:, column]
         slopes[:, column] = (value(up) - value(down)) / (2 * step[:, column])
     return np.nan_to_num(slopes)
+
+
+def _gap(value: Value, width: int) -> Value:
+    """Return the difference of two systems' statistics as a function of the sums of both."""
+    return lambda totals: value(totals[:, :width]) - value(totals[:, width:])
+
+
+def _asymmetric(influence: Floats, size: Floats, difference: float) -> str | None:
+    """Return a warning if the differences of units are skewed away from that of the systems, or may be so.
+
+    Differences of one size, as of right and wrong, are symmetric if their mean is 0, and have no warning.
+    """
+    gap = np.abs(influence + difference * size / size.sum())
+    gap = gap[gap > ROUNDING * gap.max()]
+    if np.ptp(gap) <= 1e-6 * gap.max():
+        return None
+    if len(size) < FEW_CLUSTERS:
+        return NOT_SHOWN
+    return ASYMMETRIC if math.copysign(1.0, difference) * skewness_of(influence) < -ASYMMETRY else None
 
 
 def _influence(units: Units, gap: Value) -> tuple[Floats, Floats]:
