@@ -224,8 +224,8 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
     low, high = fit.interval(critical * root)
     high = max(high, fit.end_near_1(critical, effect))
     if statistic.biased:
-        ends = _jackknife(fit.estimate, *cells.without_each(statistic.value), critical)
-        low, high = min(low, max(0.0, ends[0])), max(high, min(1.0, ends[1]))
+        below, above = _jackknife(fit.estimate, *cells.without_each(statistic.value), critical)
+        low, high = min(low, max(0.0, below)), max(high, min(1.0, above))
     if low == high:
         return IntervalEstimate(fit.estimate, reason=ALIKE, level=level, units=units)
     error = fit.standard_error * root
@@ -233,7 +233,12 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
 
 
 def _jackknife(estimate: float, without: Floats, number: Integers, critical: float) -> tuple[float, float]:
-    """Return the ends of the jackknife interval of a score (Quenouille 1956, Tukey 1958)."""
+    """Return the ends of the jackknife interval of a score (Quenouille 1956, Tukey 1958).
+
+    If a score is undefined without some item, both ends are the estimate.
+    """
+    if np.isnan(without).any():
+        return estimate, estimate
     n = int(number.sum())
     mean = float(number @ without) / n
     error = math.sqrt((n - 1) / n * float(number @ (without - mean) ** 2))
