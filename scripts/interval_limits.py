@@ -172,8 +172,9 @@ def _score(score: str, true: Integers, pred: Integers, labels: int, cluster: Int
     given = {"first": true.tolist(), "second": pred.tolist()}
     if score in ("kappa", "weighted kappa"):
         ratings = Ratings.from_lists(given, order=range(labels))
-        weights = "linear" if score == "weighted kappa" else None
-        return pair_agreement(ratings, weights=weights, clusters=cluster).cohen_kappa
+        weighted = score == "weighted kappa"
+        pair = pair_agreement(ratings, weights="linear" if weighted else None, clusters=cluster)
+        return pair.cohen_kappa
     panel = agreement(Ratings.from_lists(given | {"third": true.tolist()}, order=range(labels)))
     return {"AC1": panel.gwet_ac1, "alpha": panel.krippendorff_alpha}[score]
 
