@@ -20,11 +20,15 @@ from scipy.special import expit, ndtri
 
 from calibrant.estimation import corrected_counts
 from calibrant.evaluation import (
+    Ratings,
+    agreement,
     classification_scores,
     entity_scores,
     entity_sums,
     mean_interval,
+    pair_agreement,
     paired_bootstrap,
+    paired_permutation,
 )
 from calibrant.metrics import Tally, adaptive, bin_intervals, calibration_difference, calibration_in_the_large
 
@@ -126,6 +130,70 @@ def skewed(rng: Generator) -> Found:
     return Found(found.difference.low, found.difference.high, np.exp(0.72), warned(found))
 
 
+def swaps(rng: Generator) -> Found:
+    """The test that the mean of skewed paired differences is the true one, by swaps; covered if p > 0.05."""
+    gap = np.exp(rng.normal(0, 1.2, 40)) - np.exp(0.72)
+    found = paired_permutation(gap, np.zeros(40), samples=500, seed=1)
+    return Found(np.nextafter(0.05, 1), 1.0, found.p_value, warned(found))
+
+
+def near_one(score: str, share: list[float], items: int, errors: float, clusters: int = 0) -> Situation:
+    """A score of labels that are nearly all right, with the number of errors to expect."""
+    labels = np.arange(len(share))
+    rate, of_label = errors / items, np.array(share)
+    other = (labels + 1) % len(share)  # the label that is mistaken for each
+    joint = np.zeros((len(share), len(share)))
+    joint[labels, labels], joint[labels, other] = of_label * (1 - rate), of_label * rate
+    many = 10**5  # items, whose score is the true one
+    true, pred = np.indices(joint.shape).reshape(2, -1).repeat((joint * many).round().astype(int).ravel(), 1)
+    truth = _score(score, true, pred, len(share), None).estimate
+    cluster = np.arange(items) * clusters // items if clusters else None
+
+    def found(rng: Generator) -> Found:
+        cell = rng.choice(joint.size, items, p=joint.ravel())
+        if cluster is not None:  # a third of the items are as the first one of their cluster
+            first = np.searchsorted(cluster, np.arange(clusters))
+            cell = np.where(rng.random(items) < 1 / 3, cell[first][cluster], cell)
+        estimate = _score(score, *np.divmod(cell, len(share)), len(share), cluster)
+        return Found(estimate.low, estimate.high, truth, warned(estimate))
+
+    grouped = f" in {clusters} clusters" if clusters else ""
+    return Situation(
+        f"{score} of {truth:.3f}",
+        f"{items} items{grouped}, {len(share)} labels; errors to expect: {errors:g}",
+        found,
+    )
+
+
+def _score(score: str, true: Integers, pred: Integers, labels: int, cluster: Integers | None) -> Any:
+    if "F1" in score:
+        found = classification_scores(true, pred, labels=range(labels), clusters=cluster)
+        return found.f1_macro if score == "macro F1" else found.by_class[0].f1
+    given = {"first": true.tolist(), "second": pred.tolist()}
+    if score in ("kappa", "weighted kappa"):
+        ratings = Ratings.from_lists(given, order=range(labels))
+        weighted = score == "weighted kappa"
+        pair = pair_agreement(ratings, weights="linear" if weighted else None, clusters=cluster)
+        return pair.cohen_kappa
+    panel = agreement(Ratings.from_lists(given | {"third": true.tolist()}, order=range(labels)))
+    return {"AC1": panel.gwet_ac1, "alpha": panel.krippendorff_alpha}[score]
+
+
+def many_classes(classes: int, items: int) -> Callable[[Generator], Found]:
+    """Macro F1 of a system that is right on 80 % of the items, of classes of very different frequency."""
+    share = 1 / np.arange(1, classes + 1)
+    share /= share.sum()
+    joint = 0.2 * np.outer(share, share) + 0.8 * np.diag(share)
+    truth = float(np.mean(2 * np.diag(joint) / (joint.sum(axis=0) + joint.sum(axis=1))))
+
+    def found(rng: Generator) -> Found:
+        true, pred = np.divmod(rng.choice(joint.size, items, p=joint.ravel()), classes)
+        estimate = classification_scores(true, pred, labels=range(classes)).f1_macro
+        return Found(estimate.low, estimate.high, truth, warned(estimate))
+
+    return found
+
+
 def mean(draw: Callable[[Generator], Floats], truth: float) -> Callable[[Generator], Found]:
     """A mean, as of paired differences."""
 
@@ -182,7 +250,21 @@ SITUATIONS = [
     Situation("bars of bins", "60 clusters of very unequal sizes, 10 bins", bars),
     Situation("accuracy", "30 % errors, 40 documents of very unequal sizes", accuracy),
     Situation("F1 of entities", "2 % of sentences, 200 documents of very unequal sizes", rare_entity),
+    near_one("kappa", [0.5, 0.5], 10, 0.15),
+    near_one("kappa", [0.8, 0.2], 40, 1.0),
+    near_one("kappa", [0.6, 0.3, 0.1], 150, 2.0),
+    near_one("kappa", [0.5, 0.5], 200, 1.5, clusters=50),
+    near_one("weighted kappa", [0.3, 0.4, 0.3], 80, 0.6),
+    near_one("AC1", [0.7, 0.3], 50, 0.8),
+    near_one("alpha", [0.7, 0.3], 50, 0.8),
+    near_one("F1", [0.6, 0.4], 300, 0.72),
+    near_one("F1", [0.08, 0.92], 300, 0.1),
+    near_one("F1", [0.1, 0.9], 400, 1.2),
+    near_one("macro F1", [0.4, 0.3, 0.2, 0.1], 120, 1.0),
+    Situation("macro F1", "15 classes of unequal frequency, 300 items", many_classes(15, 300)),
+    Situation("macro F1", "30 classes of unequal frequency, 800 items", many_classes(30, 800)),
     Situation("difference of two systems, bootstrap", "40 items with skewed differences", skewed),
+    Situation("test of two systems, permutation", "40 items with skewed differences", swaps),
     Situation("mean", "20 exponential values", mean(lambda rng: rng.exponential(size=20), 1.0)),
     Situation(
         "mean",
@@ -202,7 +284,8 @@ SITUATIONS = [
 HEAD = """# Coverage in difficult situations
 
 The table has situations in which you may expect an interval to fail: few or very unequal clusters,
-rare events, and skewed differences. Each row has the percentage of {samples} simulated samples whose
+rare events, skewed differences, scores near 1 and means over many classes.
+Each row has the percentage of {samples} simulated samples whose
 95 % interval contains the true value (standard error about 1 point), the percentage of samples with a
 warning, and the coverage in the samples without a warning, if these are at least 5 %.
 
@@ -215,7 +298,10 @@ the [calibration error](coverage.md), of [agreement](agreement.md) and of
 """
 FOOT = """
 Sizes of clusters are log-normal with sigma 1 (*unequal*) or 1.5 (*very unequal*). Labels in a cluster have
-a latent correlation of 0.1 to 0.3. Skewed differences are log-normal with sigma 1.2.
+a latent correlation of 0.1 to 0.3. Skewed differences are log-normal with sigma 1.2; the permutation test
+covers if it does not reject the true mean at 5 %. Intervals near 1 end further out if one to three items have
+errors (Brown, Cai and DasGupta 2001); the items of a cluster are alike with probability 1/3. A system of many
+classes is right on 80 % of the items, and the interval of its macro F1 contains that of the jackknife.
 
 So intervals without a warning can cover far less than 93 %. The warning of skewness depends on the sample,
 and samples that miss the rare large values look harmless. These cases had no warning either, in simulations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
+from scipy.stats import binom, multinomial
+from sklearn.metrics import f1_score
 
 from calibrant.evaluation import (
     IntervalEstimate,
@@ -64,6 +67,80 @@ def test_a_proportion_near_one_covers_the_truth_where_wilsons_interval_does_not(
         assert covered >= 0.93, (n, truth)
 
 
+@pytest.mark.parametrize(("n", "kappa"), [(10, 0.97), (20, 0.985)])
+def test_kappa_near_one_covers_the_truth(n: int, kappa: float) -> None:
+    # All tables of at most two disagreements, of two labels that are equally frequent.
+    shares = np.array([1 + kappa, 1 - kappa, 1 - kappa, 1 + kappa]) / 4
+    covered = 0.0
+    for apart in range(3):
+        for first, alike in itertools.product(range(apart + 1), range(n - apart + 1)):
+            table = np.array([alike, first, apart - first, n - apart - alike])
+            low, high = ends(of_table(table).cohen_kappa) if 0 < alike < n - apart else (-1.0, 1.0)
+            covered += float(multinomial.pmf(table, n, shares)) * (low <= kappa <= high)
+    assert covered >= 0.93
+
+
+@pytest.mark.parametrize(("n", "f1"), [(25, 0.998), (150, 0.9997), (300, 0.998)])
+def test_f1_near_one_covers_the_truth(n: int, f1: float) -> None:
+    # All numbers of errors among the items to which either side gives the label.
+    covered = 0.0
+    for errors in range(7):
+        pred = np.r_[np.zeros(errors), np.ones(n - errors)]
+        low, high = ends(classification_scores(np.ones(n), pred, labels=[0.0, 1.0])["1"].f1)
+        covered += float(binom.pmf(errors, n, 1 - f1 / (2 - f1))) * (low <= f1 <= high)
+    assert covered >= 0.93
+
+
+def test_every_score_near_one_has_the_loss_that_its_errors_leave_possible() -> None:
+    # Two errors of 200 items: the smallest rate has a chi-squared quantile at 5 % with 4 degrees of freedom.
+    first, second = [0, 1, 2, 3] * 50, [1, 0, 2, 3] + [0, 1, 2, 3] * 49
+    part = float(chdtri(4, 0.95)) / 4
+    ratings = Ratings.from_lists({"a": first, "b": second, "c": second}, order=[0, 1, 2, 3])
+    panel, pair = agreement(ratings), pair_agreement(ratings, weights="quadratic")
+    scores = classification_scores(first, second)
+    found = [panel.raw_agreement, panel.fleiss_kappa, panel.krippendorff_alpha, panel.gwet_ac1]
+    found += [pair.cohen_kappa, pair.scott_pi, scores.accuracy, scores.f1_micro]
+    for each in (*found, scores.f1_macro, scores.recall_macro, scores["0"].f1):
+        assert ends(each)[1] >= 1 - (1 - defined(each.estimate)) * part - 1e-9
+    # With a design effect of 2, two errors count as one.
+    statistic = Statistic(lambda totals: totals[:, 0] / totals[:, 1])
+    fit = GoodnessOfFit(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([198.0, 2.0]), statistic)
+    assert fit.end_near_1(1.959964, 2.0) == pytest.approx(1 - 0.01 * float(chdtri(2, 0.95)) / 2)
+
+
+def test_macro_scores_contain_the_jackknife_over_items_or_clusters() -> None:
+    rng = np.random.default_rng(0)
+    true = rng.choice(30, 300, p=np.arange(30, 0, -1) / 465)
+    pred = np.where(rng.random(300) < 0.75, true, rng.choice(30, 300))
+    for clusters in (None, np.arange(300) // 3):
+        found = classification_scores(true, pred, labels=range(30), clusters=clusters).f1_macro
+        units = np.arange(300) if clusters is None else clusters
+        without = np.array(
+            [f1_score(true[units != unit], pred[units != unit], average="macro") for unit in np.unique(units)]
+        )
+        n, estimate = len(without), f1_score(true, pred, average="macro")
+        corrected = n * estimate - (n - 1) * without.mean()
+        error = math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
+        low, high = ends(found)
+        assert found.estimate == pytest.approx(estimate)
+        assert low <= corrected - 1.9599 * error + 1e-9
+        assert high >= corrected + 1.9599 * error - 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("classes", "items"), [(15, 300), (40, 1000)])
+def test_macro_scores_of_many_classes_cover_the_truth(classes: int, items: int) -> None:
+    rng, covered = np.random.default_rng(1), []
+    share = 1 / np.arange(1, classes + 1)
+    shares = 0.2 * np.outer(share, share) / share.sum() ** 2 + 0.8 * np.diag(share / share.sum())
+    truth = float(np.mean(2 * np.diag(shares) / (shares.sum(axis=0) + shares.sum(axis=1))))
+    for _ in range(400):
+        pred, true = np.divmod(rng.choice(classes**2, items, p=shares.ravel()), classes)
+        low, high = ends(classification_scores(true, pred, labels=range(classes)).f1_macro)
+        covered.append(low <= truth <= high)
+    assert np.mean(covered) >= 0.93
+
+
 def test_f1_has_the_interval_of_the_share_of_joint_labels_among_all() -> None:
     # F = 2 J / (1 + J), where J is the proportion correct among items that either side gives the label.
     found = classification_scores([1] * 5 + [0] * 95, [1] * 3 + [0] * 96 + [1])["1"].f1
@@ -115,14 +192,16 @@ def test_the_ends_are_where_a_search_over_all_probabilities_stops_rejecting(tabl
     grid = np.linspace(0.001, 0.999, 500)
     one, other = np.meshgrid(grid, grid)
     chance = one * other + (1 - one) * (1 - other)
-    n = sum(table)
-    for kappa in ends(of_table(table).cohen_kappa):
+    n, weight, labels = sum(table), agreement_weights(2, None), np.repeat(np.arange(4), table)
+    cells = pair_cells(labels // 2, labels % 2, np.reshape(table, (2, 2)), weight, None)
+    fit = GoodnessOfFit(cells.rows, cells.count.astype(float), two_statistics(weight)["cohen_kappa"])
+    for kappa in fit.interval(math.sqrt(CRITICAL)):
         both = (kappa * (1 - chance) + chance - 1 + one + other) / 2
-        cells = np.array([1 - one - other + both, other - both, one - both, both])
+        shares = np.array([1 - one - other + both, other - both, one - both, both])
         counts = np.array(table)[:, None, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            statistic = np.where(counts > 0, counts**2 / (n * cells), 0.0).sum(axis=0) - n
-        smallest = np.where((cells > 0).all(axis=0), statistic, np.inf).min()
+            statistic = np.where(counts > 0, counts**2 / (n * shares), 0.0).sum(axis=0) - n
+        smallest = np.where((shares > 0).all(axis=0), statistic, np.inf).min()
         assert smallest == pytest.approx(CRITICAL, abs=0.1)
 
 

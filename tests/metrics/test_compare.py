@@ -13,7 +13,7 @@ from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.intervals import without_each
 from calibrant.metrics.residuals import residuals
 from calibrant.synthetic import BetaScores, LogitSlope, draw_uniforms, squared_error
-from tests.quantities import defined
+from tests.quantities import defined, limits
 
 
 def two_models(
@@ -130,6 +130,17 @@ def test_a_model_compared_with_itself_does_not_differ() -> None:
     found = error_difference(first, first)
     assert (found.mse_difference.low, found.mse_difference.high, found.p_value) == (0.0, 0.0, None)
     assert "do not differ" in (found.reason or "")
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(40) // 2])
+def test_models_that_differ_by_a_constant_have_no_interval_of_width_0(clusters: Any) -> None:
+    found = calibration_difference(np.ones(40), np.full(40, 0.8), np.full(40, 0.7), clusters=clusters)
+    unit = "item" if clusters is None else "cluster"
+    assert found.mse_difference.estimate == pytest.approx(0.2**2 - 0.3**2)
+    assert (found.mse_difference.low, found.p_value) == (None, None)
+    assert found.reason == found.mse_difference.reason == f"all {unit}s have the same difference"
+    low, _, high = limits(found.rms_difference)
+    assert low < -0.1 < high
 
 
 def test_a_first_error_that_may_be_zero_has_no_relative_change() -> None:

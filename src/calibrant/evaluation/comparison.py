@@ -14,6 +14,7 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.results.significance import Comparison, PairedTest, SystemMean, SystemPair
 from calibrant.evaluation.significance import (
+    UNITS,
     adjusted_p_values,
     mcnemar,
     mean_interval,
@@ -28,7 +29,10 @@ from calibrant.metrics.tails import ALTERNATIVES, Alternative
 from calibrant.records.words import counted
 from calibrant.seeds import Seed, number
 
-ALLOWED = "folds share training data; the intervals, t and the p-values allow for this"
+ALLOWED = (
+    "folds share training data; the intervals, t and the p-values allow for this, except those as if folds "
+    "were independent"
+)
 IGNORED = (
     "folds share training data, which the intervals, t and the p-values ignore: they are too optimistic. To "
     "show which system is better, the ratio of test to training data is needed"
@@ -115,7 +119,7 @@ def compare_systems(
     >>> print(f"{found.pairs[0].t:.3f}", found.pairs[0].difference.warning)
     0.921 the interval ignores that folds share training data
     """
-    _checks.one_of(unit, ("fold", "item"), "unit")
+    _checks.one_of(unit, UNITS, "unit")
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
     _checks.proportion(power, "power", such_as=0.8)
     higher_is_better = _checks.flag(higher_is_better, "higher_is_better")
@@ -123,13 +127,12 @@ def compare_systems(
     systems = _checks.list_of_names(systems, "systems")
     table = _table(systems, scores)
     repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table)
-    if unit == "fold" and clusters is not None:
-        raise InputError("folds have no clusters", "name the clusters of items", code="parameter")
     tests = {
         pair: paired_t_test(
             table[pair[0]],
             table[pair[1]],
             alternative=alternative,
+            unit=unit,
             test_train_ratio=ratio,
             clusters=clusters,
             level=level,
@@ -143,7 +146,9 @@ def compare_systems(
             _resampled(pair, table[[*codes]], clusters, alternative, higher_is_better, power, samples, seeded)
             for codes, pair in zip(tests, pairs, strict=True)
         ]
-    means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
+    means = [
+        mean_interval(row, unit=unit, test_train_ratio=ratio, clusters=clusters, level=level) for row in table
+    ]
     if unit == "fold" and ratio is None:
         means = [replace(each, mean=replace(each.mean, warning=PLAIN)) for each in means]
         pairs = [replace(each, difference=replace(each.difference, warning=PLAIN)) for each in pairs]

@@ -32,6 +32,7 @@ from calibrant.metrics.resampling import (
 )
 from calibrant.metrics.tails import (
     ALTERNATIVES,
+    FEW_CLUSTERS,
     SMALLEST,
     Alternative,
     cr2,
@@ -52,7 +53,17 @@ UNEVEN, ENOUGH_OF_ONE = 1.5, 100  # ratio of the units behind two statistics fro
 ROUNDING = 1e-12
 _NUMBERS_A_CHUNK = 1 << 22
 UNDEFINED = "the statistic is undefined"
+ASYMMETRY = 0.15  # skewness of a mean from which on swaps may claim too much
+ASYMMETRIC = (
+    "the differences are skewed away from the difference of the systems: the test, which assumes that those "
+    "of equal systems are symmetric, may claim too much"
+)
+NOT_SHOWN = (
+    "the test assumes that differences of equal systems are symmetric, which fewer than "
+    f"{FEW_CLUSTERS} units cannot show"
+)
 SAME = "the systems do not differ on any unit"
+ALIKE = "all differences of the systems are equal"
 
 __all__ = ["mcnemar", "paired_bootstrap", "paired_permutation"]
 
@@ -113,10 +124,7 @@ def paired_bootstrap(
     level, samples = _checks.proportion(level, "level"), check_samples(samples)
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)
-
-    def gap(totals: Floats) -> Floats:
-        return value(totals[:, :width]) - value(totals[:, width:])
-
+    gap = _gap(value, width)
     difference = float(gap(units.totals[None])[0])
     settings = _settings(alternative, units, samples, level, seeded)
     if np.isnan(difference):
@@ -125,14 +133,14 @@ def paired_bootstrap(
         return _unknown("bootstrap", difference, settings, ONE_UNIT)
     parts = _parts(units, width, statistic)
     if min([units.effective, *map(effective_number, parts)]) < FEWEST_UNITS:
-        return _linearized(units, gap, difference, parts, settings)
+        return _linearized(units, width, gap, difference, parts, settings)
     rng = generator_of(seeded, "bootstrap")
     draws = np.concatenate([gap(totals) for totals in resampled_totals(units, samples, rng)])
     draws = draws[~np.isnan(draws)]
     if 2 * len(draws) < samples:
         return _unknown("bootstrap", difference, settings, OFTEN_UNDEFINED)
     if np.ptp(draws) <= 1e-12:
-        return _unknown("bootstrap", difference, settings, SAME)
+        return _unknown("bootstrap", difference, settings, _no_variance(units, width))
     low, high = np.quantile(draws, expanded(level, units.effective)).tolist()
     influence, _ = _influence(units, gap)
     skewness = skewness_of(influence)
@@ -165,6 +173,12 @@ def paired_permutation(
     difference is too small if one system has many more of the items that count, such as positive predictions
     for precision [2]_. If 14 units or fewer differ, the test enumerates all swaps.
 
+    Swaps assume that the differences of equal systems are symmetric about 0. If the differences of units are
+    skewed away from the observed difference, or there are fewer than 10 units, a p-value of at most one
+    minus the level has a warning: in simulations of skewed differences with mean 0, the test rejects in up to
+    30 % of samples at 5 %, and in at most 6 % without the warning. Differences of one size, as of right and
+    wrong, need no warning.
+
     Parameters and errors are those of `paired_bootstrap`.
 
     References
@@ -185,16 +199,14 @@ def paired_permutation(
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)
     swapped = replace(units, sums=np.roll(units.sums, width, axis=1))
-    differs = (units.sums != swapped.sums).any(axis=1)
+    differs = _differs(units, width)
     flips = int(units.count[differs].sum())
     exact = flips <= MOST_EXACT
-    totals = units.totals
-    difference = float((value(totals[None, :width]) - value(totals[None, width:]))[0])
+    gap = _gap(value, width)
+    difference = float(gap(units.totals[None])[0])
     settings = _settings(alternative, units, 2**flips if exact else samples, level, seeded, exact=exact)
     if np.isnan(difference):
         return _unknown("permutation", None, settings, UNDEFINED)
-    if not flips:
-        return _unknown("permutation", difference, settings, SAME)
     fixed, moving, moved = units.at(~differs), units.at(differs), swapped.at(differs)
     count = moving.count
     whole = _studentized([(units, units.count[None])], width, value)
@@ -205,16 +217,15 @@ def paired_permutation(
     seen, found = float(whole[0]), np.concatenate(draws)
     if np.isnan(found).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
-    least = (2 if alternative == "two-sided" else 1) / 2**flips if exact else 1 / (samples + 1)
+    least = min(1.0, (2 if alternative == "two-sided" else 1) / 2**flips) if exact else 1 / (samples + 1)
     p_value = max(least, _share(found, seen, alternative, exact=exact))  # rounding may hide all swaps
     of = counted(flips, "differing unit") if exact else counted(samples, "sample")
-    warning = f"with {of}, the smallest possible p-value is {least:.3g}"
+    warning = f"with {of}, the smallest possible p-value is {least:.3g}" if least > 1 - level else None
+    warning = warning or _uneven(_parts(units, width, statistic))
+    if p_value <= 1 - level:
+        warning = warning or _asymmetric(*_influence(units, gap), difference)
     return ResampledTest(
-        method="permutation",
-        difference=Quantity(difference),
-        p_value=p_value,
-        warning=warning if least > 1 - level else _uneven(_parts(units, width, statistic)),
-        **settings,
+        method="permutation", difference=Quantity(difference), p_value=p_value, warning=warning, **settings
     )
 
 
@@ -255,7 +266,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
     exact = _checks.flag(exact, "exact")
     statistic: float | None = None
     p_value: float | None = None
-    if both and exact:
+    if exact:
         statistic, p_value = float(fewer), min(1.0, 2 * float(bdtr(fewer, both, 0.5)))
     elif both:
         statistic = max(0.0, abs(alone - others) - 1) ** 2 / both
@@ -269,7 +280,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
         method="exact" if exact else "chi-squared",
         statistic=statistic,
         p_value=p_value,
-        reason=None if both else SAME,
+        reason=SAME if p_value is None else None,
     )
 
 
@@ -325,6 +336,25 @@ def _slopes(value: Value, totals: Floats) -> Floats:
     return np.nan_to_num(slopes)
 
 
+def _gap(value: Value, width: int) -> Value:
+    """Return the difference of two systems' statistics as a function of the sums of both."""
+    return lambda totals: value(totals[:, :width]) - value(totals[:, width:])
+
+
+def _asymmetric(influence: Floats, size: Floats, difference: float) -> str | None:
+    """Return a warning if the differences of units are skewed away from that of the systems, or may be so.
+
+    Differences of one size, as of right and wrong, are symmetric if their mean is 0, and have no warning.
+    """
+    gap = np.abs(influence + difference * size / size.sum())
+    gap = gap[gap > ROUNDING * gap.max()]
+    if np.ptp(gap) <= 1e-6 * gap.max():
+        return None
+    if len(size) < FEW_CLUSTERS:
+        return NOT_SHOWN
+    return ASYMMETRIC if math.copysign(1.0, difference) * skewness_of(influence) < -ASYMMETRY else None
+
+
 def _influence(units: Units, gap: Value) -> tuple[Floats, Floats]:
     """Return the influence of each unit on the difference, and its size."""
     influence = np.repeat(units.sums @ _slopes(gap, units.totals[None])[0], units.count)
@@ -377,8 +407,24 @@ def _studentized(parts: Sequence[tuple[Units, NDArray[np.int64]]], width: int, v
     return found
 
 
+def _differs(units: Units, width: int) -> NDArray[np.bool_]:
+    """Return the rows (rows,) in which the systems have different sums."""
+    differs: NDArray[np.bool_] = (units.sums[:, :width] != units.sums[:, width:]).any(axis=1)
+    return differs
+
+
+def _no_variance(units: Units, width: int) -> str:
+    """Return the reason why a difference has no variance."""
+    return ALIKE if _differs(units, width).any() else SAME
+
+
 def _linearized(
-    units: Units, gap: Value, difference: float, parts: Sequence[Floats], settings: dict[str, Any]
+    units: Units,
+    width: int,
+    gap: Value,
+    difference: float,
+    parts: Sequence[Floats],
+    settings: dict[str, Any],
 ) -> ResampledTest:
     """Apply Student's t for few units, with the CR2 variance of the units' influences on the difference."""
     alternative, level = settings["alternative"], settings["level"]
@@ -387,7 +433,7 @@ def _linearized(
         of_both = np.add.reduce([each / each.sum() for each in parts])
         size = size.sum() / len(parts) * of_both
     if np.abs(influence).max() < 1e-9 * max(1.0, abs(difference)):
-        return _unknown("t", difference, settings, SAME)
+        return _unknown("t", difference, settings, _no_variance(units, width))
     variance, freedom = cr2(size, influence)
     error = math.sqrt(variance)
     skewness = skewness_of(influence)

@@ -24,6 +24,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Integers, proportion
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+from calibrant.metrics.resampling import by_cluster
 from calibrant.metrics.tails import cr2, critical_value, effective_number, few_clusters
 
 Value = Callable[[Floats], Floats]
@@ -37,6 +38,7 @@ _NEAREST = 2e-6  # precision of the ends
 _PARTS = (0.01, 0.99)  # starts: of the greatest probability that empty cells may have
 _FEW = 20  # items; of fewer, the search starts also where single empty cells have all of that probability
 _STEPS = np.geomspace(1e-3, 1.0, 16)  # of a line search
+_NUMBERS_A_CHUNK = 1 << 22
 _FURTHER = np.geomspace(0.25, 64.0, 17)
 _BY_SQUARES = 0.75  # how much of a cluster's information is from the squares of its influences
 _EQUAL = 0.6  # effective clusters per cluster; below, sizes are unequal
@@ -57,12 +59,16 @@ class Statistic:
         Columns whose sums are the numerator and the denominator, if the function is their quotient.
     warning
         Condition of the items under which intervals cover less.
+    biased
+        True if rare classes bias the function and add variance that its slopes do not show, as a mean over
+        classes: the interval is then extended to the jackknife's.
     """
 
     value: Value
     undefined: str = "it is 0 / 0"
     quotient: tuple[Integers, Integers] | None = None
     warning: str | None = None
+    biased: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,19 @@ class Cells:
         size: Floats = np.bincount(cluster).astype(np.float64)
         total = np.bincount(cluster, influence[self.item[kept]], minlength=len(size)).astype(np.float64)
         return size[size > 0], total[size > 0]
+
+    def without_each(self, value: Value) -> tuple[Floats, Integers]:
+        """Return the values without each kind of item (or each cluster), and how many there are of it."""
+        rows, number = self.rows[self.count > 0], self.count[self.count > 0]
+        if self.cluster is not None:
+            assert self.item is not None
+            kept = self.item >= 0
+            _, code = np.unique(self.cluster[kept], return_inverse=True)
+            rows = by_cluster(self.rows[self.item[kept]], code, int(code.max()) + 1).sums
+            number = np.ones(len(rows), np.int64)
+        totals, step = self.totals, max(1, _NUMBERS_A_CHUNK // self.rows.shape[1])
+        parts = [value(totals - rows[start : start + step]) for start in range(0, len(rows), step)]
+        return np.concatenate(parts), number
 
     def information(self, fit: GoodnessOfFit) -> Floats:
         """Return the effective size of each cluster, in items.
@@ -201,11 +220,30 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
         effect = max(1.0, variance / alone) if alone > 0 else float(size @ size) / float(size.sum())
         warning = clusters_warning(*cells.by_cluster(fit.influence**2)) or warning
     root = math.sqrt(effect)
-    low, high = fit.interval(critical_value(level, freedom, "two-sided") * root)
+    critical = critical_value(level, freedom, "two-sided")
+    low, high = fit.interval(critical * root)
+    high = max(high, fit.end_near_1(critical, effect))
+    if statistic.biased:
+        below, above = _jackknife(fit.estimate, *cells.without_each(statistic.value), critical)
+        low, high = min(low, max(0.0, below)), max(high, min(1.0, above))
     if low == high:
         return IntervalEstimate(fit.estimate, reason=ALIKE, level=level, units=units)
     error = fit.standard_error * root
     return IntervalEstimate(fit.estimate, low, high, error, warning=warning, level=level, units=units)
+
+
+def _jackknife(estimate: float, without: Floats, number: Integers, critical: float) -> tuple[float, float]:
+    """Return the ends of the jackknife interval of a score (Quenouille 1956, Tukey 1958).
+
+    If a score is undefined without some item, both ends are the estimate.
+    """
+    if np.isnan(without).any():
+        return estimate, estimate
+    n = int(number.sum())
+    mean = float(number @ without) / n
+    error = math.sqrt((n - 1) / n * float(number @ (without - mean) ** 2))
+    corrected = estimate - (n - 1) * (mean - estimate)
+    return corrected - critical * error, corrected + critical * error
 
 
 def proportion_interval(
@@ -216,19 +254,23 @@ def proportion_interval(
     There, Wilson's interval covers too little for any number of items. The modification is that of
     Brown, Cai and DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science 16.
     """
-    from scipy.special import chdtri, ndtr
-
     share, square = successes / trials, critical**2 / trials
     center = (share + square / 2) / (1 + square)
     half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     low, high = max(0.0, center - half), min(1.0, center + half)
-    most = (2 if trials <= 50 else 3) if near_none else 0
-    confidence = 1 - 2 * ndtr(-critical)
-    if 1 <= successes <= most:
-        low = min(low, float(chdtri(2 * successes, confidence)) / (2 * trials))
-    if 1 <= trials - successes <= most:
-        high = max(high, 1 - float(chdtri(2 * (trials - successes), confidence)) / (2 * trials))
+    if near_none:
+        low = min(low, share * _least_rate(successes, trials, critical))
+        high = max(high, 1 - (1 - share) * _least_rate(trials - successes, trials, critical))
     return low, high
+
+
+def _least_rate(failures: float, trials: float, critical: float) -> float:
+    """Return the smallest failure rate that so few failures leave possible, in units of the observed rate."""
+    from scipy.special import chdtri, ndtr
+
+    if not 0 < failures <= (2 if trials <= 50 else 3):
+        return 1.0
+    return float(chdtri(2 * failures, 1 - 2 * ndtr(-critical))) / (2 * failures)
 
 
 class GoodnessOfFit:
@@ -285,6 +327,19 @@ class GoodnessOfFit:
             for share in (low, high)
         )
         return min(low, self.estimate), max(high, self.estimate)
+
+    def end_near_1(self, critical: float, effect: float = 1.0) -> float:
+        """Return the upper end that one to three items with errors need, as for a proportion.
+
+        An item has errors if the coefficient of this item alone is less than 1. The loss, which is 1 less the
+        coefficient, has the smallest value of the items' failure rate in its own units. For kappa, this is
+        the loss of raw agreement over that of agreement by chance. Dependent items count less, by ``effect``.
+        """
+        own = self._values(self._rows[: self._cells] / self._n)
+        count = self._count[: self._cells]
+        failures = float(count @ (own < 1 - _NEAREST)) / effect
+        trials = self._n if self.denominator is None else float(count @ (self.denominator > 0))
+        return 1 - (1 - self.estimate) * _least_rate(failures, trials / effect, critical)
 
     def _binomial(self) -> tuple[float, float, float, float] | None:
         """Return contributions, trials and successes of a quotient with two kinds of items."""

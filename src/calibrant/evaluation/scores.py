@@ -238,7 +238,7 @@ def averages(k: int, chosen: Integers) -> dict[str, Statistic]:
         return mean_of_classes(quotient, (totals[:, predicted] + totals[:, reference]) > 0)
 
     def macro(below: Integers) -> Statistic:
-        return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), NONE_OCCURS)
+        return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), NONE_OCCURS, biased=True)
 
     def f_macro(t: Floats) -> Floats:
         return mean(ratio(2 * t[:, correct], t[:, predicted] + t[:, reference]), t)
@@ -251,7 +251,7 @@ def averages(k: int, chosen: Integers) -> dict[str, Statistic]:
         "f1_micro": quotient(twice, both, NONE_OCCURS),
         "precision_macro": macro(predicted),
         "recall_macro": macro(reference),
-        "f1_macro": Statistic(f_macro, NONE_OCCURS),
+        "f1_macro": Statistic(f_macro, NONE_OCCURS, biased=True),
     }
 
 

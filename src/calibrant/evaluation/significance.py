@@ -7,7 +7,7 @@ on them rejects too often. The corrected test needs the ratio of test to trainin
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.evaluation.detectable import minimum_detectable_difference
-from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluation.paired import ALIKE, mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluation.results.significance import MeanInterval, PairedTest, PlainTest
 from calibrant.exceptions import InputError
 from calibrant.metrics.multiplicity import adjusted_p_values
@@ -35,8 +35,9 @@ from calibrant.records import Quantity
 ONE = "one value has no variance"
 ONE_CLUSTER = "one cluster has no variance"
 LARGEST = 1e100
-ALIKE = "all differences of the systems are equal"
+MOST_FREEDOM = 9  # of the corrected t on repeats of up to ten folds; with more, folds less one
 ALIKE_VALUES = "all values are equal"
+UNITS = ("item", "fold")
 
 __all__ = [
     "adjusted_p_values",
@@ -52,23 +53,28 @@ __all__ = [
 def mean_interval(
     values: ArrayLike,
     *,
+    unit: str = "item",
     test_train_ratio: float | None = None,
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> MeanInterval:
     """Return the mean with Student's interval, corrected for folds if their ratio is known.
 
-    Without the ratio, the interval extends further on the side of the values' skewness, as Hall's
-    transformation of t does [4]_: Student's interval of 20 exponential values covers 91 %, and this one 95 %.
+    The interval of items extends further on the side of the values' skewness, as Hall's transformation of t
+    does [4]_: Student's interval of 20 exponential values covers 91 %, and this one 95 %.
 
     Parameters
     ----------
     values
         (n,) scores of folds or items.
+    unit
+        ``item``, or ``fold`` of a cross-validation, whose plain interval is Student's.
     test_train_ratio
-        Size of a fold's test data divided by that of its training data, 1 / (k - 1) for k folds: the variance
-        of the mean is then s^2 (1/n + ratio), and ``plain`` has the interval that ignores the overlap. None:
-        values are assumed to be independent, and ``plain`` is None.
+        Size of a fold's test data divided by that of its training data, 1 / (k - 1) for k folds, which makes
+        the values those of folds. The variance of the mean is then s^2 (1/n + ratio), and ``plain`` has the
+        interval that ignores the overlap. Repeats use the same data again, so Student's t has at most 9
+        degrees of freedom (k - 1 if that is more) [5]_, and one per repeat of two folds [6]_. None: values
+        are assumed to be independent, and ``plain`` is None.
     clusters
         (n,) cluster of each item. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
         clusters, and Student's t has Satterthwaite's degrees of freedom: one less than the number of clusters
@@ -90,6 +96,9 @@ def mean_interval(
        samples. Survey Methodology 28, 169-181.
     .. [4] Hall (1992). On the removal of skewness by transformation. Journal of the Royal Statistical
        Society B 54, 221-228.
+    .. [5] Bouckaert (2003). Choosing between two learning algorithms based on calibrated tests. ICML, 51-58.
+    .. [6] Dietterich (1998). Approximate statistical tests for comparing supervised classification learning
+       algorithms. Neural Computation 10, 1895-1923.
 
     Examples
     --------
@@ -98,18 +107,18 @@ def mean_interval(
     >>> print(found.mean, found.plain)
     65.7000 [62.2997, 69.1003] 65.7000 [63.8824, 67.5176]
     """
-    level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
+    level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters, unit)
     array = finite(values, "values")
-    spread = _Spread(array, clusters, ratio, 1e-12 * float(np.abs(array).max()), ALIKE_VALUES)
+    spread = _Spread(array, unit, clusters, ratio, 1e-12 * float(np.abs(array).max()), ALIKE_VALUES)
     return MeanInterval(
         mean=spread.around(spread.corrected, level),
-        plain=None if ratio is None else spread.around(spread.error, level),
+        plain=None if ratio is None else spread.around(spread.plain, level),
         standard_deviation=Quantity(spread.deviation, reason=ONE if spread.deviation is None else None),
         n=len(array),
         level=level,
         clusters=spread.clusters,
         test_train_ratio=ratio,
-        freedom=spread.freedom or None,
+        freedom=spread.corrected.freedom or None,
         warning=spread.warning,
     )
 
@@ -119,6 +128,7 @@ def paired_t_test(
     second: ArrayLike,
     *,
     alternative: Alternative = "two-sided",
+    unit: str = "item",
     test_train_ratio: float | None = None,
     clusters: ArrayLike | None = None,
     level: float = 0.95,
@@ -133,7 +143,7 @@ def paired_t_test(
         (n,) scores of the two systems, in the same order of folds or items.
     alternative
         ``two-sided``, ``greater`` (the first has the greater mean) or ``less``.
-    test_train_ratio, clusters, level
+    unit, test_train_ratio, clusters, level
         As in `mean_interval`.
 
     Returns
@@ -161,18 +171,19 @@ def paired_t_test(
     (0.4925, 1.833, 0.921)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
-    level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
+    level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters, unit)
     one, other = finite(first, "first"), finite(second, "second")
     _checks.same_length("second", len(other), "first", len(one))
     gap = one - other
     # Rounding errors remain if differences such as 0.3 - 0.2 and 0.2 - 0.1 are meant to be equal.
     dust = 1e-12 * max(1.0, float(np.abs(one).max()), float(np.abs(other).max()))
-    spread = _Spread(gap, clusters, ratio, dust)
+    spread = _Spread(gap, unit, clusters, ratio, dust, ALIKE)
+    freedom = spread.corrected.freedom
     return PairedTest(
         **_test(spread, spread.corrected, alternative, level),
-        plain=None if ratio is None else PlainTest(**_test(spread, spread.error, alternative, level)),
+        plain=None if ratio is None else PlainTest(**_test(spread, spread.plain, alternative, level)),
         standard_deviation=spread.deviation,
-        critical=critical_value(level, spread.freedom, alternative) if spread.freedom > 0 else None,
+        critical=critical_value(level, freedom, alternative) if freedom > 0 else None,
         alternative=alternative,
         n=len(gap),
         wins=int(np.sum(gap > dust)),
@@ -181,61 +192,80 @@ def paired_t_test(
         level=level,
         clusters=spread.clusters,
         test_train_ratio=ratio,
-        freedom=spread.freedom or None,
+        freedom=freedom or None,
         warning=spread.warning,
     )
 
 
-def _test(spread: _Spread, error: float | None, alternative: str, level: float) -> dict[str, Any]:
+class _Error(NamedTuple):
+    """Standard error, which is 0 or None if there is no variance, and degrees of freedom of a mean."""
+
+    size: float | None
+    freedom: float
+
+
+def _test(spread: _Spread, error: _Error, alternative: str, level: float) -> dict[str, Any]:
     """Return the difference, t and the p-value; undefined if differences have no variance."""
-    t = spread.mean / error if error else None
+    t = spread.mean / error.size if error.size else None
     return {
         "difference": spread.around(error, level),
         "t": t,
-        "p_value": tail(t, spread.freedom, alternative),
-        "reason": None if error else spread.reason,
+        "p_value": tail(t, error.freedom, alternative),
+        "reason": None if error.size else spread.reason,
     }
 
 
 class _Spread:
-    """Mean of values with its standard error and degrees of freedom."""
+    """Mean of values with its standard errors: ``plain``, and ``corrected`` for folds with a known ratio."""
 
     def __init__(
-        self, values: Floats, clusters: ArrayLike | None, ratio: float | None, dust: float, alike: str = ALIKE
+        self,
+        values: Floats,
+        unit: str,
+        clusters: ArrayLike | None,
+        ratio: float | None,
+        dust: float,
+        alike: str,
     ) -> None:
         self.n = len(values)
         cluster, count = _checks.clusters_of(clusters, "the scores", self.n)
         self.mean = float(values.mean())
         residual = values - self.mean
+        if np.abs(residual).max() <= dust:
+            residual[:] = 0.0
         self.deviation = math.sqrt(float(residual @ residual) / (self.n - 1)) if self.n > 1 else None
         self.clusters = count or None
         units = count or self.n
-        self.freedom: float = units - 1
+        freedom: float = units - 1
         self.warning: str | None = None
         self.reason = alike if units > 1 else ONE if cluster is None else ONE_CLUSTER
-        self.error: float | None = None
-        self.corrected: float | None = None  # for folds, if the ratio is known
+        self.plain = self.corrected = _Error(None, freedom)
         self.skewness = 0.0
         if units < 2:
             return
-        variance = float(residual @ residual) * units / self.freedom
+        variance = float(residual @ residual) * units / freedom
         if cluster is not None:
             size = np.bincount(cluster, minlength=units).astype(np.float64)
             residual = np.bincount(cluster, residual, minlength=units).astype(np.float64)
-            variance, self.freedom = cr2(size, residual)
+            variance, freedom = cr2(size, residual)
             self.warning = few_clusters(size)
         flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
-        self.error = 0.0 if flat else math.sqrt(variance) / self.n
-        self.corrected = self.error if ratio is None else self.error * math.sqrt(1 + ratio * self.n)
-        if ratio is None and not flat:
+        error = 0.0 if flat else math.sqrt(variance) / self.n
+        self.plain = self.corrected = _Error(error, freedom)
+        if ratio is not None:
+            less = round(1 / ratio)  # folds less one
+            freedom = min(freedom if less > 1 else self.n // 2, max(MOST_FREEDOM, less))
+            self.corrected = _Error(error * math.sqrt(1 + ratio * self.n), freedom)
+        elif unit == "item" and not flat:
             self.skewness = skewness_of(residual)
             self.warning = self.warning or skewed(self.skewness, units)
 
-    def around(self, error: float | None, level: float) -> Quantity:
+    def around(self, error: _Error, level: float) -> Quantity:
         """Return the mean with its interval for a standard error."""
-        if not error:
+        if not error.size:
             return Quantity(self.mean, reason=self.reason)
-        return Quantity(self.mean, *student(self.mean, error, self.freedom, level, self.skewness), error)
+        ends = student(self.mean, error.size, error.freedom, level, self.skewness)
+        return Quantity(self.mean, *ends, error.size)
 
 
 def finite(values: ArrayLike, name: str) -> Floats:
@@ -255,13 +285,13 @@ def finite(values: ArrayLike, name: str) -> Floats:
     return array
 
 
-def _ratio(value: float | None, clusters: ArrayLike | None) -> float | None:
+def _ratio(value: float | None, clusters: ArrayLike | None, unit: str) -> float | None:
+    _checks.one_of(unit, UNITS, "unit")
+    if clusters is not None and (value is not None or unit == "fold"):
+        hint = "pass test_train_ratio for scores of folds, or clusters for scores of items"
+        raise InputError("folds have no clusters", hint, code="parameter")
     if value is None:
         return None
-    if clusters is not None:
-        message = "test_train_ratio and clusters cannot be combined"
-        hint = "pass test_train_ratio for scores of folds, or clusters for scores of items"
-        raise InputError(message, hint, code="parameter")
     ratio = _checks.non_negative(value, "test_train_ratio")
     if ratio == 0:
         raise InputError("test_train_ratio is 0", "give 1 / (k - 1) for k folds", code="parameter")

@@ -35,6 +35,8 @@ _MOST_FLIPS = 400
 _FEWEST_FLIPS = 100
 _CELLS_IN_ALL = 10**8
 FEWEST_UNITS = 3  # without one of two, no products of different units are left
+NO_DIFFERENCE = "the two models' residuals do not differ at all"
+SAME_DIFFERENCE = "all {}s have the same difference"
 FIRST_MAY_BE_0 = "the first model's error may be 0: its interval reaches 0"
 
 
@@ -176,8 +178,7 @@ def _brier_difference(first: Pairs, second: Pairs, level: float) -> Quantity:
     variance, freedom = cr2(size, residual)
     if not freedom or variance <= (1e-12 * total) ** 2:
         unit = "cluster" if first.cluster is not None else "item"
-        same = f"all {unit}s have the same difference"
-        return Quantity(mean, reason=same if freedom else f"there is one {unit}")
+        return Quantity(mean, reason=SAME_DIFFERENCE.format(unit) if freedom else f"there is one {unit}")
     skewness = skewness_of(residual)
     warning = (few_clusters(size) if first.cluster is not None else None) or skewed(skewness, len(size))
     error = math.sqrt(variance) / total
@@ -211,6 +212,14 @@ def difference_of(
     difference = squares[0] - squares[1]
     variance, effective = _variance(tables, generator(seed))
     error = math.sqrt(variance) if variance > 1e-24 else 0.0  # rounding
+    constant = error == 0 and abs(difference) > 1e-12  # which no test and no interval can judge
+    ends = (difference - quantile(level, effective) * error, difference + quantile(level, effective) * error)
+    if error > 0:
+        reason = None
+    elif constant:
+        reason = SAME_DIFFERENCE.format("cluster" if clusters else "item")
+    else:
+        reason = NO_DIFFERENCE
     warned = warnings_of(alone[0])
     if few and effective < FEW_CLUSTERS:
         warned.setdefault("few_positives_warning", few)
@@ -218,11 +227,7 @@ def difference_of(
         level=level,
         mse_first=estimate_of(alone[0]),
         mse_second=estimate_of(alone[1]),
-        mse_difference=Quantity(
-            difference,
-            difference - quantile(level, effective) * error,
-            difference + quantile(level, effective) * error,
-        ),
+        mse_difference=Quantity(difference, reason=reason) if constant else Quantity(difference, *ends),
         p_value=two_sided_p_value(difference / error, effective) if error > 0 else None,
         rms_difference=Quantity(None, reason=""),
         relative_change=Quantity(None, reason=FIRST_MAY_BE_0),
@@ -230,11 +235,11 @@ def difference_of(
         bin_size=tables[0].size,
         clusters=clusters,
         seed=recorded(seed),
-        reason=None if error > 0 else "the two models' residuals do not differ at all",
+        reason=reason,
         **warned,
     )
     half = (1 - level) / 2
-    margin = quantile(1 - half, effective) * error
+    margin = math.inf if constant else quantile(1 - half, effective) * error
     ranges = [interval_of(table, "inverted", 1 - half / 2) for table in alone]
     return _with_roots(record, _Range(difference - margin, difference + margin), ranges)
 

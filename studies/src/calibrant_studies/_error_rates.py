@@ -44,13 +44,47 @@ def fold_differences(
     return np.stack(found, axis=1)
 
 
-def fold_error_rates(seed: int, replications: int, *, repeats: int, folds: int) -> tuple[float, float]:
+def ridge_differences(
+    rng: np.random.Generator, datasets: int, *, items: int, features: int, repeats: int, folds: int
+) -> Floats:
+    """Draw differences in squared error (datasets, repeats * folds) of two learners of equal expected error.
+
+    The value of an item is a quarter of the sum of its 2 * ``features`` normal features, plus normal noise.
+    Each learner is ridge regression on its half of the features, with their number as penalty.
+    """
+    x = rng.standard_normal((datasets, items, 2 * features))
+    y = 0.25 * x.sum(axis=2) + rng.standard_normal((datasets, items))
+    halves = x[..., :features], x[..., features:]
+    found = []
+    for _ in range(repeats):
+        order = rng.permuted(np.tile(np.arange(items), (datasets, 1)), axis=1)
+        for fold in range(folds):
+            kept = np.ones((datasets, items))
+            np.put_along_axis(kept, order[:, fold::folds], 0.0, axis=1)
+            errors = []
+            for half in halves:
+                trained = half * kept[:, :, None]
+                products = trained.swapaxes(1, 2) @ half + features * np.eye(features)
+                slopes = np.linalg.solve(products, trained.swapaxes(1, 2) @ y[:, :, None])
+                residual = np.where(kept, 0.0, y - (half @ slopes)[..., 0])
+                errors.append((residual**2).sum(axis=1) / (items - kept.sum(axis=1)))
+            found.append(errors[0] - errors[1])
+    return np.stack(found, axis=1)
+
+
+LEARNERS = {"nearest mean": (fold_differences, 100, 5), "ridge": (ridge_differences, 120, 15)}
+
+
+def fold_error_rates(
+    seed: int, replications: int, *, repeats: int, folds: int, learner: str = "nearest mean"
+) -> tuple[float, float]:
     """Return the rejection rates at 5 % of the plain and the corrected t-test under the null."""
     rng = np.random.default_rng(seed)
+    differences, items, features = LEARNERS[learner]
     plain = corrected = 0
     for start in range(0, replications, _DATASETS_A_CHUNK):
         some = min(_DATASETS_A_CHUNK, replications - start)
-        gaps = fold_differences(rng, some, items=100, features=5, repeats=repeats, folds=folds)
+        gaps = differences(rng, some, items=items, features=features, repeats=repeats, folds=folds)
         for gap in gaps:
             test = paired_t_test(gap, np.zeros_like(gap), test_train_ratio=1 / (folds - 1))
             corrected += test.p_value is not None and test.p_value <= SIZE

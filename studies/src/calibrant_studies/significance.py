@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SEED = 20261121
 DESIGNS = ((2, 5), (1, 10), (5, 2), (10, 10))
+LEARNERS = {"nearest mean": "", "ridge": ", ridge"}
 REPLICATIONS = 4000
 CLUSTERS = (5, 8, 12, 20, 40)
 EFFECT = 0.1  # difference in accuracy, for the power
@@ -85,7 +86,7 @@ def figures(study: Study) -> dict[str, Figure]:
     from calibrant.plots import style
 
     rows = study.tables["folds"]
-    figure, (ax,) = style.new_figure(6.4, 2.4)
+    figure, (ax,) = style.new_figure(6.4, 3.4)
     for place, name in enumerate(("plain t", "corrected t")):
         look = style.series(place)
         rates = [row[name] for row in rows]
@@ -102,11 +103,13 @@ def figures(study: Study) -> dict[str, Figure]:
 
 def _folds(seed: int, replications: int) -> list[Row]:
     rows: list[Row] = []
-    for repeats, folds in DESIGNS:
-        plain, corrected = simulation.fold_error_rates(seed, replications, repeats=repeats, folds=folds)
+    for (learner, named), (repeats, folds) in product(LEARNERS.items(), DESIGNS):
+        plain, corrected = simulation.fold_error_rates(
+            seed, replications, repeats=repeats, folds=folds, learner=learner
+        )
         rows.append(
             {
-                "cross-validation": f"{repeats} x {folds}",
+                "cross-validation": f"{repeats} x {folds}{named}",
                 "plain t": 100 * plain,
                 "corrected t": 100 * corrected,
             }
@@ -158,7 +161,7 @@ def _findings(folds: list[Row], replications: int) -> tuple[Finding, ...]:
             found.append(
                 Finding(
                     f"{test} {design}",
-                    f"{design} folds: {test} finds a difference that is not there, %",
+                    f"folds of {design}: {test} finds a difference that is not there, %",
                     row[test],
                     max(0.0, row[test] - margin),
                     row[test] + margin,

@@ -281,8 +281,8 @@ def test_kappa_of_annotators_who_use_one_label_is_undefined(evaluation: Write) -
 def test_a_system_equal_to_another_is_not_better(evaluation: Write) -> None:
     same = "item,label\n" + "\n".join(f"{i},{'keep' if i < 3 else 'drop'}" for i in range(8))
     pair = protocol(evaluation(one=same, two=same)).comparisons[0].pairs[0]
-    assert (pair.difference.estimate, pair.better, pair.holm_p_value) == (0.0, None, None)
-    assert pair.reason == "the systems do not differ on any unit"
+    assert (pair.difference.estimate, pair.better, pair.holm_p_value) == (0.0, None, 1.0)
+    assert pair.difference.reason == "the systems do not differ on any unit"
 
 
 def test_no_system_is_better_if_the_interval_contains_0(tmp_path: Path) -> None:

@@ -76,6 +76,9 @@ class MeanInterval(Record, frozen=True, kw_only=True):
             "The same mean with an interval that ignores the overlap of training data between folds, and is "
             "too narrow; null without the ratio of test to training data.",
             group=MEAN,
+            headline=True,
+            interval="only",
+            short="as if independent",
         ),
     ] = None
     standard_deviation: Annotated[
