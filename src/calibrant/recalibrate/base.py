@@ -238,6 +238,11 @@ class BinaryRecalibrator(ArrayRecalibrator):
 
     columns_: tuple[BinaryRecalibrator, ...]  # one map per class, for more than two classes
 
+    @property
+    def fits_mean(self) -> bool:
+        """True if the fit takes the mean probability to that of the labels, as an intercept does."""
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True
