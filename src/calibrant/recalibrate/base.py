@@ -154,6 +154,8 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     """Base of the recalibrators that need scores and labels alone: transformers and classifiers.
 
     ``splits`` tells whether a method fits parts of the pairs; then it tears no cluster apart.
+    ``copies_mislead`` tells whether a method takes copies of a pair for evidence of structure; then its refits
+    have half of the pairs instead of draws with replacement.
 
     Attributes
     ----------
@@ -162,6 +164,7 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     """
 
     splits: ClassVar[bool] = False
+    copies_mislead: ClassVar[bool] = False
     _estimator_type: ClassVar[str] = "classifier"  # of scikit-learn 1.5
 
     def __sklearn_tags__(self) -> Any:
