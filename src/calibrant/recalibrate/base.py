@@ -154,7 +154,7 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     """Base of the recalibrators that need scores and labels alone: transformers and classifiers.
 
     ``splits`` tells whether a method fits parts of the pairs; then it tears no cluster apart.
-    ``copies_mislead`` tells whether a method takes copies of a pair for evidence of structure; then its refits
+    ``copies_mislead`` tells whether a method takes copies of a pair for evidence of structure; then refits
     have half of the pairs instead of draws with replacement.
 
     Attributes
