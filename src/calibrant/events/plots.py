@@ -127,7 +127,8 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
 def _between_gaps(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which values have no neighbor that a line could connect them with."""
     missing = np.isnan(np.concatenate([[np.nan], values, [np.nan]]))
-    return ~missing[1:-1] & missing[:-2] & missing[2:]
+    lone: NDArray[np.bool_] = ~missing[1:-1] & missing[:-2] & missing[2:]
+    return lone
 
 
 def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:

@@ -180,11 +180,10 @@ def _sections(q: Floats, weight: Floats, *, pilot: bool) -> Sections:
     again = times > 1
     seen, once, twice = (np.bincount(section, chosen, count) for chosen in (again, times == 1, times == 2))
     others = once + once * (once - 1) / (2 * (twice + 1)) if pilot else np.full(count, np.inf)
-    return Sections(
-        np.bincount(section, mass * again, count),
-        np.bincount(section, mass * ~again, count),
-        np.array([seen, others]),
+    repeated, rest = (
+        np.bincount(section, mass * chosen, count).astype(np.float64) for chosen in (again, ~again)
     )
+    return Sections(repeated, rest, np.array([seen, others]))
 
 
 def _noise(q: Floats, weight: Floats, worse: float) -> list[tuple[float, Floats]]:
