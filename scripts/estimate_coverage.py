@@ -20,12 +20,22 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from calibrant.estimation import METHODS, RefittedRecalibrator, corrected_counts
-from calibrant.recalibrate import LabelledScores, Platt
+from calibrant.recalibrate import (
+    BBQ,
+    Beta,
+    HistogramBinning,
+    Isotonic,
+    LabelledScores,
+    Platt,
+    VennAbers,
+)
+from calibrant.recalibrate.base import BinaryRecalibrator
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "estimate_coverage.md"
 DOCUMENTS = 4000
 CORPORA = 300
 Z = 1.959964
+MAPS = (Platt(), Beta(), Isotonic(), HistogramBinning(), BBQ(), VennAbers())
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float] | None
@@ -354,27 +364,58 @@ def period_table(corpora: int) -> str:
     return table(title, ["scores", "labels"], columns, cells)
 
 
-def drift_interval(
-    periods: int, sd: float, how: str, rng: np.random.Generator, size: int = 800
+def total_interval(
+    periods: int,
+    sd: float,
+    how: str,
+    rng: np.random.Generator,
+    *,
+    size: int = 800,
+    middle: float = 0.5,
+    recalibrator: BinaryRecalibrator | None = None,
 ) -> tuple[bool, float]:
     """Return True if the total interval of a new period contains its count, and the width."""
     shift = rng.normal(0, sd, periods + 1)
     period = np.repeat(np.arange(periods), 1000 // periods)
     score = expit(rng.normal(-1, 1, len(period)))
-    label = rng.random(len(period)) < expit(logit(score) + 0.5 + shift[period])
+    label = rng.random(len(period)) < expit(logit(score) + middle + shift[period])
     counted = expit(rng.normal(-1, 1, size))
-    truth = int((rng.random(size) < expit(logit(counted) + 0.5 + shift[-1])).sum())
+    truth = int((rng.random(size) < expit(logit(counted) + middle + shift[-1])).sum())
     options: dict[str, dict[str, Any]] = {
         "none": {},
         "stated": {"drift": sd},
         "estimated": {"periods": period},
     }
     dev = LabelledScores(score, label)
-    total = RefittedRecalibrator(Platt(), dev, refits=60, seed=rng, **options[how]).count(counted).total
+    refitted = RefittedRecalibrator(recalibrator or Platt(), dev, refits=60, seed=rng, **options[how])
+    total = refitted.count(counted).total
     assert total is not None
     assert total.low is not None
     assert total.high is not None
     return total.low <= truth <= total.high, total.high - total.low
+
+
+def map_table(corpora: int) -> str:
+    """Total intervals with each map, for scores that are too high or too low."""
+    cells = []
+    for recalibrator in MAPS:
+        found = {}
+        for middle in (-0.3, 0.5):
+            rng = np.random.default_rng(0)
+            values = [
+                total_interval(1, 0.0, "none", rng, size=4000, middle=middle, recalibrator=recalibrator)
+                for _ in range(corpora)
+            ]
+            found[f"{middle:+g}"] = shown(np.array(values, np.float64))
+        cells.append(([f"`{type(recalibrator).__name__}`"], found))
+    title = (
+        "## Maps of a count\n\nCoverage of the interval `total` for 4,000 documents, with 1,000 labels "
+        f"({corpora} simulated corpora). The true log-odds differ from those of the scores by the number in "
+        "the head of the column. Maps that do not take the mean probability to that of the labels are "
+        'refused: `Temperature` and `Beta("ab")` (0 to 57 % in such cells), and '
+        "`ScalingBinning` (85 to 92 %)."
+    )
+    return table(title, ["map"], list(cells[0][1]), cells)
 
 
 def drift_table(corpora: int) -> str:
@@ -385,7 +426,7 @@ def drift_table(corpora: int) -> str:
         found = {}
         for periods, how in hows:
             rng = np.random.default_rng(0)
-            values = [drift_interval(periods, sd, how, rng) for _ in range(corpora)]
+            values = [total_interval(periods, sd, how, rng) for _ in range(corpora)]
             label = f"{how}, {periods} labeled period{'s' if periods > 1 else ''}"
             found[label] = shown(np.array(values, np.float64))
         cells.append(([f"{sd:g}"], found))
@@ -421,6 +462,7 @@ def page(corpora: int) -> str:
         judge_table(corpora),
         cluster_table(corpora),
         period_table(corpora),
+        map_table(corpora // 2),
         drift_table(corpora // 2),
     ]
     return "\n".join([head + "\n", *parts])

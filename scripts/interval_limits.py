@@ -226,6 +226,18 @@ def authors(rng: Generator) -> Found:
     return Found(low, high, float(truth.mean()), warned(every))
 
 
+def noisy_authors(rng: Generator) -> Found:
+    """All posts of 40 of 300 authors are labeled, and the scores are noisy within an author."""
+    author = np.repeat(np.arange(300), rng.integers(2, 25, 300))
+    of_author = rng.normal(-1, 1.5, 300)[author]
+    truth = rng.random(len(author)) < expit(of_author)
+    score = expit(of_author + rng.normal(0, 1.5, len(author)))
+    rows = np.flatnonzero(np.isin(author, rng.choice(300, 40, replace=False)))
+    every = corrected_counts(score, rows, truth[rows], clusters=author[rows], methods=("ppi++",))
+    share = every.estimates[0].share
+    return Found(share.low, share.high, float(truth.mean()), warned(every))
+
+
 def of_models(field: str) -> Callable[[Generator], Found]:
     """Models of which one states too large log-odds, with one score for all rows of each of 60 documents."""
     z, weight = np.polynomial.hermite_e.hermegauss(120)
@@ -280,6 +292,9 @@ SITUATIONS = [
     Situation("difference of two models' squared errors", RARE_MODELS, of_models("mse_difference")),
     Situation("difference of two models' Brier scores", RARE_MODELS, of_models("brier_difference")),
     Situation("corrected counts", "all posts of 40 of 300 authors of unequal activity", authors),
+    Situation(
+        "corrected counts, ppi++", "the same, with scores that are noisy within authors", noisy_authors
+    ),
 ]
 HEAD = """# Coverage in difficult situations
 

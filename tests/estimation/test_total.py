@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -23,10 +23,13 @@ from calibrant.recalibrate import (
     Isotonic,
     LabelledScores,
     Platt,
+    ScalingBinning,
     Shared,
     Temperature,
     VectorScaling,
 )
+from calibrant.recalibrate.beta import Parameters
+from calibrant.recalibrate.methods import METHODS
 from tests.quantities import defined, limits
 
 
@@ -99,15 +102,38 @@ def test_documents_that_a_map_of_label_proportions_makes_certain_are_in_a_warnin
     )
 
 
-@pytest.mark.parametrize(
-    "recalibrator", [Platt(), Beta(), Temperature()], ids=["platt", "beta", "temperature"]
-)
+@pytest.mark.parametrize("recalibrator", [Platt(), Beta()], ids=["platt", "beta"])
 def test_a_smooth_map_has_no_such_warning(recalibrator: Any) -> None:
     rng = np.random.default_rng(0)
     score = rng.random(300)
     refitted = RefittedRecalibrator(recalibrator, LabelledScores(score, rng.random(300) < score), refits=20)
     assert refitted.probabilities([1.0]) == 1  # rounded
     assert defined(refitted.count([0.0, 0.5, 1.0]).total).warning is None
+
+
+@pytest.mark.parametrize("recalibrator", [Temperature(), Beta("ab"), ScalingBinning()], ids=repr)
+def test_a_map_that_does_not_fit_the_mean_is_refused_in_a_count(recalibrator: Any) -> None:
+    # With log-odds off by 0.3 to 0.5, total intervals covered 20 % (temperature) to 85 % (scaling-binning).
+    rng = np.random.default_rng(0)
+    score = rng.random(300)
+    dev = LabelledScores(score, rng.random(300) < expit(logit(score) + 0.3))
+    with pytest.raises(InputError, match=r"is not that of the labels: .* use Platt\(\)"):
+        RefittedRecalibrator(recalibrator, dev, refits=20)
+
+
+MEANS = [
+    *(method.make() for method in METHODS.values() if method.maps != "rows"),
+    *(Beta(parameters) for parameters in get_args(Parameters)),
+]
+
+
+@pytest.mark.parametrize("recalibrator", MEANS, ids=map(repr, MEANS))
+def test_a_map_says_if_it_fits_the_mean(recalibrator: Any) -> None:
+    rng = np.random.default_rng(1)
+    score = expit(rng.normal(-1, 1, 2000))
+    label = rng.random(2000) < expit(logit(score) + 1)
+    moved = float(recalibrator.fit(score, label).transform(score).mean())
+    assert recalibrator.fits_mean == (abs(moved - label.mean()) < 0.01)
 
 
 def test_clusters_are_drawn_whole() -> None:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from msgspec.structs import replace
 
@@ -101,3 +103,25 @@ def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:
     texts = re.findall(r"<text[^>]*>", svg)
     assert len(texts) > 8
     assert [each for each in texts if "var(--ink" not in each and "var(--muted" not in each] == []
+
+
+@pytest.mark.parametrize("rates", [False, True])
+def test_periods_without_documents_are_gaps(rates: bool) -> None:
+    years = [str(year) for year in range(2001, 2008)]
+    whole = table(1, years)
+    zero, gaps = Quantity(0.0, 0.0, 0.0), ("2003", "2005")
+    counts = tuple(
+        replace(row, documents=0, matched=0, count=zero, total=zero, best=0) if row.period in gaps else row
+        for row in whole.counts
+    )
+    (ax,) = event_series(replace(whole, counts=counts), rates=rates).axes
+    for line in ax.lines:
+        assert [year for year, y in zip(years, np.asarray(line.get_ydata()), strict=True) if np.isnan(y)] == [
+            *gaps
+        ]
+    (mean,) = [line for line in ax.lines if line.get_label() == "mean"]
+    assert np.flatnonzero(np.asarray(mean.get_markevery())).tolist() == [3]  # 2004 is between two gaps
+    bands = [each for each in ax.collections if isinstance(each, PolyCollection)]
+    assert [len(each.get_paths()) for each in bands] == [3, 3]
+    bars = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert [each.get_segments()[0][:, 0].tolist() for each in bars] == [[3, 3], [3, 3]]

@@ -80,6 +80,41 @@ def test_the_planned_labels_show_a_difference() -> None:
     assert seen / REPLICATIONS > 0.75
 
 
+def with_values(size: int) -> Any:
+    """Scores of a model that says one of ten percentages, most often a high one."""
+    values = np.array([0.05, 0.2, 0.35, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95])
+    return values[np.minimum(9, (10 * np.random.default_rng(3).beta(2, 1, size)).astype(int))]
+
+
+def rounded(size: int) -> Any:
+    return np.random.default_rng(4).beta(2, 2, size).round(2)
+
+
+def half_rounded(size: int) -> Any:
+    rng = np.random.default_rng(5)
+    return np.where(rng.random(size) < 0.5, 0.9, rng.uniform(0.1, 0.9, size))
+
+
+@pytest.mark.parametrize(
+    ("scores", "pilot", "error", "fewer"),
+    [(with_values, 200, 0.06, 2.5), (rounded, 150, 0.04, 1.5), (half_rounded, 500, 0.08, 1.2)],
+)
+def test_a_pilot_with_few_distinct_scores_needs_fewer_labels(
+    scores: Any, pilot: int, error: float, fewer: float
+) -> None:
+    # A score of many pairs is one bin, however many pairs it has.
+    some = scores(pilot)
+    plan = labels_needed(error=error, scores=some)
+    apart = some + np.random.default_rng(0).uniform(-1e-6, 1e-6, pilot)
+    assert fewer * defined(plan.labels) < defined(labels_needed(error=error, scores=apart).labels)
+    rng, population, seen = np.random.default_rng(1), scores(10**6), 0
+    for _ in range(REPLICATIONS):
+        q = rng.choice(population, defined(plan.labels))
+        low = error_interval(pairs(rng.random(len(q)) < q + np.where(q < 0.5, error, -error), q)).low
+        seen += low is not None and low > 0
+    assert seen / REPLICATIONS > 0.72
+
+
 def test_smaller_goals_need_more_labels() -> None:
     labels = [labels_needed(error=error).labels or 0 for error in (0.02, 0.05, 0.1)]
     assert labels[0] > labels[1] > labels[2]

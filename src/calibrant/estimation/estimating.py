@@ -20,6 +20,7 @@ from calibrant.estimation.sampling import (
     Sample,
     ShareModel,
     bands_of_chances,
+    cluster_sums,
     design_effect,
     effective_clusters,
     groups_of_chances,
@@ -47,6 +48,7 @@ DOUBT = 0.01  # significance from which labels contradict prior-shift
 LEAST_CHANCE = 1e-30  # the sums of squares of its inverse are finite
 RARE = 0.001  # probability that a simple random sample is warned of
 FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
+SLOPE_PRIOR = 5.0  # clusters that the slope of labels counts as in the weight of the scores
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
@@ -170,7 +172,8 @@ def corrected_counts(
     size. Therefore an interval has width 0 only if all documents are labeled. Sums of clusters have the
     correction of Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
 
-    ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels.
+    ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels. With clusters, its
+    weight comes from the sums of clusters, and is from 0 to 1.
 
     References
     ----------
@@ -344,16 +347,25 @@ class Piece:
 
 
 def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
-    """The weight of the scores that makes the variance least, within periods; one for all of them."""
+    """The weight of the scores that makes the variance least, within periods; one for all of them.
+
+    With clusters, the variance is that of the sums of clusters. The slope of few sums is uncertain, so it is
+    averaged with the slope of labels, and limited to weights between those of ``labels`` and ``ppi``.
+    """
     if whole.few:
         return None
-    product = spread = 0.0
-    for one in parts:
-        if len(one.rows) >= FEWEST:
-            deviation = one.scores - one.scores.mean()
-            product += float(deviation @ one.label)
-            spread += float(deviation @ deviation)
-    return product / spread if spread > EQUAL**2 * len(whole.rows) else 0.0
+    known = [one for one in parts if len(one.rows) >= FEWEST]
+    score = np.concatenate([np.zeros(0), *(one.scores - one.scores.mean() for one in known)])
+    label = np.concatenate([np.zeros(0), *(one.label - one.label.mean() for one in known)])
+    if not score @ score > EQUAL**2 * len(whole.rows):
+        return 0.0
+    slope = float(score @ label / (score @ score))
+    if whole.cluster is None:
+        return slope
+    sums, of_labels = (cluster_sums(known, deviations) for deviations in (score, label))
+    units, spread = effective_clusters(known), float(sums @ sums)
+    own = float(sums @ of_labels) / spread if spread > EQUAL**2 else slope
+    return min(1.0, max(0.0, (units * own + SLOPE_PRIOR * slope) / (units + SLOPE_PRIOR)))
 
 
 def _estimate(

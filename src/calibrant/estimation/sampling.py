@@ -311,6 +311,14 @@ def _moved(share: float, shift: float) -> float:
     return 1 / (1 + math.exp(-max(-FARTHEST, min(FARTHEST, odds))))
 
 
+def cluster_sums(parts: Sequence[Sample], values: Floats) -> Floats:
+    """Return (clusters,) weighted sums of the labeled documents' values, with the correction CR2."""
+    weight, code = _weights(parts)
+    outside = 1 - np.bincount(code, weight) / weight.sum()
+    sums: Floats = np.bincount(code, weight * values) / np.sqrt(np.maximum(outside, 1e-12))
+    return sums
+
+
 def known_likeness(cluster: Integers, weight: Floats, positives: Floats) -> float:
     """Return how far labels show how alike those of a cluster are: 1 with enough clusters of each kind."""
     every, *kinds = events_of_clusters(cluster, weight, positives)

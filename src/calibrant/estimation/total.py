@@ -182,7 +182,9 @@ class RefittedRecalibrator:
     Parameters
     ----------
     recalibrator
-        Recalibrator of one event, such as ``Platt()``; copies of it are fitted.
+        Recalibrator of one event, such as ``Platt()``; copies of it are fitted. A map that does not take the
+        mean probability to that of the labels is refused: ``Temperature()`` and ``Beta("ab")``, which have no
+        intercept (intervals cover 0 to 57 % if log-odds are off by 0.1 to 0.5), and ``ScalingBinning()``.
     dev
         Labeled scores, with clusters if they are dependent.
     refits
@@ -213,7 +215,8 @@ class RefittedRecalibrator:
     Raises
     ------
     InputError
-        For bad values, where the recalibrator cannot be fitted to dev, or not to half of the draws.
+        For bad values, for a map that does not fit the mean, where the recalibrator cannot be fitted to dev,
+        or not to half of the draws.
 
     Examples
     --------
@@ -243,6 +246,10 @@ class RefittedRecalibrator:
         check_recalibrator(recalibrator, rows, "the recalibrator")
         if rows.has_classes or not isinstance(recalibrator, BinaryRecalibrator):
             raise InputError("dev has classes", "use data of one event", code="parameter")
+        if not recalibrator.fits_mean:
+            message = f"after {recalibrator!r} the mean probability is not that of the labels"
+            hint = "a count sums this error over all documents: use Platt(), Beta() or Isotonic()"
+            raise InputError(message, hint, code="parameter")
         model = rows.fit(recalibrator)
         assert isinstance(model, BinaryRecalibrator)
         self.fitted = model

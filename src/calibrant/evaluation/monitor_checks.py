@@ -24,7 +24,7 @@ Day = str | int | date
 FEWEST_DAYS = 10  # from which the autocorrelation of their errors is tested
 CRITICAL = 2.326  # the 99 % point of the normal distribution
 Unit = Literal["day", "cluster", "item", "dependent-day"]
-VERSION = 3
+VERSION = 4
 MOST_KEYS = 1_000
 OFTEN = 0.05
 
@@ -58,7 +58,7 @@ class Returns(Struct, frozen=True, forbid_unknown_fields=True):
 class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
     """State of a `CalibrationMonitor`; logarithms of zero are None."""
 
-    version: Literal[3]
+    version: Literal[4]
     against: Literal["calibrated", "reference"]
     alpha: float
     unit: Unit

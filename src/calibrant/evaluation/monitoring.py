@@ -54,7 +54,8 @@ CONDITIONS = {
     "persist",
     "item": "all labels are independent of each other and of earlier windows",
     "dependent-day": "the errors of windows are nearly a normal AR(1) process with a correlation of at most "
-    "0.95 between adjacent windows, and noise; the bound is checked by simulation and is not exact",
+    "0.95 between adjacent windows, and noise; up to about 3 % of the windows may be off by any amount; the "
+    "bound is checked by simulation and is not exact",
 }
 HAS_CHANGED = "labels depart from the scores by more than in the reference period"
 NO_POWER = "the reference has too little evidence to detect a change in these regions: "
@@ -198,9 +199,10 @@ class CalibrationMonitor:
       break the condition: with an AR(1) coefficient of 0.9, 66 to 97 % of streams had a false alarm.
     - ``unit="dependent-day"``: the errors of days may persist. They are modeled in log-odds as a stationary
       AR(1) process with noise, whose coefficient (up to 0.95) and variances are unknown; a change is a shift
-      of the mean that this process does not explain. The bound is exact for normal errors and close for sums
-      of labels, since days are joined until their sum of q (1 - q) reaches 10. Small changes that resemble a
-      persistent error are detected late or never. ``epsilon`` has to be 0.
+      of the mean that this process does not explain. Up to about 3 % of the days may be outliers of any size,
+      so that a large change needs a few days to be detected. Days are joined until their sum of q (1 - q)
+      reaches 10, so that errors are nearly normal; the bound is checked by simulation. Small changes that
+      resemble a persistent error are detected late or never. ``epsilon`` has to be 0.
     - ``unit="cluster"``: clusters (named at each update) are independent of each other given the past; labels
       within a cluster may depend in any way. A cluster that continues over several days with its specific
       errors breaks the null: use ``"dependent-day"``. A warning tells how many clusters return.

@@ -14,9 +14,9 @@ LEAST = 10.0  # sum of q (1 - q): days are joined until they hold as much, so th
 SPREADS = (1.0, 3.0)  # variance of the labels of a day over that of independent labels
 EFFECTS = (0.1, 0.2, 0.4, 0.8, 1.6)  # standard deviations of the errors that persist, in log-odds
 MEMORIES = (0.0, 0.5, 0.8, 0.9, 0.95)  # their correlation from one day to the next
+MEAN = 10.0  # standard deviation of an unknown mean, in log-odds
 SIZES = np.array([0.3, 1.0])  # standard deviations of a change, in log-odds
 LARGEST = 2.0**50  # sum of a day
-STRIDE = 4  # changes are looked for at each fourth observation
 MODELS = np.array(
     [(spread, 0.0, 0.0) for spread in SPREADS]
     + [(spread, effect, memory) for spread in SPREADS for effect in EFFECTS for memory in MEMORIES]
@@ -42,13 +42,13 @@ class Series:
     """
 
     def __init__(self, *, centred: bool) -> None:
-        self._centred = centred
         self._last: int | None = None
         self._waiting = (0.0, 0.0)
         self.watched = 0
-        self._state = np.zeros((len(MODELS), 6))
-        self._state[:, 1] = MODELS[:, 1] ** 2
-        self._start = np.zeros((4, len(MODELS), 16))
+        self._null = np.zeros((len(MODELS), 10))
+        self._null[:, 3] = MODELS[:, 1] ** 2
+        self._null[:, 6] = MEAN**2 if centred else 0.0
+        self._changed = np.zeros((len(MODELS), 16, len(SIZES), 10))
         self.log_e = 0.0
         self.change = 0.0
 
@@ -62,19 +62,18 @@ class Series:
         gap = 0 if self._last is None else day - self._last
         self._last = day
         self.watched += watched
-        starts = -(-self.watched // STRIDE)
-        if starts > self._start.shape[2]:
-            self._start = np.concatenate([self._start, np.zeros_like(self._start)], axis=2)
+        if self.watched > self._changed.shape[1]:
+            self._changed = np.concatenate([self._changed, np.zeros_like(self._changed)], axis=1)
         self.log_e, self.change = kernels.observe(
             error / information,
             information,
             gap,
-            self._centred,
             MODELS,
             SIZES,
-            self._state,
-            self._start,
-            starts,
+            self._null,
+            self._changed,
+            self.watched,
+            watched,
         )
 
 

@@ -32,6 +32,8 @@ def event_series(
 ) -> Figure:
     """Draw each country's counts over time: mean, interval and 1-best counts.
 
+    Periods without documents are gaps.
+
     Parameters
     ----------
     table
@@ -41,7 +43,7 @@ def event_series(
     most
         Number of countries to draw, from the first of the table.
     rates
-        Divide counts by the documents of the period; periods without documents are gaps.
+        Divide counts by the documents of the period.
 
     Returns
     -------
@@ -93,21 +95,26 @@ def event_series(
 
 
 def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> None:
-    size = np.array([row.documents if rates else 1 for row in rows], np.float64)
-    size[size == 0] = np.nan
+    documents = np.array([row.documents or np.nan for row in rows])
+    size = documents if rates else documents / documents
     place = np.arange(len(rows))
     mean, low, high = _columns([row.count for row in rows]) / size
     best = np.array([row.best for row in rows], np.float64) / size
     totals = [row.total for row in rows if row.total is not None]
     first, second = style.series(0), style.series(1)
     style.grid(ax, "y")
-    lone: dict[str, Any] = {"marker": "o", "markersize": 3} if len(rows) < 3 else {}
+    lone = _between_gaps(mean)
+    dots: dict[str, Any] = {"marker": "o", "markersize": 3, "markevery": lone}
+    bands = [(low, high, 0.3, "band")]
     if len(totals) == len(rows):
         _, *wide = _columns(totals) / size
-        ax.fill_between(place, *wide, color=first.color, alpha=0.12, linewidth=0, label="total interval")
-    ax.fill_between(place, low, high, color=first.color, alpha=0.3, linewidth=0, label="band")
-    ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **lone)
-    best_look = lone or ({"marker": second.marker, "markersize": 2.4} if len(rows) <= MARKED else {})
+        bands.insert(0, (*wide, 0.12, "total interval"))
+    for below, above, alpha, label in bands:
+        look: dict[str, Any] = {"color": first.color, "alpha": alpha}
+        ax.fill_between(place, below, above, linewidth=0, label=label, **look)
+        ax.vlines(place[lone], below[lone], above[lone], linewidth=3, **look)
+    ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **dots)
+    best_look = dots if len(rows) > MARKED else {"marker": second.marker, "markersize": 2.4}
     ax.plot(
         place, best, color=second.color, linewidth=0.9, linestyle=second.line, label="1-best", **best_look
     )
@@ -115,6 +122,13 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
     shown = range(0, len(rows), max(1, math.ceil((len(rows) - 1) / (TICKS - 1))))  # equal gaps for the labels
     ax.set_xticks(shown, [rows[at].period for at in shown])
     style.plain_title(ax, style.shown(country))
+
+
+def _between_gaps(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which values have no neighbor that a line could connect them with."""
+    missing = np.isnan(np.concatenate([[np.nan], values, [np.nan]]))
+    lone: NDArray[np.bool_] = ~missing[1:-1] & missing[:-2] & missing[2:]
+    return lone
 
 
 def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:

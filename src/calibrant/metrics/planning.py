@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +57,7 @@ def labels_needed(
     level
         Level of the interval.
     scores
-        (n,) scores of a pilot; their labels are not needed.
+        (n,) scores of a pilot; their labels are not needed. Few distinct scores need fewer labels.
     beta
         Parameters (a, b) of the Beta distribution that scores are assumed to have, without a pilot.
     cluster_size
@@ -73,6 +74,11 @@ def labels_needed(
     ------
     InputError
         If neither or impossible goals are given.
+
+    References
+    ----------
+    Chao (1984), "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
+    Statistics 11, for the number of distinct scores.
 
     Examples
     --------
@@ -100,7 +106,8 @@ def labels_needed(
     if worse > most * (1 + 1e-9):
         message = f"error is {worse:g}, but the largest RMS error that these scores can have is {most:.3g}"
         raise InputError(message, "give a smaller error", code="parameter")
-    share, (shifted, overconfident) = _noise(q, weight, worse)
+    sections = _sections(q, weight, pilot=scores is not None)
+    shifted, overconfident = _noise(q, weight, worse)
     effect = 1 + (cluster_size - 1) * label_correlation
 
     def clusters(n: float) -> float:
@@ -110,7 +117,7 @@ def labels_needed(
         theta, margins = worse**2, []
         # Dependence cancels if the model is too high at half of the scores and too low at the others.
         for variances, factor in ((shifted, effect), (overconfident, 1.0)):
-            null, skewness = _null_moments(n, share, effect, *variances)
+            null, skewness = _null_moments(n, sections, effect, *variances)
             z = critical_statistic(level, skewness, clusters(n))
             spread = math.sqrt(null + 4 * variances[0] * factor * theta / n)
             margins.append((theta - z * math.sqrt(null)) / spread)
@@ -119,7 +126,7 @@ def labels_needed(
     def of_difference(n: float) -> float:
         better = worse - (difference or 0.0)
         linear = 4 * shifted[0] * effect * (worse**2 + better**2) / n
-        null = 2 * _null_moments(n, share, effect, *shifted)[0]
+        null = 2 * _null_moments(n, sections, effect, *shifted)[0]
         return (worse**2 - better**2) / math.sqrt(null + linear) - quantile(level, clusters(n))
 
     labels = _smallest(of_error if difference is None else of_difference, power, cluster_size)
@@ -140,32 +147,72 @@ def labels_needed(
     )
 
 
-def _noise(q: Floats, weight: Floats, worse: float) -> tuple[Floats, list[tuple[float, Floats]]]:
-    """Return the fraction of pairs of each section of scores, and the noise of labels of two models.
+@dataclass(frozen=True)
+class Sections:
+    """Fractions of the pairs in each section of scores, at which a bin ends, and how many values they have.
 
-    One is shifted, the other overconfident. Their noise is the mean of p (1 - p), and in each section that of
-    its square.
+    Values that a pilot repeats stay whole in a bin, so that there are no more bins than values. The number of
+    values that it has once or not at all is estimated by Chao (1984); without a pilot it has no limit.
+
+    Attributes
+    ----------
+    repeated, others
+        (sections,) fractions of the pairs with values that the pilot repeats, and with other values.
+    values
+        (2, sections) numbers of these values.
+    """
+
+    repeated: Floats
+    others: Floats
+    values: Floats
+
+    def bins(self, n: float, size: float) -> Floats:
+        """Return the mean number of bins of n pairs in each section, if bins end at ``size`` pairs."""
+        found: Floats = np.minimum(self.values, n * np.array([self.repeated, self.others]) / size).sum(axis=0)
+        return found
+
+
+def _sections(q: Floats, weight: Floats, *, pilot: bool) -> Sections:
+    value, place, times = np.unique(q, return_inverse=True, return_counts=True)
+    count = len(EDGES) + 1
+    section = np.searchsorted(EDGES, value)
+    mass = np.bincount(place, weight) / weight.sum()
+    again = times > 1
+    seen, once, twice = (np.bincount(section, chosen, count) for chosen in (again, times == 1, times == 2))
+    others = once + once * (once - 1) / (2 * (twice + 1)) if pilot else np.full(count, np.inf)
+    repeated, rest = (
+        np.bincount(section, mass * chosen, count).astype(np.float64) for chosen in (again, ~again)
+    )
+    return Sections(repeated, rest, np.array([seen, others]))
+
+
+def _noise(q: Floats, weight: Floats, worse: float) -> list[tuple[float, Floats]]:
+    """Return the noise of labels of two models, one shifted and one overconfident.
+
+    It is the mean of p (1 - p), and in each section that of its square.
     """
     section = np.searchsorted(EDGES, q)  # which ends a bin
-    held = np.bincount(section, weight).astype(np.float64)
+    held = np.bincount(section, weight, len(EDGES) + 1).astype(np.float64)
     nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
     found = []
     for noise in np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)]):
-        squares = np.bincount(section, weight * noise**2).astype(np.float64)
+        squares = np.bincount(section, weight * noise**2, len(held)).astype(np.float64)
         found.append((float(np.average(noise, weights=weight)), ratio(squares, held)))
-    return held / weight.sum(), found
+    return found
 
 
 def _null_moments(
-    n: float, share: Floats, effect: float, variance: float, variance2: Floats
+    n: float, sections: Sections, effect: float, variance: float, variance2: Floats
 ) -> tuple[float, float]:
     """Return variance and skewness of T for n pairs of a calibrated model: each bin adds a chi-squared."""
-    size, own = estimator_bin_size(n), n * share
+    size, own = estimator_bin_size(n), n * (sections.repeated + sections.others)
+    number = sections.bins(n, size)
     # The last bin of a section is short, and the noise of few pairs is larger.
     short = np.where(own > 1.5, np.minimum(2, own / np.maximum(own - 1, 0.5)), own / (size - 1))
-    bins = np.where(own < size, short, own / (size - 1) + 0.5)
+    last = np.where(number < own / size - 1e-9, 0, 0.5)  # bins of one value each are not short
+    bins = np.where(own < size, short, number * ratio(own, own - number) + last)
     parts = np.append(variance2 * bins, ((effect - 1) * variance) ** 2)  # of sections, and of dependence
-    number = np.append(np.maximum(1, own / size), 1)
+    number = np.append(np.maximum(1, number), 1)
     whole = float(parts.sum())
     skewness = math.sqrt(8) * float((parts**1.5 / np.sqrt(number)).sum()) / whole**1.5 if whole else 0.0
     return 2 * whole / n**2, skewness

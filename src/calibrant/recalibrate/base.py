@@ -154,6 +154,8 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     """Base of the recalibrators that need scores and labels alone: transformers and classifiers.
 
     ``splits`` tells whether a method fits parts of the pairs; then it tears no cluster apart.
+    ``copies_mislead`` tells whether a method takes copies of a pair for evidence of structure; then refits
+    have half of the pairs instead of draws with replacement.
 
     Attributes
     ----------
@@ -162,6 +164,7 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     """
 
     splits: ClassVar[bool] = False
+    copies_mislead: ClassVar[bool] = False
     _estimator_type: ClassVar[str] = "classifier"  # of scikit-learn 1.5
 
     def __sklearn_tags__(self) -> Any:
@@ -237,6 +240,11 @@ class BinaryRecalibrator(ArrayRecalibrator):
     _one_label_is_enough: ClassVar[bool] = False
 
     columns_: tuple[BinaryRecalibrator, ...]  # one map per class, for more than two classes
+
+    @property
+    def fits_mean(self) -> bool:
+        """True if the fit takes the mean probability to that of the labels, as an intercept does."""
+        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -73,6 +73,7 @@ class BBQ(StepRecalibrator):
     """
 
     method: ClassVar[str] = "bbq"
+    copies_mislead: ClassVar[bool] = True  # a bin of copies has equal labels
     _learned: ClassVar[tuple[str, ...]] = ("edges_", "values_", "sizes_", "bin_counts_", "weights_")
     _parameters: ClassVar[dict[str, Check]] = {"spread": _check_spread, "strength": positive}
 

@@ -73,6 +73,11 @@ class Beta(LogOddsRecalibrator):
         self.parameters = parameters
         self.clip = clip
 
+    @property
+    def fits_mean(self) -> bool:
+        """False for ``"ab"``: a score of 1/2 stays 1/2."""
+        return self.parameters != "ab"
+
     def _learn_points(self, points: Points) -> None:
         points.check_slope("beta calibration", parameters=len(self.parameters))
         fixed = 0.5 if self.parameters == "ab" else None

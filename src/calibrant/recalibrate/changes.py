@@ -57,7 +57,8 @@ def resampled_changes(
 
     `calibration_changes` treats the calibration map as fixed. This function draws clusters of dev with
     replacement, fits the recalibrator again, and measures its effect on test, many times. The interval of the
-    change of the squared error adds the variance over these maps to the variance of test.
+    change of the squared error adds the variance over these maps to the variance of test. `BBQ` would take
+    copies of a pair for evidence of narrow bins, so its draws are halves of the clusters without replacement.
 
     Parameters
     ----------

@@ -99,10 +99,18 @@ class Rows:
         times = np.bincount(rng.integers(0, count, count), minlength=count)
         return self.at(np.repeat(np.arange(len(self.score)), times[self.units]))
 
+    def halved(self, rng: np.random.Generator) -> Rows:
+        """Return half of the clusters, or rows; their sums vary as those of another sample of all do."""
+        chosen = np.zeros(self.unit_count, np.bool_)
+        chosen[rng.permutation(self.unit_count)[: max(1, self.unit_count // 2)]] = True
+        return self.at(chosen[self.units])
+
     def refits(self, recalibrator: Single, draws: int, rng: np.random.Generator) -> Iterator[Single | None]:
         """Yield copies fitted to resamples; None for a resample that cannot be fitted (only one label)."""
+        single = recalibrator.estimator if isinstance(recalibrator, ClasswiseRecalibrator) else recalibrator
+        draw = self.halved if single.copies_mislead else self.resampled
         for _ in range(draws):
-            drawn = self.resampled(rng)
+            drawn = draw(rng)
             try:
                 fitted = drawn.fit(recalibrator)
             except InputError:

@@ -210,6 +210,11 @@ class ScalingBinning(StepRecalibrator):
         self.split = split
         self.seed = seed
 
+    @property
+    def fits_mean(self) -> bool:
+        """False: the mean depends on which pairs the seed draws for the fit, in resamples as well."""
+        return False
+
     def _learn(self, source: Source) -> None:
         scaler = Isotonic() if self.scaler is None else self.scaler
         scaling, binning = halves(source, float(self.split), generator(self.seed))

@@ -84,6 +84,11 @@ class Temperature(LogOddsRecalibrator):
 
     temperature_: float
 
+    @property
+    def fits_mean(self) -> bool:
+        """False: a score of 1/2 stays 1/2."""
+        return False
+
     def __init__(
         self, classes: Sequence[str] | None = None, logits: bool = False, clip: float = CLIP
     ) -> None:

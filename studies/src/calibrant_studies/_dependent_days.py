@@ -39,6 +39,8 @@ class Cell:
         Base rate; None for scores from Beta(1/2, 1/2).
     items, days
         Items per day, and days.
+    outliers, size
+        Fraction of days that are off by ``size`` log-odds more, up or down.
     late
         Mean number of days by which labels come late, whatever they are.
     """
@@ -50,12 +52,19 @@ class Cell:
     rate: float | None = None
     items: int = 100
     days: int = DAYS
+    outliers: float = 0.0
+    size: float = 0.0
     late: float = 0.0
 
 
 INDEPENDENT = Cell("independent days")
 HALF = Cell("AR(0.5) day effects, 0.3 logits", 0.5, 0.3)
 NINE = Cell("AR(0.9) day effects, 0.3 logits", 0.9, 0.3)
+OUTLIERS = (
+    Cell("independent, 1 % of days off by 2 logits", items=400, outliers=0.01, size=2.0),
+    Cell("independent, 3 % of days off by 3 logits", items=400, outliers=0.03, size=3.0),
+    Cell("AR(0.5), 0.3 logits, 3 % of days off by 2 logits", 0.5, 0.3, items=400, outliers=0.03, size=2.0),
+)
 CELLS = (
     INDEPENDENT,
     Cell("independent day effects, 0.5 logits", 0.0, 0.5),
@@ -100,6 +109,9 @@ def simulate(random: np.random.Generator, cell: Cell, shift: float = 0.0) -> Day
     day = np.repeat(np.arange(cell.days), cell.items)
     week = cell.week * WEEK
     effect = _autoregressive(random, cell)[day] + week[day % 7]
+    if cell.outliers:
+        outlying = random.random(cell.days) < cell.outliers
+        effect += (outlying * random.choice([-cell.size, cell.size], cell.days))[day]
     score = np.zeros(n)
     for node, weight in zip(cell.effect * NODES, WEIGHTS / WEIGHTS.sum(), strict=True):
         for add in np.unique(week):

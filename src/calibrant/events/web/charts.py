@@ -209,12 +209,12 @@ def across(periods: Sequence[str]) -> tuple[Label, ...]:
 def _column(
     rows: Sequence[EventCount], value_of: Callable[[EventCount], float | None], rates: bool
 ) -> list[float | None]:
-    found = [value_of(row) for row in rows]
+    """Return a value per period; None in periods without documents."""
+    found = [value_of(row) if row.documents else None for row in rows]
     if not rates:
         return found
     return [
-        None if value is None or not row.documents else 100 * value / row.documents
-        for value, row in zip(found, rows, strict=True)
+        None if value is None else 100 * value / row.documents for value, row in zip(found, rows, strict=True)
     ]
 
 
