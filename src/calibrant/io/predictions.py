@@ -41,6 +41,11 @@ CHANCE_NOTE = (
     "The column chance is not used. If it is the probability with which rows were drawn, all numbers are "
     "those of the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
 )
+ITEMS_NOTE = (
+    "The rows of an item are one cluster ({} with several rows). If rows depend on each other through "
+    "another column, name it as the column of clusters; if the rows are of several models, write one file "
+    "per model."
+)
 
 
 class Predictions:
@@ -58,6 +63,8 @@ class Predictions:
         Threshold below which scores were not written; None if all were.
     has_classes, clustered, weighted, has_items
         True if the table has these columns (a wide table always has classes).
+    items_repeat
+        True if an item has several rows, which are one cluster in all views; False until they were read.
     notes
         Sentences on how the source was read, for a reader of the results.
     source_notes
@@ -69,6 +76,7 @@ class Predictions:
     notes: tuple[str, ...] = ()
     source_notes: tuple[str, ...] = ()
     log: LogTable | None = None
+    items_repeat: bool = False
     _tops: Callable[[], Reader] | None = None
     _again: Callable[[LogTable], Predictions] | None = None
 
@@ -121,6 +129,11 @@ class Predictions:
     def table_reader(self) -> TableReader | None:
         """Reader of the table, if it has named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
+
+    @property
+    def is_long_with_classes(self) -> bool:
+        """True if an item has one row per class, so that its rows are of different classes."""
+        return self.form == "long" and self.has_classes
 
     @property
     def is_lazy(self) -> bool:

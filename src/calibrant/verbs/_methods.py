@@ -22,7 +22,7 @@ from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.methods import DRAWS, METHODS, with_setting
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
+from calibrant.verbs.dependence import IN_MEMORY, TALLIED_AT_ONCE
 
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
 FEW_GROUPS = 5  # default number of groups by frequency, as in the paper

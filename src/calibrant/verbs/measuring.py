@@ -265,7 +265,7 @@ def read(
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
-    notes = predictions.notes if predictions.log is None else predictions.log.notes
+    notes = [*([] if predictions.log is None else predictions.log.notes), *predictions.notes]
     return sources, run.recipe(
         predictions.name,
         predictions.form,

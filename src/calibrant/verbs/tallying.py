@@ -26,10 +26,10 @@ from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import COLUMNS, LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
+from calibrant.verbs.dependence import IN_MEMORY, with_item_clusters, with_note
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.sources import (
     CLASS,
-    IN_MEMORY,
     TallyParts,
     asked_views,
     class_of,
@@ -39,7 +39,6 @@ from calibrant.verbs.sources import (
     reported,
     tally_of_pairs,
     view_sources,
-    with_note,
 )
 
 CLASS_COLUMN = "class"
@@ -172,17 +171,18 @@ def tally_by(
     if view == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = view == "pooled" and not predictions.clustered and classes is None
-    in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
-    units = JointCodes() if in_clusters else None
-    noted = units is None and (predictions.rows or 0) <= IN_MEMORY  # items with several rows get a note
     reader = opened.table_reader  # a column that is cut into bands has numbers, and no names of items
-    noted &= reader is None or not any(name.startswith(f"{reader.column_of('item')}:") for name in names)
+    banded = reader is not None and any(name.startswith(f"{reader.column_of('item')}:") for name in names)
+    small = not (banded or predictions.clustered) and (predictions.rows or 0) <= IN_MEMORY
+    batches = predictions.batches() if banded else with_item_clusters(predictions, items=items or small)
+    by_item = items and (predictions.form == "wide" or predictions.has_items)
+    units = JointCodes() if predictions.clustered or predictions.items_repeat or by_item else None
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
-        batches = predictions.batches(items=items or noted)
-        batches = with_note(opened, batches, top=view == "top") if noted else batches
+        if predictions.items_repeat or (units is None and small):
+            batches = with_note(predictions, batches, opened, top=view == "top")
         for batch in reported(batches, predictions.rows, progress):
             if classes is not None:
                 batch = classes.long(batch)
@@ -430,8 +430,9 @@ def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progres
             for what, one in (("clusters", each.cluster is not None), ("weights", each.weighted)):
                 if one != (first[1].weighted if what == "weights" else first[1].cluster is not None):
                     message = f"the file has {what if one else f'no {what}'}, unlike {first[0]}"
-                    raise InputError(
-                        message, f"add {what} to all files, or to none", code="cluster", file=file
-                    )
+                    hint = f"add {what} to all files, or to none"
+                    if what == "clusters":  # items repeat in some of the files only
+                        hint += "; for items that repeat, name their column: columns={'cluster': ...}"
+                    raise InputError(message, hint, code="cluster", file=file)
             yield each
         tell(progress, "tallying", number, len(files))
