@@ -16,7 +16,7 @@ from calibrant.evaluation import monitor
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io.predictions import ITEMS_NOTE
-from calibrant.verbs import dependence, measure, report, slices, sources, tally, tally_files
+from calibrant.verbs import dependence, fit, measure, report, slices, sources, tally, tally_files
 from calibrant.verbs.dependence import NO_REPEATS
 
 WITH_ITEMS = ITEMS_NOTE.partition(" (")[0]
@@ -180,3 +180,29 @@ def test_repeated_answers_of_a_log_are_one_cluster() -> None:
     score: NDArray[Any] = random.random(400)
     table = pa.table({"question": np.arange(400) // 4, "score": score, "label": random.random(400) < score})
     assert measure(table, view="top", columns={"item": "question"})["top"].clusters == 100
+
+
+@pytest.mark.parametrize("adjacent", [True, False])
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_copied_rows_are_noted_with_their_number(tmp_path: Path, adjacent: bool, share: float) -> None:
+    random = np.random.default_rng(4)
+    score = random.beta(0.7, 0.7, 2000)
+    rows = np.append(np.arange(2000), random.choice(2000, round(2000 * share), replace=False))
+    rows = np.sort(rows) if adjacent else random.permutation(rows)
+    table = pd.DataFrame({"score": score, "label": random.random(2000) < score, "half": np.arange(2000) % 2})
+    assert not measure(table).recipe.notes
+    copied = table.take(rows)
+    [note] = measure(copied).recipe.notes
+    assert note.startswith(f"Rows seem to be copies of others: {round(2000 * share):,} of {len(rows):,} have")
+    copied.to_csv(tmp_path / "a.csv", index=False)
+    for notes in (
+        measure(copied.label.to_numpy(), copied.score.to_numpy()).recipe.notes,
+        measure(tmp_path / "a.csv").recipe.notes,
+        report(copied).notes,
+        slices(copied, "half").notes,
+        fit(copied, method="platt").notes,
+        measure(wide(copied)).recipe.notes,
+    ):
+        assert note in notes
+    assert not measure(copied.assign(cluster=rows)).recipe.notes
+    assert not any("copies" in each for each in measure(copied.assign(item=rows)).recipe.notes)

@@ -14,6 +14,7 @@ from calibrant.io import Batch, Predictions
 from calibrant.io.predictions import ITEMS_NOTE
 from calibrant.io.readers import note_on_ties
 from calibrant.io.slice_columns import JointCodes
+from calibrant.metrics.copies import Copies
 from calibrant.records.words import counted, percent
 
 IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
@@ -72,6 +73,7 @@ def with_note(
     """
     codes, joint, unknown, tied, rows = [np.zeros(0, np.int64)], JointCodes(), 0, 0, 0
     alike: str | None = None
+    copies = Copies()
     for done, batch in enumerate(batches):
         if not done and batch.score.ndim == 1 and batch.class_code is None:
             alike = equal_neighbors(batch.score[:TALLIED_AT_ONCE])
@@ -82,6 +84,7 @@ def with_note(
                 tied, rows = tied + int(np.count_nonzero(largest.sum(axis=1) > 1)), rows + len(batch)
         if predictions.items_repeat and sum(map(len, codes)) <= IN_MEMORY:
             codes.append(_item_codes(batch, joint))
+        add_rows(copies, batch, given)
         yield batch
     notes = [*given.notes, *predictions.notes, *note_on_ties(tied, rows)]
     if unknown:
@@ -92,9 +95,36 @@ def with_note(
     if predictions.items_repeat:
         several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
         notes.append(ITEMS_NOTE.format(counted(several, "item")))
-    elif alike and not given.clustered and given.log is None:
+    if copied := copies_note(copies):
+        notes.append(copied)
+    elif alike and not (given.clustered or predictions.items_repeat) and given.log is None:
         notes.append(alike)
     given.notes = tuple(dict.fromkeys(notes))
+
+
+def add_rows(copies: Copies, batch: Batch, predictions: Predictions) -> None:
+    """Add the rows of a batch; a row of a wide table is its top label.
+
+    Long tables with classes are left out: where words recur, equal scores are no sign of copies.
+    """
+    if predictions.is_long_with_classes:
+        return
+    score, label = batch.score, batch.label
+    if score.ndim == 2:
+        score, label = score.max(axis=1), score.argmax(axis=1) == label
+    copies.add(score, label.astype(bool), batch.item if batch.cluster is None else batch.cluster)
+
+
+def copies_note(copies: Copies) -> str | None:
+    """Return a note if rows seem to be copies of others."""
+    if not (count := copies.count()):
+        return None
+    return (
+        f"Rows seem to be copies of others: {count:,} of {copies.rows:,} have the score and the label of "
+        "another row, more than by chance. Drop the copies; if equal rows are of one item or person, name "
+        "its column as the column of items or clusters: otherwise the calibration error is too high, and its "
+        "interval too narrow."
+    )
 
 
 def equal_neighbors(score: NDArray[np.floating[Any]]) -> str | None:

@@ -181,8 +181,7 @@ def tally_by(
 
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
-        if predictions.items_repeat or (units is None and small):
-            batches = with_note(predictions, batches, opened, top=view == "top")
+        batches = with_note(predictions, batches, opened, top=view == "top")
         for batch in reported(batches, predictions.rows, progress):
             if classes is not None:
                 batch = classes.long(batch)
