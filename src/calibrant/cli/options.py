@@ -240,9 +240,9 @@ def columns(function: Function) -> Function:
             ("score", "score", "Column of predicted probabilities."),
             ("label", "label", "Column of outcomes: 0 or 1, or class names in a wide table."),
             ("class", "class_column", "Column of class names in a long table."),
-            ("cluster", "cluster", "Column of clusters of dependent rows, such as sentences or documents."),
+            ("cluster", "cluster", "Column of clusters of dependent rows; without it, items that repeat."),
             ("weight", "weight", "Column of weights."),
-            ("item", "item", "Column of item names, by which models are paired."),
+            ("item", "item", "Column of items: their rows are a cluster, and models are paired by them."),
         )
     ]
     return added(function, (form, *LOGS, *named))

@@ -42,9 +42,9 @@ CHANCE_NOTE = (
     "those of the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
 )
 ITEMS_NOTE = (
-    "The rows of an item are one cluster ({} with several rows). If rows depend on each other through "
-    "another column, name it as the column of clusters; if the rows are of several models, write one file "
-    "per model."
+    "The rows of an item are one cluster ({} with several rows). If items are in larger units, such as "
+    "documents, name their column as the column of clusters; if the rows are of several models, write one "
+    "file per model."
 )
 
 

@@ -71,9 +71,9 @@ def copied(score: Floats, label: NDArray[np.bool_], cluster: Integers | None = N
     """Return how many rows seem to be copies of others, from different clusters; 0 if ties are by chance.
 
     The products of residuals within exact ties, summed and divided by their standard error, show it where
-    most scores are distinct. Of two residuals, one is the distance from the frequency of labels among smaller
-    scores, the other from that among larger ones: their product has mean 0 (or less) for independent labels,
-    however miscalibrated the scores are.
+    most scores are distinct. One residual of a product is the distance from the frequency of labels among
+    smaller scores, the other from that among larger ones: the product has mean 0 (or less) for independent
+    labels, however miscalibrated the scores are.
 
     Examples
     --------
