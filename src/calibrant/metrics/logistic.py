@@ -10,6 +10,7 @@ out of the fits and counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Floats, Integers, pairs, proportion
+from calibrant._checks import Floats, Integers, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
+from calibrant.metrics.crossed import CrossedPairs, by_both, clustered_pairs, two_way
 from calibrant.metrics.tails import cr2, effective_number, few_events, quantile, wilson
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
@@ -183,27 +185,31 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     from calibrant._special import expit
 
     level = proportion(level, "level")
-    tally = as_tally(source)
+    tallies = _tallies(source)
+    tally = tallies[0]
     total = tally.total_weight
     base_rate = float(tally.weight_positives.sum() / total)
     mean_score = float(tally.sum_score.sum() / total)
-    rows = _Rows.of(tally)
-    problem = rows.problem(slope=False)
+    ways = [_Rows.of(each) for each in tallies]
+    problem = ways[0].problem(slope=False)
     if problem:
         intercept = Estimate(None, reason=problem, level=level)
     else:
-        beta = fit(rows, slope=False)
-        covariance, clusters = robust_covariance(rows, beta, slope=False)
-        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
-        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
-        if rows.cluster is not None and _is_balanced(
-            rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
+        beta = fit(ways[0], slope=False)
+        covariance, clusters = _robust_covariance(ways, beta, slope=False)
+        intercept = _estimate(
+            float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), _few_events(ways)
+        )
+        if any(
+            rows.cluster is not None
+            and _is_balanced(rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit))
+            for rows in ways[:2]
         ):
             intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     return CalibrationInTheLarge(
         base_rate=base_rate,
         mean_score=mean_score,
-        difference=_with_noise_of_labels(mean_residual(tally, level), tally, level),
+        difference=_with_noise_of_labels(_two_way(tallies, level), tallies, level),
         intercept=intercept,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
@@ -211,7 +217,40 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     )
 
 
-def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estimate:
+def _tallies(source: Source) -> list[Tally]:
+    """Return the tally; of pairs in crossed clusters, those by first cluster, by second and by both."""
+    if not isinstance(source, CrossedPairs):
+        return [as_tally(source)]
+    return [as_tally(part) for part in by_both(source)]
+
+
+def _two_way(tallies: Sequence[Tally], level: float) -> Estimate:
+    """Return the mean residual, with the two-way sum of the variances if there are three tallies."""
+    ways = [mean_residual(tally, level) for tally in tallies]
+    if len(ways) == 1 or any(way.reason or way.warning == BALANCED for way in ways[:2]):
+        return next((way for way in ways[:2] if way.reason or way.warning == BALANCED), ways[0])
+    variance = two_way([(way.standard_error or 0.0) ** 2 for way in ways])
+    fewest = min(tally.effective_clusters for tally in tallies[:2])
+    return _estimate(ways[0].estimate or 0.0, variance, level, fewest)
+
+
+def _robust_covariance(ways: Sequence[_Rows], beta: Floats, *, slope: bool) -> tuple[Floats, Floats]:
+    """Return the covariance of one or of crossed clusterings, and the smaller numbers of clusters."""
+    found = [robust_covariance(rows, beta, slope=slope) for rows in ways]
+    covariance, clusters = found[0]
+    if len(found) == 1:
+        return covariance, clusters
+    own = np.stack([np.diag(each) for each, _ in found])
+    wider = np.sqrt([two_way(values) / values[0] if values[0] > 0 else 1.0 for values in own.T.tolist()])
+    return covariance * np.outer(wider, wider), np.minimum(clusters, found[1][1])
+
+
+def _few_events(ways: Sequence[_Rows]) -> str | None:
+    each = (few_events(rows.cluster, rows.weight, rows.weight_positives) for rows in ways[:2])
+    return next(filter(None, each), None)
+
+
+def _with_noise_of_labels(found: Estimate, tallies: Sequence[Tally], level: float) -> Estimate:
     """Widen the interval to Wilson's of the frequency, less the mean score: few events have a skewed mean.
 
     Its number is that of equal coins whose mean has the standard error (Korn and Graubard 1998), and for
@@ -219,6 +258,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
     """
     if found.low is None or found.high is None or found.warning == BALANCED:
         return found
+    tally = min(tallies[:2], key=lambda each: each.effective_clusters)
     positives = int(tally.positives.sum())
     total, warning = tally.total_weight, None
     clusters = effective_units(tally)
@@ -292,17 +332,14 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     'one threshold of the score separates the classes, so the slope has no finite estimate'
     """
     level = proportion(level, "level")
-    tally = as_tally(source)
-    rows = _Rows.of(tally)
-    problem = rows.problem(slope=True)
+    tallies = _tallies(source)
+    tally, ways = tallies[0], [_Rows.of(each) for each in tallies]
+    problem = ways[0].problem(slope=True)
     intercept = slope = Estimate(None, reason=problem or None, level=level)
     shared = None
     if not problem:
-        beta = fit(rows, slope=True)
-        (covariance, clusters), few = (
-            robust_covariance(rows, beta, slope=True),
-            few_events(rows.cluster, rows.weight, rows.weight_positives),
-        )
+        beta = fit(ways[0], slope=True)
+        (covariance, clusters), few = _robust_covariance(ways, beta, slope=True), _few_events(ways)
         intercept, slope = (
             _estimate(float(beta[i]), float(covariance[i, i]), level, float(clusters[i]), few) for i in (0, 1)
         )
@@ -350,7 +387,8 @@ def calibration_in_the_large(
     sample_weight
         (n,) non-negative weights; None counts every pair once.
     clusters
-        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units.
+        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units. Of
+        crossed clusters, such as items and annotators, (n, 2), or a pair of arrays.
     level
         Nominal coverage of the intervals.
 
@@ -375,7 +413,7 @@ def calibration_in_the_large(
     >>> round(result.mean_score, 3), result.base_rate
     (0.3, 0.5)
     """
-    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    checked = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return calibration_in_the_large_of(checked, level=level)
 
 
@@ -405,5 +443,5 @@ def cox_calibration(
     >>> round(result.slope.estimate, 2), result.left_out
     (1.11, 0)
     """
-    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    checked = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return cox_calibration_of(checked, level=level)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 from calibrant._kernels import clusters as kernels
-from calibrant.metrics.residuals import Residuals, sum_by
+from calibrant.metrics.crossed import two_way
+from calibrant.metrics.residuals import CrossedResiduals, Residuals, sum_by
 
 Group = NDArray[np.int32]
 
@@ -74,6 +75,8 @@ def moments(table: Residuals) -> Moments | None:
     """Return T and its moments; None if `undefined` gives a reason."""
     if undefined(table):
         return None
+    if isinstance(table, CrossedResiduals):
+        return _two_way(table)
     variance, third = _same_bin(table)
     slope, curvature = _signal(table)
     if table.clusters:
@@ -86,6 +89,21 @@ def moments(table: Residuals) -> Moments | None:
         curvature *= cross.design_effect
     skewness = min(third / variance**1.5, _LARGEST_SKEWNESS) if variance > _LEAST else 0.0
     return Moments(estimate_of(table), variance if variance > _LEAST else 0.0, skewness, slope, curvature)
+
+
+def _two_way(table: CrossedResiduals) -> Moments:
+    """Return T over pairs that share no cluster, with the two-way sums of its variances."""
+    ways = []
+    for way in table.ways:
+        unit = np.concatenate([table.unit[:1], way.unit[1:]])  # the factor is that of the pairs in T
+        found = moments(replace(way, unit=unit))
+        assert found is not None
+        ways.append(found)
+    variance, slope, curvature = (
+        two_way([getattr(way, name) for way in ways]) for name in ("null_variance", "slope", "curvature")
+    )
+    skewness = max(way.null_skewness for way in ways[:2])
+    return Moments(estimate_of(table), variance, skewness, slope, curvature)
 
 
 def _same_bin(table: Residuals) -> tuple[float, float]:
