@@ -43,7 +43,7 @@ def whole_tie_bins(source: Pairs, size: int) -> list[list[int]]:
     """Bins by the definition.
 
     Close one at ``size`` pairs, or at 4 where a section of the score ends, never inside a tie; then join
-    neighbors until each has 4 effective units (half of all effective clusters, where these are few).
+    neighbors until each has 4 clusters, or 4 effective pairs.
     """
     score = source.score
     section = np.searchsorted(EDGES, score, side="right")
@@ -55,7 +55,7 @@ def whole_tie_bins(source: Pairs, size: int) -> list[list[int]]:
             enough = size if section[j] == section[bins[-1][0]] else 4
             if len(bins[-1]) >= enough:
                 bins.append([])
-    return _joined(_joined(bins, lambda rows: len(rows) >= 4), lambda rows: _effective(source, rows) >= 4)
+    return _joined(_joined(bins, lambda rows: len(rows) >= 4), lambda rows: _units(source, rows) >= 4)
 
 
 def _joined(bins: list[list[int]], enough: Callable[[list[int]], bool]) -> list[list[int]]:
@@ -70,11 +70,11 @@ def _joined(bins: list[list[int]], enough: Callable[[list[int]], bool]) -> list[
     return found
 
 
-def _effective(source: Pairs, rows: list[int]) -> float:
+def _units(source: Pairs, rows: list[int]) -> float:
+    if source.cluster is not None:
+        return len(np.unique(source.cluster[rows]))
     weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
-    cluster = np.array(rows) if source.cluster is None else source.cluster[rows]
-    whole = np.bincount(np.unique(cluster, return_inverse=True)[1], weight)
-    return float(whole.sum() ** 2 / np.sum(whole**2))
+    return float(weight.sum() ** 2 / np.sum(weight**2))
 
 
 def coefficient_matrix(source: Pairs, size: int) -> tuple[Floats, float, float]:

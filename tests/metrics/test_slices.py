@@ -10,9 +10,8 @@ from scipy.special import betainc, expit, logit, ndtri
 from scipy.stats import beta
 
 from calibrant.exceptions import InputError
-from calibrant.metrics import debiased_squared_error, slice_errors
-from calibrant.metrics.slices import SignedError, SquaredError, shrunken, shrunken_positive, upper_point
-from calibrant.metrics.tails import p_value_of
+from calibrant.metrics import calibration_error, slice_errors
+from calibrant.metrics.slices import SignedError, SquaredError, shrunken, shrunken_positive
 from calibrant.metrics.tally import Tally
 from tests.quantities import defined
 
@@ -173,7 +172,7 @@ def test_estimates_are_those_of_the_whole_library() -> None:
     row = slice_errors({("a",): Tally.from_arrays(y_true=y, y_prob=q)}).slices[0]
     assert row.signed.estimate == pytest.approx(q.mean() - y.mean())
     assert row.signed.standard_error == pytest.approx(np.std(q - y, ddof=1) / 500**0.5, rel=0.1)
-    assert row.squared.estimate == pytest.approx(debiased_squared_error(y, q))
+    assert row.error.estimate == pytest.approx(calibration_error(y, q).estimate)
     assert (row.n, row.positives) == (500, y.sum())
     assert [row.mean_score, row.frequency] == pytest.approx([q.mean(), y.mean()])
 
@@ -214,25 +213,17 @@ def test_equal_scores_get_the_binomial_test() -> None:
     assert error.p_value == pytest.approx(exact)
 
 
-def test_the_squared_error_excludes_zero_where_half_the_level_rejects() -> None:
+def test_the_squared_error_excludes_zero_exactly_where_the_test_rejects() -> None:
     random = np.random.default_rng(10)
     seen = set()
     for _ in range(60):
         error = SquaredError.of(tally(random, 300, shift=random.normal(0, 0.5)))
         assert isinstance(error, SquaredError)
         low, high = error.interval(0.95)
-        assert (low > 0) == (defined(error.p_value) < 0.025)
-        assert low <= max(0.0, error.moments.estimate) <= high
+        assert (low > 0) == (defined(error.p_value) < 0.05)
+        assert low <= error.estimate <= high
         seen.add(low > 0)
     assert seen == {True, False}
-
-
-@pytest.mark.parametrize("clusters", [0, 12])
-@pytest.mark.parametrize("skewness", [0.0, 0.5, 2.0])
-def test_the_upper_point_is_the_inverse_of_the_tail(skewness: float, clusters: int) -> None:
-    for level in (0.9, 0.999):
-        point = upper_point(level, skewness, clusters)
-        assert p_value_of(point, skewness, clusters) == pytest.approx((1 - level) / 2)
 
 
 def test_shrinkage_goes_to_the_mean_without_spread_and_nowhere_without_noise() -> None:
@@ -412,7 +403,8 @@ def test_slices_with_too_few_clusters_to_be_found_are_noted(clusters: int, noted
     one = SquaredError.of(tallies[("0",)])
     assert isinstance(one, SquaredError)
     limit = 8 * one.least_p_value
-    assert limit * 0.98 < smallest < limit * 2, "errors that are nearly equal come close to the limit"
+    # The test shares its level between components, which the limit does not count.
+    assert limit * 0.98 < smallest < limit * 4, "errors that are nearly equal come close to the limit"
     assert not set(said) & set(slice_errors(tallies, rank="signed").notes)
     assert len(slice_errors(tallies, rank="signed").found()) == 8
 

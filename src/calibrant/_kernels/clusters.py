@@ -107,6 +107,67 @@ def power_sums(cell_bin: NDArray[np.int32], cell_residual: Floats, cell_weight: 
         sums[b, 4] += square * square * square
 
 
+@jit
+def grouped_power_sums(
+    start: Integers,
+    cell_bin: NDArray[np.int32],
+    cell_residual: Floats,
+    cell_weight: Floats,
+    groups: NDArray[np.int32],
+    sums: Floats,
+) -> None:
+    """Add W^2, U^2, U^3, U^4 and U^6 to ``sums`` (levels, bins, 5), for each row of ``groups``."""
+    levels, bins = sums.shape[:2]
+    residual = np.zeros(bins)
+    weight = np.zeros(bins)
+    for c in range(len(start) - 1):
+        first, stop = start[c], start[c + 1]
+        for level in range(levels):
+            group = groups[level]
+            for i in range(first, stop):
+                b = group[cell_bin[i]]
+                residual[b] += cell_residual[i]
+                weight[b] += cell_weight[i]
+            for i in range(first, stop):
+                b = group[cell_bin[i]]
+                if weight[b] != 0.0:  # else it is counted already
+                    u = residual[b]
+                    square = u * u
+                    sums[level, b, 0] += weight[b] * weight[b]
+                    sums[level, b, 1] += square
+                    sums[level, b, 2] += square * u
+                    sums[level, b, 3] += square * square
+                    sums[level, b, 4] += square * square * square
+                    residual[b] = 0.0
+                    weight[b] = 0.0
+
+
+@jit
+def contrast(
+    start: Integers,
+    cell_bin: NDArray[np.int32],
+    cell_residual: Floats,
+    cell_weight: Floats,
+    of_residual: Floats,
+    of_weight: Floats,
+) -> tuple[float, float, float]:
+    """Sums over clusters of X^2, X Y and Y^2, where X = sum_b a_b U_cb and Y = sum_b b_b W_cb."""
+    xx = 0.0
+    xy = 0.0
+    yy = 0.0
+    for c in range(len(start) - 1):
+        x = 0.0
+        y = 0.0
+        for i in range(start[c], start[c + 1]):
+            b = cell_bin[i]
+            x += of_residual[b] * cell_residual[i]
+            y += of_weight[b] * cell_weight[i]
+        xx += x * x
+        xy += x * y
+        yy += y * y
+    return xx, xy, yy
+
+
 def products_in_arrays(
     start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, product: Floats
 ) -> None:

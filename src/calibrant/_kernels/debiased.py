@@ -151,34 +151,39 @@ def join_thin(
     alone: Floats,
     weight: Floats,
     units: int,
+    fewest: int,
     least: float,
     group: NDArray[np.int32],
 ) -> None:
-    """Join adjoining bins until each has ``least`` effective units, (sum W_c)^2 / sum W_c^2.
+    """Join adjoining bins until each has ``fewest`` units, and ``least`` effective ones.
 
-    Bin b's units are ``unit[start[b]:start[b + 1]]`` with their weights; ``alone`` adds the squared weights
-    of units that are in this bin only. A last bin that stays thin joins the one before.
+    The effective number is (sum W_c)^2 / sum W_c^2. Bin b's units are ``unit[start[b]:start[b + 1]]`` with
+    their weights; ``alone`` adds the squared weights of units that are in this bin only. A last bin that
+    stays thin joins the one before.
     """
     inside = np.zeros(units)
     used = 0
     first = 0
     whole = 0.0
     squares = 0.0
+    count = 0
     for b in range(len(weight)):
         group[b] = used
         whole += weight[b]
         squares += alone[b]
         for i in range(start[b], start[b + 1]):
             w = unit_weight[i]
+            count += inside[unit[i]] == 0.0
             squares += w * (2.0 * inside[unit[i]] + w)
             inside[unit[i]] += w
-        if whole * whole >= least * squares:
+        if count >= fewest and whole * whole >= least * squares:
             for i in range(start[first], start[b + 1]):
                 inside[unit[i]] = 0.0
             used += 1
             first = b + 1
             whole = 0.0
             squares = 0.0
+            count = 0
     if first < len(weight) and used > 0:
         group[first:] = used - 1
 

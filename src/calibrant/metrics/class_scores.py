@@ -43,9 +43,9 @@ class Strata(Residuals):
         """(B,) the bins' strata."""
         return self.stratum
 
-    def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> Strata:
+    def joined(self, group: NDArray[np.int32], *, cells: bool = True, unit: Floats | None = None) -> Strata:
         """Return the same pairs in wider bins."""
-        wider = super().joined(group, cells=cells)
+        wider = super().joined(group, cells=cells, unit=unit)
         assert isinstance(wider, Strata)
         first = np.flatnonzero(np.concatenate([[True], np.diff(group) > 0]))
         return replace(wider, stratum=self.stratum[first])
@@ -322,7 +322,7 @@ def error_of(
     reason = None if squared is not None else _NO_PAIRS if measure == "mce" else interval.reason
     error = Quantity(None, reason=reason)
     if squared is not None:
-        error = Quantity(math.sqrt(max(0.0, squared)), interval.low, interval.high, reason=interval.reason)
+        error = Quantity(interval.estimate, interval.low, interval.high, reason=interval.reason)
     return msgspec.structs.replace(
         record,
         plug_in_calibration_error=_plug_in(scores, measure, recipe.n_bins),

@@ -224,7 +224,7 @@ def difference_of(
             difference + quantile(level, effective) * error,
         ),
         p_value=two_sided_p_value(difference / error, effective) if error > 0 else None,
-        rms_difference=Quantity(_root(squares[0]) - _root(squares[1])),
+        rms_difference=Quantity(None, reason=""),
         relative_change=Quantity(None, reason=FIRST_MAY_BE_0),
         n=tables[0].total_n,
         bin_size=tables[0].size,
@@ -332,15 +332,16 @@ def _with_roots(record: ErrorDifference, squares: _Range, errors: list[ErrorInte
         _quotient(squares.high, least if squares.high > 0 else most),
     )
     roots = _Range(first.low - second.high, first.high - second.low).within(quotients)
-    rms = Quantity(record.rms_difference.estimate, min(roots), max(roots))
-    record = msgspec.structs.replace(record, rms_difference=rms)
+    estimates = [error.estimate or 0.0 for error in errors]
+    difference = min(max(estimates[0] - estimates[1], min(roots)), max(roots))
+    record = msgspec.structs.replace(record, rms_difference=Quantity(difference, min(roots), max(roots)))
     if first.low == 0:
         return record
     # (r2 / r1)^2 = 1 - (r1^2 - r2^2) / r1^2
     worst = 1 - squares.low / (first.high**2 if squares.low > 0 else first.low**2)
     best = 1 - squares.high / (first.low**2 if squares.high > 0 else first.high**2)
     ratio = _Range(second.low / first.high, second.high / first.low).within(_Range(_root(best), _root(worst)))
-    estimate = _root(record.mse_second or 0.0) / _root(record.mse_first or 0.0)
+    estimate = min(max(estimates[1] / estimates[0], min(ratio)), max(ratio))
     relative = Quantity(estimate - 1, min(ratio) - 1, max(ratio) - 1)
     return msgspec.structs.replace(record, relative_change=relative)
 

@@ -7,24 +7,25 @@ Algorithm 2 of Nguyen & O'Connor and a bootstrap are there for comparison, under
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Floats, Pairs, one_of, pairs, positive_integer, proportion, sample_count
+from calibrant._checks import Floats, Pairs, one_of, positive_integer, proportion, sample_count
 from calibrant._kernels import clusters as cluster_kernels
 from calibrant._kernels import debiased as kernels
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.crossed import clustered_pairs
 from calibrant.metrics.grouping import ratio
 from calibrant.metrics.logistic import NO_NOISE
-from calibrant.metrics.moments import Moments, moments, undefined
-from calibrant.metrics.residuals import Residuals, residuals
-from calibrant.metrics.tails import FEW_CLUSTERS, clopper_pearson, p_value_of, quantile
+from calibrant.metrics.moments import Moments, undefined
+from calibrant.metrics.residuals import SECTION, CrossedResiduals, Residuals, residuals
+from calibrant.metrics.resolutions import FEW_CONTRARY, Resolutions, contrary_labels, resolutions_of
+from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.metrics.tally import Tally
 from calibrant.records.words import counted
 from calibrant.results import Bins
@@ -55,6 +56,7 @@ def bootstrap(table: Residuals, samples: int, rng: np.random.Generator) -> Float
     The copies of one cluster are one cluster, so their products stay out; counting them as different
     would bring the plug-in's bias back.
     """
+    _refuse_crossed(table)
     if table.cells is None:
         return _bootstrap_pairs(table, samples, rng)
     cells = table.cells
@@ -84,6 +86,12 @@ def _bootstrap_pairs(table: Residuals, samples: int, rng: np.random.Generator) -
             _both(copies * gap), _both(squares * gap**2), _both(copies), _both(squares)
         )
     return estimates
+
+
+def _refuse_crossed(table: Residuals) -> None:
+    if isinstance(table, CrossedResiduals):
+        message = "clusters of two kinds cannot be resampled"
+        raise InputError(message, "name one kind, or take the default method", code="parameter")
 
 
 def _refuse_weights(table: Residuals) -> None:
@@ -128,6 +136,7 @@ def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
 
 def sign_flipped(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
     """Return debiased squared errors (samples,) with random sign flips of clusters (or pairs)."""
+    _refuse_crossed(table)
     estimates = np.empty(samples)
     if table.cells is None:
         _refuse_weights(table)
@@ -186,7 +195,7 @@ def signed(table: Residuals, sign: Floats) -> float:
 
 
 Method = Literal["inverted", "wald", "bootstrap", "sampling", "sampling-thesis"]
-TestMethod = Literal["gamma", "normal", "redraw", "sign-flip"]
+TestMethod = Literal["resolutions", "gamma", "normal", "redraw", "sign-flip"]
 Source = Pairs | Tally | Bins
 
 FEW_POSITIVES = 30
@@ -198,17 +207,15 @@ The error of rare events is carried by the few pairs with the highest probabilit
 With 50 to 100 positives at base rates of 0.05 to 0.2 % intervals cover 85 to 92 % if scores are
 underconfident; with 200 positives, or at a base rate of 0.5 %, they cover 91 to 96 %.
 """
-FEW_CONTRARY = 20
-"""The same for labels on the other side of 0.5 than their score; with 3 to 14, intervals cover 60 to 99 %."""
-DOMINANT = 0.25
-"""Fraction of the weight from which on one cluster is called dominant."""
+WIDE_BIN = 0.2
+"""Fraction of the weight above which a bin that is wider than a section of the score is called wide."""
 SAMPLES = 10_000
 BOOTSTRAP_SAMPLES = 2_000
 TEST_SAMPLES = 2_000
 
 
 def error_interval(
-    source: Source | Residuals,
+    source: Source | Residuals | Resolutions,
     *,
     method: Method = "inverted",
     level: float = 0.95,
@@ -229,39 +236,54 @@ def error_interval(
     level = proportion(level, "level")
     one_of(method, get_args(Method), "method")
     if method in ("sampling", "sampling-thesis"):
-        if isinstance(source, Residuals):
+        if isinstance(source, (Residuals, Resolutions)):
             message = "a Residuals object has no bins to resample"
             raise InputError(message, "pass pairs, a tally or bins", code="parameter")
         return _sampling(source, method, level, seed, SAMPLES if samples is None else samples, bin_size)
-    return interval_of(residuals(source, bin_size), method, level, seed, samples)
+    table = source if isinstance(source, Resolutions) else residuals(source, bin_size)
+    return interval_of(table, method, level, seed, samples)
 
 
 def interval_of(
-    table: Residuals, method: str, level: float, seed: Seed = 0, samples: int | None = None
+    source: Residuals | Resolutions, method: str, level: float, seed: Seed = 0, samples: int | None = None
 ) -> ErrorInterval:
     """Return an interval from summed residuals, by a checked method other than Algorithm 2."""
-    found = moments(table)
+    table, resolutions = _resolved(source)
     about = {"method": method, "level": level, "estimand": "rms", **_about(table)}
-    if found is None:
+    if resolutions is None:
         return ErrorInterval(estimate=None, reason=undefined(table) or "", **about)
-    about |= {"estimate": math.sqrt(max(0.0, found.estimate)), "debiased_squared_error": found.estimate}
-    error = standard_error(found)
+    finest = resolutions.finest
+    about["debiased_squared_error"] = finest.estimate
+    if method == "inverted":
+        if finest.null_variance == 0:
+            about["estimate"] = math.sqrt(max(0.0, finest.estimate))
+            return ErrorInterval(reason=NO_NOISE, standard_error=0.0, **about)
+        low, high = resolutions.interval(level)
+        # The estimate does not depend on the level, as long as it is inside the interval.
+        about["estimate"] = min(max(resolutions.estimate(), low), high)
+        return ErrorInterval(low=low, high=high, standard_error=standard_error(finest), **about)
+    # The other methods are about the finest bins alone.
+    about["estimate"] = math.sqrt(max(0.0, finest.estimate))
+    error = standard_error(finest)
     if method == "bootstrap":
         samples = sample_count(BOOTSTRAP_SAMPLES if samples is None else samples)
         draws = bootstrap(table, samples, generator(seed))
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
         error = float(np.std(draws))
         about |= {"samples": samples, "seed": recorded(seed)}
-    elif method == "inverted":
-        plain = inverted(found, quantile(level, table.effective_clusters))
-        low, high = contrary_limits(table)(level, plain, found.estimate)
     else:
         half = quantile(level, table.effective_clusters) * error
-        low, high = found.estimate - half, found.estimate + half
-    defined = found.null_variance > 0 or method == "bootstrap"
+        low, high = finest.estimate - half, finest.estimate + half
+    defined = finest.null_variance > 0 or method == "bootstrap"
     ends = [math.sqrt(min(1.0, max(0.0, end))) if defined else None for end in (low, high)]
     reason = None if defined else NO_NOISE
     return ErrorInterval(low=ends[0], high=ends[1], standard_error=error, reason=reason, **about)
+
+
+def _resolved(source: Residuals | Resolutions) -> tuple[Residuals, Resolutions | None]:
+    if isinstance(source, Resolutions):
+        return source.table, source
+    return source, resolutions_of(source)
 
 
 def calibration_error(
@@ -278,24 +300,27 @@ def calibration_error(
 ) -> ErrorInterval:
     """Estimate the calibration error, sqrt(E[(q - p_q)^2]), without the bias of noise, and its interval.
 
-    The estimate is sqrt(max(0, T)), where T is `debiased_squared_error`: the headline of every output. It
-    differs from `plug_in_calibration_error`, which is raised by the noise of its bins, and lowered where gaps
-    of opposite sign cancel within them.
+    The headline of every output. It differs from `plug_in_calibration_error`, which is raised by the noise of
+    its bins, and lowered where gaps of opposite sign cancel within them.
 
-    ``inverted``, the default interval, holds every theta that a test does not reject: those with
-    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. V2 is the variance of T if
-    the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
-    ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
-    error, which then has no upper limit. If T is so far below 0 that every theta is rejected, the upper end
-    is that of T = 0. If fewer than 20 labels are on the other side of 0.5 than their scores, both ends allow
-    for as many of them as a binomial interval of their proportion.
+    ``inverted``, the default interval, inverts a test that looks at every resolution: at the mean error, at
+    the slope of the log-odds, and at the debiased squared error T_m in 1, 2, 4, ... bins up to the finest.
+    Each of them bounds the error from below, so the lower end uses all of them; the upper end can come from
+    the finest bins only. ``low`` is above 0 exactly if `calibration_test` has p < 1 - level: at an error of 0
+    the whole of 1 - level lies below (Feldman and Cousins 1998), further up half of it on each side.
+    ``high == 1`` means that few pairs carry the error, which then has no upper limit. If fewer than 20 labels
+    are on the other side of 0.5 than their scores, both ends allow for as many of them as a binomial interval
+    of their proportion.
 
-    T averages products of two residuals of different clusters within fine bins. A bin has about n^(1/3)
-    pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has at least 4
-    effective clusters. An error that changes sign within about 40 bins (10 with a few thousand pairs) is
+    The estimate is the root of T_1 plus what each further resolution adds, shrunken by its own noise; it is
+    inside the interval.
+
+    T_m averages products of two residuals of different clusters within bins. A finest bin has about n^(1/3)
+    pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has pairs of at
+    least 4 clusters. An error that changes sign within about 40 bins (10 with a few thousand pairs) is
     underestimated, and no data can show it.
 
-    The record warns of few positives or negatives, of few clusters, of a dominant cluster, and
+    The record warns of few positives or negatives, of few clusters, of a wide bin, and
     of weights that depend on labels. Weights are taken as known inverse sampling probabilities.
 
     Parameters
@@ -308,12 +333,15 @@ def calibration_error(
         (n,) non-negative weights; None counts every pair once.
     clusters
         (n,) names of what is dependent (sentence, document, item). Quantiles come from Student's t with one
-        degree of freedom less than the effective number of clusters, (sum W_c)^2 / sum W_c^2.
+        degree of freedom less than the effective number of clusters, (sum W_c)^2 / sum W_c^2. Two kinds that
+        are crossed, such as items and annotators, are (n, 2) names, or a pair of arrays: T is then of pairs
+        that share neither, and variances are two-way sums (Cameron, Gelbach and Miller 2011), for the methods
+        ``inverted`` and ``wald``.
     method
-        ``"inverted"``; ``"wald"`` (T +- z sd, which undercovers near 0); ``"bootstrap"`` (percentiles of the
-        debiased squared error of resampled clusters); ``"sampling"`` (Algorithm 2 of the 2015 paper: RMS
-        error of frequencies drawn bin by bin and clipped to [0, 1], mean +- z sd) and ``"sampling-thesis"``
-        (the same on the squared error, unclipped).
+        ``"inverted"``; ``"wald"`` (T +- z sd in the finest bins, which undercovers near 0); ``"bootstrap"``
+        (percentiles of the debiased squared error of resampled clusters); ``"sampling"`` (Algorithm 2 of the
+        2015 paper: RMS error of frequencies drawn bin by bin and clipped to [0, 1], mean +- z sd) and
+        ``"sampling-thesis"`` (the same on the squared error, unclipped).
     level
         Nominal coverage, between 0 and 1.
     bin_size
@@ -340,6 +368,12 @@ def calibration_error(
     K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
     language processing models, EMNLP, Algorithm 2. doi:10.18653/v1/D15-1182
 
+    G. Feldman and R. Cousins (1998), Unified approach to the classical statistical analysis of small signals,
+    Physical Review D 57, 3873-3889. doi:10.1103/PhysRevD.57.3873
+
+    D. Lee, X. Huang, H. Hassani and E. Dobriban (2023), T-Cal: an optimal test for the calibration of
+    predictive models, Journal of Machine Learning Research 24.
+
     Y. Sun, P. Chaudhari, I. Barnett and E. Dobriban (2024), A confidence interval for the l2 expected
     calibration error. arXiv:2408.08998
 
@@ -349,28 +383,32 @@ def calibration_error(
     >>> interval.method, round(interval.estimate, 3), round(interval.low, 3), round(interval.high, 3)
     ('inverted', 0.194, 0.116, 0.316)
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    source = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return error_interval(source, method=method, level=level, seed=seed, samples=samples, bin_size=bin_size)
 
 
 def calibration_test(
-    source: Source | Residuals,
+    source: Source | Residuals | Resolutions,
     *,
-    method: TestMethod = "gamma",
+    method: TestMethod = "resolutions",
     seed: Seed = 0,
     samples: int | None = None,
     bin_size: int | None = None,
 ) -> CalibrationTest:
     """Test of the hypothesis that the scores are calibrated, E[y | q] = q.
 
-    The statistic is the debiased squared error over its null standard deviation; large values speak against
-    calibration. It sees errors of every shape wider than a bin.
+    The default sees an error of every shape: a shift of all scores, a wrong slope of the log-odds, and
+    errors that differ between few or many bins of the score. Its p-value is below 1 - level exactly if the
+    lower end of `calibration_error`'s interval is above 0.
 
     Parameters
     ----------
     source
         Pairs, a tally or bins.
     method
+        ``"resolutions"``, the default: a weighted harmonic mean of the p-values of the mean error, of the
+        slope, and of the debiased squared error at each resolution (see `calibrant.metrics.resolutions`).
+        The others test the debiased squared error in the finest bins alone, over its null standard deviation.
         ``"gamma"``: the p-value of a gamma distribution with the null mean, variance and skewness.
         ``"normal"``: without the skewness, which makes it reject calibrated models too often (6 % at 5 %).
         ``"redraw"``: labels redrawn from the scores; independent, unweighted pairs only. ``"sign-flip"``: all
@@ -395,30 +433,34 @@ def calibration_test(
     True
     """
     one_of(method, get_args(TestMethod), "method")
-    table = residuals(source, bin_size)
-    found = moments(table)
-    draws = reason = None
-    statistic = p_value = None
-    if found is None:
+    table, resolutions = _resolved(source if isinstance(source, Resolutions) else residuals(source, bin_size))
+    draws = reason = statistic = p_value = strongest = None
+    if resolutions is None:
         reason = undefined(table) or ""
-    elif found.null_variance == 0:
+    elif resolutions.finest.null_variance == 0:
         reason = NO_NOISE
+    elif method == "resolutions":
+        p_value, strongest = resolutions.p_value(), resolutions.strongest
     else:
-        statistic = found.estimate / math.sqrt(found.null_variance)
+        finest = resolutions.finest
+        statistic = finest.estimate / math.sqrt(finest.null_variance)
         if method in ("gamma", "normal"):
             p_value = p_value_of(
-                statistic, found.null_skewness if method == "gamma" else 0.0, table.effective_clusters
+                statistic, finest.null_skewness if method == "gamma" else 0.0, table.effective_clusters
             )
         else:
             draws = sample_count(TEST_SAMPLES if samples is None else samples)
             draw = redrawn if method == "redraw" else sign_flipped
-            p_value = (1 + float(np.sum(draw(table, draws, generator(seed)) >= found.estimate))) / (1 + draws)
+            p_value = (1 + float(np.sum(draw(table, draws, generator(seed)) >= finest.estimate))) / (
+                1 + draws
+            )
     return CalibrationTest(
         method=method,
         statistic=statistic,
         p_value=p_value,
-        debiased_squared_error=None if found is None else found.estimate,
-        null_standard_error=None if found is None else math.sqrt(found.null_variance),
+        strongest=strongest,
+        debiased_squared_error=None if resolutions is None else resolutions.finest.estimate,
+        null_standard_error=None if resolutions is None else math.sqrt(resolutions.finest.null_variance),
         samples=draws,
         seed=recorded(seed) if draws else None,
         reason=reason,
@@ -426,66 +468,9 @@ def calibration_test(
     )
 
 
-def inverted(found: Moments, z: float) -> tuple[float, float]:
-    """Return the range of theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta).
-
-    If there is none, T is far below 0 by random error. No theta is certain then, so the upper end is that of
-    T = 0, and the interval never has width 0.
-
-    The variance is V2 + a theta + b theta^2. Only a large T speaks against 0: below it (by random error) the
-    interval starts at 0. Where few pairs carry theta, z^2 b reaches 1 and there is no upper end below 1.
-    """
-    leading = 1 - z**2 * found.curvature
-    middle = found.estimate + z**2 * found.slope / 2
-    constant = found.estimate**2 - z**2 * found.null_variance
-    discriminant = middle**2 - leading * constant
-    upper = middle + math.sqrt(max(0.0, discriminant))
-    if leading > 0 and (discriminant < 0 or upper <= 0):
-        return (0.0, 0.0) if found.estimate >= 0 else inverted(replace(found, estimate=0.0), z)
-    low = constant / upper if found.estimate > 0 and constant > 0 else 0.0
-    return low, upper / leading if upper < leading else 1.0
-
-
-Limits = Callable[[float, tuple[float, float], float], tuple[float, float]]
-
-
-def contrary_limits(table: Residuals) -> Limits:
-    """Return how few labels on the other side of 0.5 than their scores extend an interval.
-
-    The RMS error is at least the mean error toward 0.5: the proportion of these labels less what the scores
-    expect. T's variance knows only the labels that were drawn; the binomial limit allows for others. The
-    upper end is at least that mean error at the limit. If scores expect more of these labels than there are,
-    the RMS error may be lower than its estimate by the distance of the proportion from its limit.
-
-    The function takes a level, the ends of the interval of the squared error, and T.
-    """
-    if (found := _contrary(table)) >= FEW_CONTRARY:
-        return lambda level, ends, estimate: ends
-    total = float(table.weight.sum())
-    expected = float(np.minimum(table.score, table.weight - table.score).sum()) / total
-    trials = total**2 / float(table.pair[0].sum())
-    if not found:  # equal labels hide that clusters differ
-        trials = min(trials, table.effective_clusters or trials)
-    share = found / table.total_n
-
-    def extended(level: float, ends: tuple[float, float], estimate: float) -> tuple[float, float]:
-        most = clopper_pearson(share, trials, level)[1]
-        fall = most - share if share < expected else 0.0
-        low = max(0.0, math.sqrt(max(0.0, estimate)) - fall) ** 2
-        return min(ends[0], low), max(ends[1], max(0.0, most - expected) ** 2)
-
-    return extended
-
-
-def _contrary(table: Residuals) -> float:
-    side = np.sign(table.score - table.weight / 2)  # at 0.5 itself, the rarer labels
-    positive, negative = table.labels[0], table.labels[2]
-    return float(np.select([side < 0, side > 0], [positive, negative], np.minimum(positive, negative)).sum())
-
-
-def standard_error(found: Moments) -> float:
+def standard_error(moments: Moments) -> float:
     """Return the estimated standard deviation of T."""
-    return math.sqrt(found.variance(max(0.0, found.estimate)))
+    return math.sqrt(moments.variance(max(0.0, moments.estimate)))
 
 
 def _sampling(
@@ -534,32 +519,39 @@ def _about(table: Residuals) -> dict[str, Any]:
 
 def warnings_of(table: Residuals) -> dict[str, Any]:
     """Return warnings about conditions in which the coverage of the interval is below its level."""
-    found: dict[str, Any] = {}
+    warned: dict[str, Any] = {}
     positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
-    contrary = _contrary(table)
+    contrary = contrary_labels(table)
     few = f"labels on the other side of 0.5 than their scores: only {round(contrary)}"
     if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):
         few = f"positives or negatives: only {counted(round(rarer), name)}"
     elif contrary >= FEW_CONTRARY:
         few = ""
     if few:
-        found["few_positives_warning"] = (
+        warned["few_positives_warning"] = (
             f"few {few} among {counted(round(table.total_n), 'pair')}, so that the pairs which carry the "
             "error may be missing, and the interval may be too narrow"
         )
-    effective, largest = table.effective_clusters, table.largest_cluster
-    if largest > DOMINANT:
-        found["dominant_cluster_warning"] = (
-            f"dominant cluster: one of {counted(table.clusters, 'cluster')} has {largest:.0%} of the weight; "
-            f"Student's t has {max(1.0, effective - 1):.1f} degrees of freedom"
+    effective = table.effective_clusters
+    widest = int(np.argmax(table.weight))
+    weight = float(table.weight[widest])
+    part = weight / float(table.weight.sum())
+    mean, square = float(table.score[widest]) / weight, float(table.score2[widest]) / weight
+    # In units of arcsin(sqrt(q)); a section is at most SECTION wide there.
+    spread = math.sqrt(max(0.0, square - mean**2) / max(4 * mean * (1 - mean), 1e-12))
+    if effective and part > WIDE_BIN and spread > SECTION / math.sqrt(12):
+        warned["wide_bin_warning"] = (
+            f"wide bin: {part:.0%} of the weight is in one bin, since few of "
+            f"{counted(table.clusters, 'cluster')} have scores there, and errors that cancel within it are "
+            "not seen"
         )
-    elif 0 < effective < FEW_CLUSTERS:
-        found["few_clusters_warning"] = (
+    if 0 < effective < FEW_CLUSTERS:
+        warned["few_clusters_warning"] = (
             f"few clusters: {table.clusters} (effective number {effective:.1f}), and coverage may fall short"
         )
     if table.weights_by_label:
-        found["weights_warning"] = (
+        warned["weights_warning"] = (
             "weights depend on labels: the intervals take them as known inverse sampling probabilities"
         )
-    return found
+    return warned

@@ -30,7 +30,7 @@ divided into octaves of q (or of 1 - q). Sections are fixed, so that a change of
 elsewhere as they are.
 """
 FEWEST_UNITS = 4.0
-"""Effective units that a bin needs: pairs of units of a bin are all that its estimate has."""
+"""Clusters, or effective pairs, that a bin needs: pairs of units of a bin are all that its estimate has."""
 _OUTER = np.sin(SECTION) ** 2 / 2.0 ** np.arange(30, 0, -1)
 EDGES: Floats = np.concatenate([_OUTER, np.sin(SECTION * np.arange(1, 16)) ** 2, 1 - _OUTER[::-1]])
 """Ascending scores at which sections begin, but for the first, which begins at 0."""
@@ -179,8 +179,10 @@ class Residuals:
         bin_kernels.group_sections(self.n, section, self.part, width, least, group)
         return group
 
-    def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> Residuals:
-        """Return the same pairs in wider bins; without ``cells``, their `unit` is empty."""
+    def joined(
+        self, group: NDArray[np.int32], *, cells: bool = True, unit: Floats | None = None
+    ) -> Residuals:
+        """Return the same pairs in wider bins; without ``cells``, ``unit`` has their power sums if known."""
         bins = int(group[-1]) + 1
         grouped = self.cells.grouped(group) if self.cells is not None and cells else None
 
@@ -197,7 +199,11 @@ class Residuals:
             score=total(self.score),
             score2=total(self.score2),
             labels=np.stack([total(row) for row in self.labels]),
-            unit=np.stack([total(row) for row in self.unit]) if grouped is None else grouped.power_sums(bins),
+            unit=grouped.power_sums(bins)
+            if grouped is not None
+            else np.stack([total(row) for row in self.unit])
+            if unit is None
+            else unit,
             cells=grouped,
         )
 
@@ -232,9 +238,11 @@ class CrossedResiduals(Residuals):
         """Fraction of all weight that the largest cluster of either kind has."""
         return max(way.largest_cluster for way in self.ways[:2])
 
-    def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> CrossedResiduals:
-        """Return the same pairs in wider bins; without ``cells``, sums over units are those of the bins."""
-        return self.of([way.joined(group, cells=cells) for way in self.ways])
+    def joined(
+        self, group: NDArray[np.int32], *, cells: bool = True, unit: Floats | None = None
+    ) -> CrossedResiduals:
+        """Return the same pairs in wider bins, with all their sums by cluster."""
+        return self.of([way.joined(group) for way in self.ways])
 
 
 def sum_by(group: NDArray[np.int32], values: Floats | Integers, groups: int) -> Floats:
@@ -556,32 +564,36 @@ def _least_pairs(size: int) -> int:
 
 
 def _separable(table: Residuals, least: float) -> Residuals:
-    """Join bins of fewer than ``least`` effective units to their neighbors."""
+    """Join bins of fewer than ``least`` units to their neighbors."""
     group = _thin_bins(table, least)
     return table if group is None else table.joined(group)
 
 
 def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
-    """Group bins of fewer than ``least`` effective units with their neighbors; None if there are none.
+    """Group bins of fewer than ``least`` units with their neighbors; None if there are none.
 
-    A bin says something only through pairs of different units. Where all clusters together are few, or one of
-    them dominates, no bin can have many units, and half of the effective number of all units must do. Which
-    bins are joined depends on scores, weights and clusters but not on labels, so it adds no bias.
+    A bin says something only through pairs of different units. Clusters count as they are: a bin of so many
+    effective ones would swallow a third of the scores next to a large cluster with one score. Pairs count by
+    their effective number. Which bins are joined depends on scores, weights and clusters but not on labels,
+    so it adds no bias.
     """
-    whole = table.effective_clusters or float(table.weight.sum() ** 2 / table.unit[0].sum())
-    least = max(_FEWEST_UNITS_EVER, min(least, whole / 2))
-    if np.all(table.weight**2 >= least * table.unit[0]):
-        return None
     bins = len(table.n)
     if table.cells is None or not table.clusters:  # a unit is in one bin only
         start, unit, weight, alone = np.zeros(bins + 1, np.int64), _NO_UNIT, np.empty(0), table.unit[0]
+        fewest, whole = 0, float(table.weight.sum() ** 2 / table.unit[0].sum())
+        least = max(_FEWEST_UNITS_EVER, min(least, whole / 2))
+        if np.all(table.weight**2 >= least * table.unit[0]):
+            return None
     else:
         cells, alone = table.cells, np.zeros(bins)
+        fewest, least = min(int(least), table.clusters // 2), _FEWEST_UNITS_EVER
         order = np.argsort(cells.bin, kind="stable")
         unit = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))[order]
         weight = cells.weight[order]
         start = np.concatenate([[0], np.cumsum(np.bincount(cells.bin, minlength=bins))]).astype(np.int64)
+        if np.all(np.diff(start) >= fewest) and np.all(table.weight**2 >= least * table.unit[0]):
+            return None
     group = np.empty(bins, np.int32)
     units = int(unit.max()) + 1 if len(unit) else 0
-    bin_kernels.join_thin(start, unit, weight, alone, table.weight, units, least, group)
+    bin_kernels.join_thin(start, unit, weight, alone, table.weight, units, fewest, least, group)
     return group

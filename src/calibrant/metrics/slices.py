@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics.intervals import Limits, contrary_limits, inverted, standard_error
+from calibrant.metrics.intervals import standard_error
 from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
-from calibrant.metrics.moments import Moments, moments, undefined
+from calibrant.metrics.moments import Moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
+from calibrant.metrics.resolutions import Resolutions, resolutions_of
 from calibrant.metrics.tails import (
     FEW_CLUSTERS,
     clopper_pearson,
@@ -121,49 +122,56 @@ class SignedError:
 
 @dataclass(frozen=True)
 class SquaredError:
-    """Debiased squared error and its moments.
+    """Debiased squared error at every resolution.
 
     Attributes
     ----------
-    moments
-        The estimate and its moments.
-    clusters
-        Effective number; 0 when pairs are independent.
+    resolutions
+        The estimate, its interval and its test.
     rarer
         Number of positives, or of negatives where they are fewer.
-    limits
-        Extension of intervals where few labels contradict scores near 0 and 1.
     """
 
-    moments: Moments
-    clusters: float
+    resolutions: Resolutions
     rarer: float
-    limits: Limits
 
     @classmethod
     def of(cls, tally: Tally) -> SquaredError | str:
         """Return the error, or the reason why it is undefined."""
         table = residuals(tally)
-        found = moments(table)
-        if found is None:
+        resolutions = resolutions_of(table)
+        if resolutions is None:
             return undefined(table) or NO_NOISE
-        if found.null_variance == 0:
+        if resolutions.finest.null_variance == 0:
             return NO_NOISE
-        rarer = float(min(table.labels[0].sum(), table.labels[2].sum()))
-        return cls(found, table.effective_clusters, rarer, contrary_limits(table))
+        return cls(resolutions, float(min(table.labels[0].sum(), table.labels[2].sum())))
+
+    @property
+    def moments(self) -> Moments:
+        """Moments in the finest bins."""
+        return self.resolutions.finest
+
+    @property
+    def clusters(self) -> float:
+        """Effective number of clusters; 0 when pairs are independent."""
+        return self.resolutions.clusters
+
+    @property
+    def estimate(self) -> float:
+        """Estimate of the squared error."""
+        return self.resolutions.estimate() ** 2
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the squared error."""
+        """Standard error of the squared error in the finest bins."""
         return standard_error(self.moments)
 
     @property
     def p_value(self) -> float | None:
         """One-sided: large errors speak against calibration; None if few labels hide that clusters differ."""
-        found = self.moments
         if self.clusters and self.rarer < LEAST_POSITIVES:
             return None
-        return p_value_of(found.estimate / math.sqrt(found.null_variance), found.null_skewness, self.clusters)
+        return self.resolutions.p_value()
 
     @property
     def least_p_value(self) -> float:
@@ -173,44 +181,9 @@ class SquaredError:
         return p_value_of(root, (2 * clusters - 3) / root, clusters) if clusters else 0.0
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return an interval as `inverted`, with a correction of the lower end for skewness.
-
-        The skewness is all in the part of the estimate that is there without any error, so that it fades as
-        the error grows.
-        """
-        found = self.moments
-        high = inverted(found, quantile(level, self.clusters))[1]
-        low, least = 0.0, found.estimate
-        if self._excess(0.0, level) > 0:
-            for _ in range(60):
-                middle = (low + least) / 2
-                low, least = (middle, least) if self._excess(middle, level) > 0 else (low, middle)
-        low, high = self.limits(level, (low, high), found.estimate)
-        return min(1.0, low), min(1.0, high)
-
-    def _excess(self, theta: float, level: float) -> float:
-        """By how much the estimate is larger than what the test of theta accepts."""
-        found = self.moments
-        variance = found.variance(theta)
-        skewness = found.null_skewness * (found.null_variance / variance) ** 1.5
-        return found.estimate - theta - upper_point(level, skewness, self.clusters) * math.sqrt(variance)
-
-
-def upper_point(level: float, skewness: float, clusters: float) -> float:
-    """Return the point with a `p_value_of` half of 1 - level.
-
-    Examples
-    --------
-    >>> round(upper_point(0.95, 0.0, 0), 2), round(upper_point(0.95, 1.0, 0), 2)
-    (1.96, 2.38)
-    """
-    from calibrant._special import gammainccinv, ndtr, ndtri
-
-    tail = float(ndtr(-quantile(level, clusters)))
-    if skewness < _SYMMETRIC:
-        return -float(ndtri(tail))
-    shape = 4 / skewness**2
-    return float((gammainccinv(shape, tail) - shape) / math.sqrt(shape))
+        """Return an interval of the squared error."""
+        low, high = self.resolutions.interval(level)
+        return low**2, high**2
 
 
 FEWEST = 4  # fewer estimates hardly tell how far the truths lie apart
@@ -548,7 +521,7 @@ def _squared(
             for m in (each.moments for each in found)
         ]
         shrinkage = shrunken_positive(*np.array(parts).T)
-    numbers = [(each.moments.estimate, each.standard_error) for each in found]
+    numbers = [(each.estimate, each.standard_error) for each in found]
     estimates = iter(_estimates(found, numbers, shrinkage, level, adjust))
     least = _adjusted([each.least_p_value for each in found], adjust)
     estimated = [_undefined(each) if isinstance(each, str) else next(estimates) for each in every]

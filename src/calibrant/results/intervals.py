@@ -11,7 +11,7 @@ from calibrant.results.errors import Estimate
 DATA, DIFFERENCE, NEEDED, ASSUMED = "Data", "Difference", "Needed", "Assumed"
 
 FewPositives = Annotated[str | None, warning("Few labels of a kind, or of few clusters, carry the error.")]
-DominantCluster = Annotated[str | None, warning("One cluster has much of the weight.")]
+WideBin = Annotated[str | None, warning("One bin has much of the weight.")]
 FewClusters = Annotated[str | None, warning("The clusters are few.")]
 Weights = Annotated[str | None, warning("The weights depend on the labels.")]
 
@@ -54,7 +54,7 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
         int | None, setting("seed", "Seed of the draws; null without draws, or if a generator was given.")
     ] = None
     few_positives_warning: FewPositives = None
-    dominant_cluster_warning: DominantCluster = None
+    wide_bin_warning: WideBin = None
     few_clusters_warning: FewClusters = None
     weights_warning: Weights = None
 
@@ -66,12 +66,27 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
         str,
         setting(
             "method",
-            "Null distribution: gamma (with the same three moments), normal, redraw (labels drawn from the "
-            "scores) or sign-flip (residuals of whole clusters change sign).",
+            "Test: resolutions (the mean error, the slope and the squared error at each resolution; the "
+            "default), or a null distribution of the squared error in the finest bins: gamma (with the same "
+            "three moments), normal, redraw (labels drawn from the scores) or sign-flip (residuals of whole "
+            "clusters change sign).",
         ),
     ]
+    strongest: Annotated[
+        str | None,
+        setting(
+            "strongest evidence",
+            "Component of the test with the strongest evidence: mean (all scores too high or too low), slope "
+            "(of the log-odds), or a number of bins. Null for tests of the finest bins alone.",
+        ),
+    ] = None
     statistic: Annotated[
-        float | None, setting("statistic", "Debiased squared error over its null standard deviation.")
+        float | None,
+        setting(
+            "statistic",
+            "Debiased squared error over its null standard deviation; null for the default test, which "
+            "combines several statistics.",
+        ),
     ]
     p_value: Annotated[
         float | None,
@@ -105,7 +120,7 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
     ] = None
     reason: Annotated[str | None, setting("reason", "Reason why the test is undefined, if it is.")] = None
     few_positives_warning: FewPositives = None
-    dominant_cluster_warning: DominantCluster = None
+    wide_bin_warning: WideBin = None
     few_clusters_warning: FewClusters = None
     weights_warning: Weights = None
 
@@ -211,7 +226,7 @@ class ErrorDifference(Record, frozen=True, kw_only=True):
         str | None, setting("Reason", "Reason why the p-value or the errors are undefined, if they are.")
     ] = None
     few_positives_warning: FewPositives = None
-    dominant_cluster_warning: DominantCluster = None
+    wide_bin_warning: WideBin = None
     few_clusters_warning: FewClusters = None
     weights_warning: Weights = None
 

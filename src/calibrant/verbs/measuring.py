@@ -26,6 +26,7 @@ from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
+from calibrant.metrics.resolutions import Resolutions, resolutions_of
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
@@ -361,7 +362,8 @@ def measurement_of(
     clustered = view.by_cluster
     summed = view.summed
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
-    table = residuals(source)
+    sums = residuals(source)
+    table = resolutions_of(sums) or sums  # computed once for interval and test
     interval, debiased = _interval(source, table, settings)
     large = calibration_in_the_large_of(summed, level=level)
     cox = cox_calibration_of(summed, level=level)
@@ -437,10 +439,9 @@ def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
     """Return the debiased error with the requested interval, and its square."""
     square = debiased.debiased_squared_error
     undefined = debiased.reason if square is None else None
-    error = None if square is None else max(0.0, square) ** 0.5
     return {
         "calibration_error": Quantity(
-            error, interval.low, interval.high, reason=undefined or interval.reason
+            debiased.estimate, interval.low, interval.high, reason=undefined or interval.reason
         ),
         "debiased_squared_error": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
     }
@@ -472,7 +473,9 @@ def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
     return CANCEL.format(plug_in, debiased.estimate)
 
 
-def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
+def _interval(
+    source: Source, table: Residuals | Resolutions, settings: Settings
+) -> tuple[ErrorInterval, ErrorInterval]:
     """Return the requested interval, and the default interval of the debiased error."""
     default = error_interval(table, level=settings.level, seed=settings.seed)
     if settings.interval == "inverted":
