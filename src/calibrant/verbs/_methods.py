@@ -69,6 +69,7 @@ def labelled_scores(
     each score is used by itself. Without classes, the only tally has the key 0. ``units`` requests clusters;
     without a column of clusters, items; and without items, the rows of a wide table.
     """
+    predictions.check_one_cluster("a recalibrator")
     parts = _parts(predictions, threshold, joint=joint, units=units, progress=progress)
     held: list[Batch] = []
     rows = 0

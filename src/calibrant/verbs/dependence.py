@@ -25,6 +25,10 @@ NO_REPEATS = (
     "No item repeats in the first {:,} rows, so the intervals treat all rows as independent. If items repeat "
     "later, name their column as the column of clusters."
 )
+CROSSED_NOTE = (
+    "Two columns of clusters are named: the calibration error, its test, calibration in the large and Cox's "
+    "line take both, and the intervals of bins and the noise floors only the first."
+)
 
 
 def with_item_clusters(
@@ -92,6 +96,8 @@ def with_note(
             f"Items without a row that has the label 1: {unknown:,}. Their top label counts as wrong; "
             "leave them out if they were not labeled."
         )
+    if given.crossed:
+        notes.append(CROSSED_NOTE)
     if predictions.items_repeat:
         several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
         notes.append(ITEMS_NOTE.format(counted(several, "item")))

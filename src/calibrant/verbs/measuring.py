@@ -18,6 +18,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.table_formats import parquet_parts
 from calibrant.metrics.binning import Cuts, Source, Ties, adaptive_ranks, at_ranks, display_cuts, uniform
+from calibrant.metrics.crossed import CrossedPairs
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
@@ -159,8 +160,10 @@ def measure(
         columns have the names of the labels; otherwise labels are 0 and 1, or 0 to K - 1, or the columns are
         in the sorted order of the labels, as in scikit-learn.
     clusters, sample_weight
-        (n,) clusters and weights, for ``p``; a table has columns of clusters and weights, and the items of a
-        `calibrant.Calibrated` the column of clusters that it names.
+        (n,) clusters and weights, for ``p``; clusters of two kinds that are crossed, such as items and
+        annotators, are (n, 2), or a pair of arrays (`calibrant.metrics.calibration_error`). A table has
+        columns of clusters and weights, and the items of a `calibrant.Calibrated` the column of clusters that
+        it names.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
@@ -365,8 +368,9 @@ def measurement_of(
     sums = residuals(source)
     table = resolutions_of(sums) or sums  # computed once for interval and test
     interval, debiased = _interval(source, table, settings)
-    large = calibration_in_the_large_of(summed, level=level)
-    cox = cox_calibration_of(summed, level=level)
+    both = source if isinstance(source, CrossedPairs) else summed
+    large = calibration_in_the_large_of(both, level=level)
+    cox = cox_calibration_of(both, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
     if partial:
         dropped = Quantity(None, reason=DROPPED)

@@ -17,6 +17,7 @@ from calibrant.io import Batch, Predictions
 from calibrant.io.readers import TableReader, joined
 from calibrant.io.slicing import cluster_in_engine
 from calibrant.metrics.binning import select_tally, tally_with_cuts
+from calibrant.metrics.crossed import crossed
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
@@ -218,7 +219,8 @@ def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int =
 
 def long_pairs(batch: Batch) -> Pairs:
     """Return the pairs of the rows of a long table."""
-    return Pairs(batch.score, batch.label, batch.weight, batch.cluster, _count(batch.cluster))
+    pairs = Pairs(batch.score, batch.label, batch.weight, batch.cluster, _count(batch.cluster))
+    return pairs if batch.second is None else crossed(pairs, batch.second)
 
 
 def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:
@@ -230,12 +232,18 @@ def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: in
     table = ClassPredictions(
         batch.label, batch.score, predictions.classes, batch.weight, cluster, _count(cluster)
     )
+    second = batch.second
     if view == "top":
-        return top_view(table)
-    if view == "pooled":
+        pairs = top_view(table)
+    elif view == "pooled":
         pairs = pooled_view(table)
+        second = None if second is None else np.repeat(second, len(predictions.classes))
     else:
         pairs = class_view(table, predictions.classes[class_of(view, predictions)])
+    if second is not None:
+        pairs = crossed(pairs, second)
+    if view == "top":
+        return pairs
     if predictions.threshold is None:
         return pairs
     return pairs.part(np.flatnonzero(reaching(pairs.score, predictions.threshold)))
@@ -263,7 +271,7 @@ def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integer
         return pairs, codes
     place = np.zeros(pairs.cluster_count, np.int64)
     place[codes] = np.arange(len(codes))
-    return Pairs(pairs.score, pairs.outcome, pairs.weight, place[pairs.cluster], len(codes)), codes
+    return replace(pairs, cluster=place[pairs.cluster], cluster_count=len(codes)), codes
 
 
 class TallyParts:
@@ -492,7 +500,7 @@ def view_sources(
         more, rows = of(predictions, others) if others else ([], rows)
         predictions.notes += answers.notes
         return found + more, rows
-    if not whole and predictions.is_lazy:
+    if not whole and predictions.is_lazy and not predictions.crossed:
         inside = engine_sources(predictions, views, exact=exact, collected=collected, threads=threads)
         if inside is not None:
             return inside
@@ -516,6 +524,7 @@ def view_sources(
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
+    predictions.check_one_cluster("a table of more than 10^7 rows")
     batches, held = chain(held, batches), []
     sources, rows = _tallied(predictions, batches, views, threads)
     if exact:

@@ -93,6 +93,7 @@ def tally(
     """
     check_threads(threads)
     predictions = open_predictions(source, columns)
+    predictions.check_one_cluster("a tally")
     views = [one_view(view, predictions)]
     (found,), _ = view_sources(
         predictions, views, whole=exact, collected=0, threads=threads, progress=progress
@@ -155,6 +156,7 @@ def tally_by(
     if not is_list(names) or not len(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
     opened = predictions = open_predictions(source, columns)
+    predictions.check_one_cluster("a table of slices")
     view = one_view(view, predictions)
     classes = _class_slices(predictions, names, view, columns)
     if view == "top" and predictions.log is not None:
