@@ -461,7 +461,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     for part in PARTS:
         if part in named and not (wide and part in ("score", "class")):
             what = HOLD.get(part, "name")
-            how = f"{log}name it with `columns={{'{part}': ...}}`"
+            how = f"{log}name it with `columns={{'{part.removeprefix('second ')}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
 

@@ -27,13 +27,8 @@ if TYPE_CHECKING:
 
 What = Literal["score", "finite", "label", "name"]
 KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "label", "name": "name"}
-GROUPS = {
-    "cluster",
-    "second cluster",
-    "document",
-    "period",
-    "date",
-}  # may be the column of each other, and of these:
+# Groups may be the column of each other, and of units:
+GROUPS = {"cluster", "second cluster", "document", "period", "date"}
 UNITS = {"item", "fold", "class"}
 ROWS = 1 << 18  # of a batch
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"  # spaces of no width, joiners, soft hyphens

@@ -27,6 +27,7 @@ _LEAST_SIGNAL = 1 / 3  # of the squared gaps of windows, however little of them 
 _LEAST_DESIGN_EFFECT = 0.5
 _LARGEST_SKEWNESS = 8**0.5  # of a single squared normal; beyond it a gamma distribution is nearly an atom
 _LARGEST_RELATIVE_ERROR = 0.4  # of the null variance by residuals; from there on the scores alone give it
+_ROUNDING = 1e-14
 _LEAST = 1e-150  # squared error, and null variance: the squares of smaller ones underflow
 
 
@@ -140,7 +141,10 @@ def _crossed_moments(table: CrossedResiduals) -> list[Moments]:
             )
         )
         third = max(way.null_skewness for way in found[:2]) * null**1.5
-        results.append(Moments(estimate_of(bins), null, third, slope, curvature, len(bins.n)))
+        estimate = estimate_of(bins)
+        rounding = _ROUNDING * float(np.sum(bins.pair[2]) / np.sum(bins.weight))  # of sums that are fixed
+        estimate = estimate if abs(estimate) > rounding else 0.0
+        results.append(Moments(estimate, null, third, slope, curvature, len(bins.n)))
     return results
 
 
