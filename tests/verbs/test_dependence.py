@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from calibrant.evaluation import monitor
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io.predictions import ITEMS_NOTE
-from calibrant.verbs import dependence, fit, measure, report, slices, sources, tally, tally_files
-from calibrant.verbs.dependence import NO_REPEATS
+from calibrant.verbs import convert, dependence, fit, measure, report, slices, sources, tally, tally_files
+from calibrant.verbs.dependence import CROSSED_NOTE, NO_REPEATS
 
 WITH_ITEMS = ITEMS_NOTE.partition(" (")[0]
 
@@ -206,3 +207,77 @@ def test_copied_rows_are_noted_with_their_number(tmp_path: Path, adjacent: bool,
         assert note in notes
     assert not measure(copied.assign(cluster=rows)).recipe.notes
     assert not any("copies" in each for each in measure(copied.assign(item=rows)).recipe.notes)
+
+
+def crossed_table(form: Any = None) -> pd.DataFrame:
+    random = np.random.default_rng(8)
+    score = np.repeat(random.beta(2, 2, 40), 10)
+    table = pd.DataFrame({"item": np.repeat(np.arange(40), 10), "annotator": np.tile(np.arange(10), 40)})
+    table = table.assign(score=score, label=random.random(400) < score)
+    return table if form is None else form(table)
+
+
+BOTH: Any = {"cluster": ["item", "annotator"]}
+
+
+@pytest.mark.parametrize(
+    ("form", "view"), [(None, "binary"), (wide, "top"), (wide, "classwise"), (wide, "pooled")]
+)
+def test_two_columns_of_clusters_have_the_numbers_of_the_arrays(form: Any, view: str) -> None:
+    table = crossed_table(form)
+    found = measure(table, view=view, columns=BOTH)
+    if form is None:
+        [expected] = measure(
+            table.label.to_numpy(), table.score.to_numpy(), clusters=table[["item", "annotator"]].to_numpy()
+        ).views
+        assert numbers(found) == [
+            (expected.n, 40, expected.calibration_error, expected.test, expected.calibration_in_the_large)
+        ]
+    for one in ("item", "annotator"):
+        alone = measure(table, view=view, columns={"cluster": one})
+        assert numbers(found) != numbers(alone)
+    assert CROSSED_NOTE in found.recipe.notes
+    assert {each.clusters for each in found.views} == {40}
+
+
+def test_two_columns_are_named_by_the_command_line(tmp_path: Path, run: Any) -> None:
+    crossed_table().to_csv(tmp_path / "a.csv", index=False)
+    ran = run("measure", tmp_path / "a.csv", "--cluster", "item", "--cluster", "annotator", "--json")
+    found = json.loads(ran.out)["views"][0]
+    expected = measure(crossed_table(), columns=BOTH)["binary"]
+    assert found["calibration_error"]["high"] == pytest.approx(expected.calibration_error.high)
+    assert run("measure", tmp_path / "a.csv", *["--cluster", "item"] * 2).code == 2
+    run("measure", tmp_path / "a.csv", "--cluster", "item", "--cluster", "who").refused("no column 'who'")
+
+
+def test_verbs_that_take_one_column_of_clusters_refuse_two(tmp_path: Path) -> None:
+    table = crossed_table().assign(day="2026-03-01")
+    calls: list[Any] = [
+        lambda: slices(table, "annotator", columns=BOTH),
+        lambda: fit(table, method="platt", columns=BOTH),
+        lambda: tally(table, columns=BOTH),
+        lambda: monitor(table, time="day", columns=BOTH),
+        lambda: convert(table, tmp_path / "a.parquet", columns=BOTH),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="takes one column of clusters, not two"):
+            call()
+    for names in (["item", "item"], ["item", "annotator", "day"], []):
+        with pytest.raises(InputError, match="name one column, or two"):
+            measure(table, columns={"cluster": names})
+    assert measure(table, columns={"cluster": ["item"]})["binary"].clusters == 40
+
+
+def test_a_difference_takes_one_column_of_clusters() -> None:
+    table = crossed_table().assign(row=np.arange(400))
+    both = [table, table.assign(score=table.score * 0.9)]
+    found = report(both, columns={"item": "row", **BOTH})
+    assert not found.differences
+    assert any("a difference takes one" in note for note in found.notes)
+
+
+def test_a_large_table_refuses_two_columns_of_clusters(monkeypatch: Any, tmp_path: Path) -> None:
+    crossed_table().to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(sources, "IN_MEMORY", 100)
+    with pytest.raises(InputError, match=r"10\^7 rows takes one column"):
+        measure(tmp_path / "a.parquet", columns=BOTH)

@@ -119,4 +119,4 @@ def _agree(score: Floats, size: Floats, positive: Floats) -> bool:
         positives * (1 - middle) ** power + (n - positives) * middle**power for power in (2, 4)
     )
     observed = float(np.sum(squares**2 - fourth)) / 2
-    return total > max(BEYOND_CHANCE * expected**0.5, LEAST_OBSERVED * observed**0.5)
+    return bool(total > max(BEYOND_CHANCE * expected**0.5, LEAST_OBSERVED * observed**0.5))

@@ -32,18 +32,19 @@ class CrossedPairs(Pairs):
 
     def part(self, piece: slice | Integers) -> CrossedPairs:
         """Return some of the pairs, with the same cluster codes."""
-        return CrossedPairs(*_values(super().part(piece)), self.second[piece], self.second_count)
+        return _with_second(super().part(piece), self.second[piece], self.second_count)
 
 
-def _values(source: Pairs) -> tuple[Any, ...]:
-    return source.score, source.outcome, source.weight, source.cluster, source.cluster_count
+def _with_second(source: Pairs, second: Integers, count: int) -> CrossedPairs:
+    own = source.score, source.outcome, source.weight
+    return CrossedPairs(*own, source.cluster, source.cluster_count, second, count)
 
 
 def crossed(source: Pairs, second: NDArray[Any]) -> CrossedPairs:
     """Return pairs with clusters of a second kind, given by (n,) codes or names."""
     code, count = clusters_of(second, "the first clusters", len(source))
     assert code is not None
-    return CrossedPairs(*_values(source), code, count)
+    return _with_second(source, code, count)
 
 
 def by_both(source: CrossedPairs) -> tuple[Pairs, Pairs, Pairs]:
@@ -104,7 +105,7 @@ def two_columns(clusters: Any) -> tuple[Any, Any] | None:
         if len(inner) == 2 and all(inner):
             return clusters[0], clusters[1]
         clusters = np.asarray(clusters, object) if inner and all(inner) else None
-    shape = getattr(clusters, "shape", ())
+    shape: tuple[int, ...] = getattr(clusters, "shape", ())
     if len(shape) != 2 or shape[1] == 1:
         return None
     if shape[1] != 2:
