@@ -44,8 +44,8 @@ CHANCE_NOTE = (
 )
 ITEMS_NOTE = (
     "The rows of an item are one cluster ({} with several rows). If items are in larger units, such as "
-    "documents, name their column as the column of clusters; if the rows are of several models, write one "
-    "file per model."
+    "documents, name their column as the column of clusters. If annotators label several items each, name "
+    "both as clusters: items and annotators. If the rows are of several models, write one file per model."
 )
 
 

@@ -387,8 +387,8 @@ def calibration_in_the_large(
     sample_weight
         (n,) non-negative weights; None counts every pair once.
     clusters
-        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units. Of
-        crossed clusters, such as items and annotators, (n, 2), or a pair of arrays.
+        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units. Two
+        kinds that are crossed, such as items and annotators, are (n, 2), or a pair of arrays.
     level
         Nominal coverage of the intervals.
 

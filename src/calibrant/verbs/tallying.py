@@ -76,7 +76,7 @@ def tally(
     Returns
     -------
     Tally
-        Tally by cluster if the table has clusters; in ``pooled`` without clusters, by item.
+        Tally by cluster if the table has clusters; without them by item, in ``pooled`` and if items repeat.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def tally_by(
     -------
     dict of tuple of str or None to Tally
         Tallies by the values of the columns as text, with None for missing values, by cluster if the table
-        has clusters.
+        has clusters, or by item if items repeat within slices.
 
     Raises
     ------
