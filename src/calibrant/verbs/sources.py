@@ -21,7 +21,8 @@ from calibrant.metrics.crossed import crossed
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
-from calibrant.verbs.dependence import IN_MEMORY, TALLIED_AT_ONCE, with_item_clusters, with_note
+from calibrant.verbs.dependence import IN_MEMORY as IN_MEMORY
+from calibrant.verbs.dependence import TALLIED_AT_ONCE, with_item_clusters, with_note
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
