@@ -276,7 +276,7 @@ def read(
         rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
         library=_library(source),
     )
 

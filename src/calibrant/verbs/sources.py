@@ -499,7 +499,7 @@ def view_sources(
         answers = predictions.of_top_labels()
         found, rows = of(answers, ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
-        predictions.notes += answers.notes
+        predictions.notes = tuple(dict.fromkeys(predictions.notes + answers.notes))
         return found + more, rows
     if not whole and predictions.is_lazy and not predictions.crossed:
         inside = engine_sources(predictions, views, exact=exact, collected=collected, threads=threads)
