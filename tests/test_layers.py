@@ -19,7 +19,18 @@ STUDIES = sorted((ROOT / "studies" / "src" / "calibrant_studies").rglob("*.py"))
 
 # The core from the floor up: a block imports from itself and from the blocks above it in this list.
 LAYERS: list[set[str]] = [
-    {"exceptions", "lazy", "parts", "progress", "_checks", "_special", "seeds", "_parallel", "_kernels"},
+    {
+        "_version",
+        "exceptions",
+        "lazy",
+        "parts",
+        "progress",
+        "_checks",
+        "_special",
+        "seeds",
+        "_parallel",
+        "_kernels",
+    },
     {"records", "synthetic", "data"},
     {"results", "outputs"},
     {"metrics"},
@@ -127,7 +138,41 @@ REACHED: dict[str, tuple[set[str], str]] = {
 }
 REPLACING = ("setattr", "delattr")
 LONGEST_FILE = 700
-LONGEST_FUNCTION = 60
+LONGEST_FUNCTION = 100
+# Lines of Python that each block or wing may have. A number falls with the code, and rises only with an entry
+# in docs/architecture.md that says what the lines are for.
+BUDGET = {
+    "": 111,
+    "__main__": 42,
+    "_checks": 696,
+    "_kernels": 1779,
+    "_parallel": 75,
+    "_special": 79,
+    "_version": 3,
+    "cli": 2106,
+    "data": 259,
+    "demo": 630,
+    "estimation": 3440,
+    "evaluation": 10414,
+    "events": 7726,
+    "exceptions": 157,
+    "io": 10012,
+    "lazy": 90,
+    "metrics": 10010,
+    "outputs": 70,
+    "pages": 1235,
+    "parts": 21,
+    "plots": 1710,
+    "progress": 14,
+    "recalibrate": 5183,
+    "records": 1765,
+    "results": 2594,
+    "seeds": 74,
+    "structures": 18779,
+    "synthetic": 258,
+    "testing": 113,
+    "verbs": 5059,
+}
 
 
 def module_name(path: Path) -> str:
@@ -196,7 +241,7 @@ def test_a_module_takes_nothing_from_the_whole_package_which_is_above_all_layers
             found += [alias.name for alias in node.names if alias.name == "calibrant"]
         elif isinstance(node, ast.ImportFrom) and node.module == "calibrant":
             found += [alias.name for alias in node.names if f"calibrant.{alias.name}" not in MODULES]
-    found = [] if module == "calibrant" else [name for name in found if name != "__version__"]
+    found = [] if module == "calibrant" else found
     assert not found, f"{module} may not import {found}: import modules, or ask for what is offered"
 
 
@@ -289,6 +334,16 @@ def test_tests_use_public_names_except_where_nothing_public_will_do() -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_the_package_knows_no_studies(module: str) -> None:
     assert not [name for name in imports(MODULES[module]) if name.startswith("calibrant_studies")]
+
+
+@pytest.mark.parametrize("block", BUDGET)
+def test_a_block_has_no_more_lines_than_its_budget(block: str) -> None:
+    modules = [module for module in MODULES if (module.split(".")[1:2] or [""])[0] == block]
+    assert sum(MODULES[module].read_text(encoding="utf-8").count("\n") for module in modules) <= BUDGET[block]
+
+
+def test_every_block_has_a_budget() -> None:
+    assert {(module.split(".")[1:2] or [""])[0] for module in MODULES} == BUDGET.keys()
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

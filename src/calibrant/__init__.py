@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from calibrant._version import __version__
 from calibrant.lazy import lazily, offer
 
 if TYPE_CHECKING:
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
     from calibrant.verbs.tallying import tally
 else:
     __getattr__, __dir__ = lazily(__name__)
-
-__version__ = "0.1.0rc2"
 
 __all__ = [
     "CalibrantError",

@@ -465,14 +465,17 @@ def test_intervals_of_few_overconfident_scores_cover() -> None:
     assert np.mean(covered) > 0.95
 
 
-@pytest.mark.parametrize(
-    ("positives", "n", "few"), [(100, 100_000, True), (100, 10_000, False), (200, 100_000, False)]
-)
-def test_a_hundred_positives_are_few_if_events_are_rare(positives: int, n: int, few: bool) -> None:
-    q = np.linspace(0.0, 2 * positives / n, n)
-    y = np.arange(n) % (n // positives) == 0
-    for found in (calibration_error(y, q), calibration_error(~y, 1 - q)):
-        assert (found.few_positives_warning is not None) == few
+@pytest.mark.parametrize(("slope", "positives"), [(0.5, 40), (1.5, 40)])
+def test_intervals_of_rare_events_cover_with_few_positives(slope: float, positives: int) -> None:
+    """They covered 85 to 92 % with 50 to 100 positives, and had a warning."""
+    rng = np.random.default_rng(positives)
+    held = []
+    for _ in range(60):
+        intercept = {0.5: -3.6, 1.5: 2.6}[slope]
+        source, theta = logit_normal(positives * 500, rng, -8.3, 2.5, slope, intercept)
+        interval = error_interval(source)
+        held.append(_holds(interval, theta))
+    assert np.mean(held) > 0.9
 
 
 def test_a_wide_bin_gives_a_warning_and_a_cluster_that_has_nearly_all_pairs_a_reason() -> None:

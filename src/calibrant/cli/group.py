@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import click
 
-from calibrant import __version__
+from calibrant._version import __version__
 from calibrant.exceptions import CalibrantError
 
 DEBUG = "CALIBRANT_DEBUG"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._checks import pairs
+from calibrant._version import __version__
 from calibrant.data import event_labels, event_reading, event_store, tag_counts, tagger_predictions
 from calibrant.demo.results import Demonstration, TaggerStory
 from calibrant.events.verbs.tables import event_table

@@ -230,7 +230,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 def _described(model: Recalibrator) -> SavedRecalibrator:
     """An estimator, and what tells which tables it is for."""
-    from calibrant import __version__
+    from calibrant._version import __version__
 
     if not hasattr(model, "check_fitted"):
         message = f"the model is a {type(model).__name__}, and only recalibrators become JSON files"

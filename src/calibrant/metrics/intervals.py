@@ -200,13 +200,6 @@ Source = Pairs | Tally | Bins
 
 FEW_POSITIVES = 30
 """Positives, or negatives, below which results carry a warning."""
-FEW_RARE_POSITIVES, RARE = 150, 0.005
-"""The same where positives, or negatives, are at most this fraction of the pairs.
-
-The error of rare events is carried by the few pairs with the highest probabilities, which a sample may lack.
-With 50 to 100 positives at base rates of 0.05 to 0.2 % intervals cover 85 to 92 % if scores are
-underconfident; with 200 positives, or at a base rate of 0.5 %, they cover 91 to 96 %.
-"""
 WIDE_BIN = 0.2
 """Fraction of the weight above which a bin that is wider than a section of the score is called wide."""
 SAMPLES = 10_000
@@ -524,7 +517,7 @@ def warnings_of(table: Residuals) -> dict[str, Any]:
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
     contrary = contrary_labels(table)
     few = f"labels on the other side of 0.5 than their scores: only {round(contrary)}"
-    if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):
+    if rarer < FEW_POSITIVES:
         few = f"positives or negatives: only {counted(round(rarer), name)}"
     elif contrary >= FEW_CONTRARY:
         few = ""

@@ -148,12 +148,14 @@ class Resolutions:
         if self.p_value() < alpha:
             low = max(_LEAST_LOW, min(_crossing(refused, 0.0, 1.0), self._shrunken - fall))
 
-        def too_high(root: float) -> float:
+        def too_high(root: float, estimate: float) -> float:
             share = below(root**2 - low**2, root)  # what low excludes is a boundary as 0 is
-            point = self._quantile(share)
-            return root**2 + point * _root(finest.variance(root**2)) - max(finest.estimate, low**2)
+            return root**2 - estimate + self._quantile(share) * _root(finest.variance(root**2))
 
-        return low, max(_crossing(too_high, low, 1.0), least_high)
+        # If the finest bins are far below what other components exclude, they bound nothing.
+        estimate = finest.estimate if too_high(low, finest.estimate) < 0 else low**2
+        high = _crossing(lambda root: too_high(root, estimate), low, 1.0)
+        return low, max(high, least_high)
 
     def _quantile(self, p: float) -> float:
         from calibrant._special import ndtri, stdtrit

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from calibrant import __version__
+from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.pages import text
 from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable, number_groups

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
-from calibrant import __version__
 from calibrant._checks import positive_integer
+from calibrant._version import __version__
 from calibrant.exceptions import CalibrantError, InputError
 from calibrant.lazy import from_extra
 

@@ -11,9 +11,9 @@ import numpy as np
 from msgspec.structs import replace as struct_replace
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant import __version__
 from calibrant._checks import Pairs, one_of, optional, positive_integer, proportion, sample_count
 from calibrant._parallel import check_threads
+from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.table_formats import parquet_parts

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from calibrant import __version__
+from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, load_tally, open_predictions
 from calibrant.io.frames import is_frame

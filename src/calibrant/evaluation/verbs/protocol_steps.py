@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from calibrant import __version__
 from calibrant._checks import Floats, Integers
+from calibrant._version import __version__
 from calibrant.data import example
 from calibrant.evaluation.coefficients import agreement
 from calibrant.evaluation.comparison import compare_systems, pairs_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from calibrant import __version__
+from calibrant._version import __version__
 from calibrant.events.files.store_parts import (
     DOCUMENTS,
     ENVELOPE,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import __version__
+from calibrant._version import __version__
 from calibrant.events.lexicon import DEFAULT
 from calibrant.events.rules import Rules
 from calibrant.events.verbs.worker import Extraction, Extractor

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment
 
-from calibrant import __version__
+from calibrant._version import __version__
 from calibrant.events.web._countries import by_name, name_of
 from calibrant.events.web.charts import chance_chart, series_chart
 from calibrant.events.web.pages import PAGES, Page, ProblemPage

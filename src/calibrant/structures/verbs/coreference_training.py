@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant import __version__
 from calibrant._checks import one_of
+from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.structures.documents import Document

@@ -11,8 +11,8 @@ from functools import partial
 from itertools import count
 from typing import Any, Literal
 
-from calibrant import __version__
 from calibrant._checks import one_of
+from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.progress import Progress, tell

@@ -1,0 +1,3 @@
+"""The version, which files and pages name."""
+
+__version__ = "0.1.0rc2"
