@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats
 from calibrant.metrics import copies
 from calibrant.metrics.copies import Copies, copied
 
+Floats = NDArray[np.float64]
 Drawn = tuple[Floats, NDArray[np.bool_]]
 
 

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics import calibration_error, calibration_in_the_large, calibration_test, cox_calibration
 from calibrant.metrics.crossed import clustered_pairs, crossed, two_columns, two_way
@@ -18,6 +17,7 @@ from calibrant.metrics.intervals import interval_of
 from calibrant.metrics.moments import estimate_of, moments_by_resolution
 from calibrant.metrics.residuals import CrossedResiduals, residuals
 
+Floats = NDArray[np.float64]
 Rows = tuple[NDArray[np.bool_], Floats, NDArray[np.int64], NDArray[np.int64]]
 
 
