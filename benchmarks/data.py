@@ -74,20 +74,27 @@ def load(name: str, n: int, label_type: str = "bool") -> tuple[NDArray[np.float6
     return np.load(score_path), label if label_type == "bool" else label.astype(label_type)
 
 
-def table(name: str, n: int) -> Path:
-    """A Parquet file with the pairs as ``score`` (double) and ``label`` (int64), as pyarrow writes it."""
+def table(name: str, n: int, clusters: int = 0) -> Path:
+    """A Parquet file with the pairs as ``score`` (double) and ``label`` (int64), as pyarrow writes it.
+
+    With clusters, each row belongs to a random one of so many (``cluster``, int64).
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = FOLDER / f"{name}-{n}.parquet"
+    path = FOLDER / (f"{name}-{n}-{clusters}.parquet" if clusters else f"{name}-{n}.parquet")
     if not path.exists():
         score, label = load(name, n)
         unfinished = path.with_suffix(".part")
         schema = pa.schema([("score", pa.float64()), ("label", pa.int64())])
+        if clusters:
+            schema = schema.append(pa.field("cluster", pa.int64()))
+            cluster = np.random.default_rng(SEED).integers(0, clusters, n)
         with pq.ParquetWriter(unfinished, schema) as writer:
             for start in range(0, n, STEP):
                 rows = slice(start, start + STEP)
                 columns = [pa.array(score[rows]), pa.array(label[rows].astype(np.int64))]
+                columns += [pa.array(cluster[rows])] if clusters else []
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
         unfinished.rename(path)
     return path

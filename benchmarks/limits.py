@@ -21,6 +21,8 @@ LIMITS = (
     (r"default interval", "one group-by of the pairs by cluster, which both sides need"),
     (r"Algorithm 2", "drawing the normals"),
     (r"measure --exact", "three readings of the file"),
+    (r"^measure.*without clusters", "codes of the names, and sums by cluster and bin"),
+    (r"^measure.*clusters: peak memory", "the pairs twice: as read, and in the order of their clusters"),
     (r"^measure.*time / reading", "decoding Parquet, which the reference does too; the tally is the rest"),
     (r"measure.*memory", "a batch of the file for each thread"),
     (r"2,000 rows of CSV", "importing numpy, pyarrow and scipy.special; for the report also Matplotlib"),

@@ -250,6 +250,25 @@ def parquet(scale: Scale) -> Found:
     ], rows
 
 
+def clustered(scale: Scale) -> Found:
+    """The command on a Parquet file whose clusters have ten rows, against the same rows without clusters."""
+    n = scale.pairs // 10
+    data.aside(data.prepare, "beta", n)
+    rows: list[Row] = []
+    alone: list[Timing] = []
+    found: list[Timing] = []
+    for threads in THREADS:
+        for what, times, clusters in (("", alone, 0), (f" in {n // 10:,} clusters", found, n // 10)):
+            path = str(data.aside(data.table, "beta", n, clusters))
+            times.append(run_command([COMMAND, "measure", path, "--json"], threads=threads, repeats=3))
+            rows.append(_timing(f"calibrant measure, rows of Parquet{what}", n, threads, times[-1]))
+    what = f"measure, {n:,} rows of Parquet in {n // 10:,} clusters"
+    return [
+        _ratio(f"{what}: time / without clusters", 3, found, [timing.seconds for timing in alone]),
+        Bar(f"{what}: peak memory", 1200, "MiB", *((timing.memory or 0) / MIB for timing in found)),
+    ], rows
+
+
 IMPORTS = "import numpy, pyarrow.csv, scipy.special, numba"
 
 
@@ -310,6 +329,7 @@ PARTS: dict[str, Callable[[Scale], Found]] = {
     "interval": interval,
     "sampling": sampling,
     "parquet": parquet,
+    "clustered": clustered,
     "start": start,
     "first_call": first_call,
 }

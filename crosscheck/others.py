@@ -94,16 +94,16 @@ def corp(one: Input, rule: str) -> Comparison:
 
 
 def bias(one: Input) -> Comparison:
-    """The mean residual; theirs has the other sign."""
+    """The mean error."""
     from model_diagnostics.calibration import compute_bias
 
     found = calibration_in_the_large(one.label, one.score, sample_weight=one.weight)
 
     def theirs() -> float:
         label, score = plain(one)
-        return -float(compute_bias(label, score, weights=one.weight)["bias_mean"][0])
+        return float(compute_bias(label, score, weights=one.weight)["bias_mean"][0])
 
-    return compare(found.difference.estimate, theirs)
+    return compare(found.mean_error.estimate, theirs)
 
 
 def beta(one: Input) -> Comparison:
@@ -177,8 +177,8 @@ CASES = (
     ),
     Case(
         "model-diagnostics",
-        "-compute_bias(y, q)",
-        "calibration_in_the_large(y, q).difference",
+        "compute_bias(y, q)",
+        "calibration_in_the_large(y, q).mean_error",
         inputs.pairs,
         bias,
     ),

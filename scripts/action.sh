@@ -12,13 +12,14 @@ refuse() {
 }
 
 install() {
+    # -P: the working directory is the checkout, and no pip.py in it runs instead of pip.
     case ${CALIBRANT_VERSION:-source} in
     none) ;;
-    source) python -m pip install --quiet --disable-pip-version-check "$(cd "$(dirname "$0")/.." && pwd)" ;;
+    source) python -P -m pip install --quiet --disable-pip-version-check "$(cd "$(dirname "$0")/.." && pwd)" ;;
     *)
         [[ $CALIBRANT_VERSION =~ ^[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?$ ]] ||
             refuse "The input version is no version: give a number such as 0.1.0, source, or none."
-        python -m pip install --quiet --disable-pip-version-check "calibrant==$CALIBRANT_VERSION"
+        python -P -m pip install --quiet --disable-pip-version-check "calibrant==$CALIBRANT_VERSION"
         ;;
     esac
 }

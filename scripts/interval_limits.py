@@ -87,7 +87,7 @@ def rare_in_the_large(rng: Generator) -> Found:
     """Rare events in 20 clusters of unequal sizes."""
     cluster = np.repeat(np.arange(20), sizes(rng, 20, 50, 1))
     q = expit(rng.normal(-3.2, 1, len(cluster)))
-    found = calibration_in_the_large(dependent(rng, q, cluster, 0.1), q, clusters=cluster).difference
+    found = calibration_in_the_large(dependent(rng, q, cluster, 0.1), q, clusters=cluster).mean_error
     return Found(found.low, found.high, 0.0, warned(found))
 
 

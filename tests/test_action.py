@@ -82,6 +82,18 @@ def test_no_shell_reads_the_inputs(act: Any, tmp_path: Path, hostile: str) -> No
     assert not (tmp_path / "hacked").exists()
 
 
+@pytest.mark.parametrize("version", ["source", "0.0.0"])
+def test_no_file_of_the_checkout_runs_instead_of_pip(act: Any, tmp_path: Path, version: str) -> None:
+    for name in ("pip", "runpy", "calibrant"):
+        (tmp_path / f"{name}.py").write_text("open('marker', 'w')\n", encoding="utf-8")
+    (tmp_path / "bin" / "python").write_text(  # which installs nothing
+        f'#!/usr/bin/env bash\nexec "{sys.executable}" "${{@/install/--version}}"\n', encoding="utf-8"
+    )
+    (tmp_path / "bin" / "python").chmod(0o755)
+    act("install", calibrant_version=version)
+    assert not (tmp_path / "marker").exists()
+
+
 def test_a_condition_that_is_met_fails_the_step_and_is_an_annotation(act: Any, tmp_path: Path) -> None:
     ran = act("run", calibrant_command="measure", calibrant_arguments="::set-output name=x::y", exit="3")
     assert ran.returncode == 3

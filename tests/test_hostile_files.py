@@ -334,9 +334,9 @@ def test_a_million_blank_lines_take_no_time(tmp_path: Path) -> None:
     assert time.process_time() - started < 5
 
 
-def test_a_name_of_a_column_as_long_as_a_book_is_refused(tmp_path: Path) -> None:
+def test_a_name_of_a_column_as_long_as_a_book_is_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"score,label," + b"a" * 200_000 + b"\n0.5,1,1\n")
-    refused(predicted, tmp_path / "a.csv", "field larger than")
+    predicted(tmp_path / "a.csv")
 
 
 def test_long_names_of_columns_are_cut_in_a_message(tmp_path: Path) -> None:

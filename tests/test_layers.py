@@ -26,6 +26,7 @@ LAYERS: list[set[str]] = [
         "parts",
         "progress",
         "_checks",
+        "_identifiers",
         "_special",
         "seeds",
         "_parallel",

@@ -54,6 +54,32 @@ def test_few_data_pass_by_default_and_fail_if_strict() -> None:
     assert_calibrated(*drawn(50_000), strict=True)
 
 
+@pytest.mark.parametrize(
+    ("sign", "most", "strict", "verdict"),
+    [
+        (1, 0.01, False, r"0\.04.* The data show an error above 0\.01"),
+        (-1, 0.01, False, r"-0\.04.* The data show an error below -0\.01"),
+        (1, 0.045, True, r"0\.04.* do not show an error of at most 0\.045: the interval ends above it"),
+        (-1, 0.045, True, r"-0\.04.* at most 0\.045: the interval begins below -0\.045"),
+    ],
+)
+def test_the_mean_error_is_checked_in_both_directions_if_a_limit_is_given(
+    sign: int, most: float, strict: bool, verdict: str
+) -> None:
+    label, score = drawn(2000, off=0.04)
+    if sign < 0:
+        label, score = 1 - label, 1 - score
+    assert_calibrated(label, score)
+    assert_calibrated(label, score, max_mean_error=0.05)
+    with pytest.raises(AssertionError, match=f"binary: the mean error is {verdict}"):
+        assert_calibrated(label, score, max_error=1, max_mean_error=most, strict=strict)
+
+
+def test_a_limit_of_the_mean_error_is_a_distance_of_probabilities() -> None:
+    with pytest.raises(InputError, match="max_mean_error is 2: give a number from 0 to 1"):
+        assert_calibrated(*drawn(20), max_mean_error=2)
+
+
 def test_an_undefined_error_fails_with_its_reason() -> None:
     with pytest.raises(AssertionError, match="binary: the calibration error has no interval: "):
         assert_calibrated([1], [0.5], max_error=1)

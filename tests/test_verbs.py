@@ -247,9 +247,7 @@ def test_a_bin_size_above_the_pairs_of_a_rare_class_makes_one_bin() -> None:
     assert [(each.binning.size, each.binning.used) for each in found.views] == [(25, 2), (25, 1)]
     alone = measure(pa.table(columns), view="class:b", bin_size=25)["class:b"]
     assert alone.binning.used == 1
-    assert alone.plug_in_calibration_error == pytest.approx(
-        abs(alone.calibration_in_the_large.estimate or 0.0)
-    )
+    assert alone.plug_in_calibration_error == pytest.approx(abs(alone.mean_error.estimate or 0.0))
 
 
 def test_default_views_follow_the_form_of_the_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 # Size in bytes up to which Python computes a table in less time than numba needs to load.
@@ -11,6 +12,11 @@ SMALL = 1 << 16
 
 def run() -> None:
     """Run the command line and exit."""
+    _open_streams()
+    os.environ["PYTHONSAFEPATH"] = "1"  # no process that this one starts imports from the working directory
+    # Libraries fail on values that no command needs: figures are files, and no file contains a date.
+    os.environ["MPLBACKEND"] = "agg"
+    os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         if _reads_little(sys.argv[1:]):
             from calibrant._kernels.jit import interpret
@@ -26,6 +32,18 @@ def run() -> None:
         sys.exit(130)
 
 
+def _open_streams() -> None:
+    """Open the null device for each standard stream that is closed.
+
+    Python makes such a stream None, and the next file that is opened would take its place.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def _reads_little(arguments: list[str]) -> bool:
     """Return True if a command measures one small table of text, without clusters or recalibration."""
     tables = [each for each in arguments[1:] if each.endswith((".csv", ".tsv", ".jsonl"))]
@@ -33,9 +51,10 @@ def _reads_little(arguments: list[str]) -> bool:
     if arguments[:1] not in (["measure"], ["report"]) or len(tables) != 1 or more:
         return False
     try:
-        return os.stat(tables[0]).st_size <= SMALL
+        found = os.stat(tables[0])
     except OSError:
         return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= SMALL
 
 
 if __name__ == "__main__":

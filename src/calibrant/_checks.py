@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._identifiers import check_not_merged
 from calibrant._kernels import tally as kernels
 from calibrant.exceptions import InputError
 
@@ -95,8 +96,8 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
     """Return an array, a list, a column, a tensor, or what has ``__array__`` or DLPack, as an array.
 
     A PyTorch tensor is detached from its gradient and copied to the CPU, as is a CuPy array. Types that NumPy
-    lacks, such as bfloat16, become float32. A list that mixes texts with other values keeps them as they are;
-    objects that are all integers, floats or truth values become numbers.
+    lacks, such as bfloat16, become float32, and bytes get the machine's order. A list that mixes texts with
+    other values keeps them as they are; objects that are all integers, floats or truth values become numbers.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
             return array if all(isinstance(each, (str, bytes)) for each in mixed.flat) else mixed
         if array.dtype.kind == "O" and set(map(type, array.flat)) in ({bool}, {int}, {float}):
             return np.asarray(array.tolist())
-        return array
+        return array.astype(array.dtype.newbyteorder("="), copy=False)  # which kernels and Arrow read
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         if "inhomogeneous" in str(error):
             raise InputError(f"{name} contains lists of different lengths", hint, code="shape") from error
@@ -378,6 +379,8 @@ def cluster_codes(
         if missing.any():
             row = int(np.flatnonzero(missing)[0])
             raise InputError(f"{name}[{row}] is missing", hint, code=code, row=row)
+    if array.dtype.kind == "f":
+        check_not_merged(array)
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         if low >= 0 and high < 4 * len(array) + 64:  # dense integers: no sort needed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from calibrant.records.words import count, decimal, percent
+from calibrant.records.words import count, percent
 
 if TYPE_CHECKING:
     from calibrant.results.measurement import Measurement
@@ -20,10 +21,11 @@ def assert_calibrated(
     y: Any = None,
     *,
     max_error: float = 0.05,
+    max_mean_error: float | None = None,
     strict: bool = False,
     **options: Any,
 ) -> None:
-    """Raise `AssertionError` if the calibration error is too large.
+    """Raise `AssertionError` if the calibration error, or the mean error, is too large.
 
     By default, the assertion fails only if the data show an error above ``max_error``: the interval's lower
     end is above it. On few data, where the interval is wide, the assertion therefore passes. With ``strict``,
@@ -37,8 +39,11 @@ def assert_calibrated(
         what `calibrant.measure` has returned.
     max_error
         Largest calibration error that is acceptable, in [0, 1]; 0.05 is five percentage points.
+    max_mean_error
+        Largest acceptable distance of the mean score from the mean label, in [0, 1]; None does not check it.
+        Fewer data show that scores are too high or too low on average than show other errors.
     strict
-        True if the data must show that the error is at most ``max_error``.
+        True if the data must show that the errors are at most ``max_error`` and ``max_mean_error``.
     **options
         Other arguments of `calibrant.measure`, such as ``view``, ``clusters`` or ``level``. Each view has to
         pass; of a matrix or a classifier, it is ``top`` unless you name others. If the error is ``max_error``
@@ -67,9 +72,9 @@ def assert_calibrated(
     from calibrant.results.measurement import Measured, Measurement
     from calibrant.verbs import measure
 
-    most = _checks.non_negative(max_error, "max_error")
-    if most > 1:
-        raise InputError(f"max_error is {most:g}", "give a number from 0 to 1", code="parameter")
+    for name, most in (("max_error", max_error), ("max_mean_error", max_mean_error)):
+        if most is not None and _checks.non_negative(most, name) > 1:
+            raise InputError(f"{name} is {most:g}", "give a number from 0 to 1", code="parameter")
     if isinstance(source, Measured | Measurement):
         if p is not None or y is not None or options:
             message = "a measurement is given together with other arguments"
@@ -82,9 +87,9 @@ def assert_calibrated(
             options["view"] = _view(source, p)
         measured = measure(source, p, y, **options)
         found, notes = measured.views, measured.recipe.notes
-    failed = [line for each in found if (line := _failure(each, most, strict)) is not None]
+    failed = [line for each in found for line in _failures(each, max_error, max_mean_error, strict)]
     if failed:
-        more = [f"{len(failed) - MOST_SHOWN} more views fail."] if len(failed) > MOST_SHOWN else []
+        more = [f"{len(failed) - MOST_SHOWN} more errors fail."] if len(failed) > MOST_SHOWN else []
         raise AssertionError("\n".join([*failed[:MOST_SHOWN], *more, *notes]))
 
 
@@ -98,16 +103,25 @@ def _view(source: Any, p: Any) -> str:
     return "top" if array.ndim == 2 and array.shape[1] > 2 else "binary"
 
 
-def _failure(found: Measurement, most: float, strict: bool) -> str | None:
-    """Why a measurement fails, in words; None if it passes."""
-    error = found.calibration_error
-    if error.low is None or error.high is None:
-        return f"{found.view}: the calibration error has no interval: {error.reason}."
-    if (error.high if strict else error.low) <= most:
-        return None
-    about = f"({percent(found.level)} interval, n = {count(found.n)})"
-    shown = f"{found.view}: the calibration error is {decimal(error.estimate)} "
-    shown += f"[{decimal(error.low)}, {decimal(error.high)}] {about}."
-    if error.low > most:
-        return f"{shown} The data show an error above {most:g}."
-    return f"{shown} The data do not show an error of at most {most:g}: the interval ends above it."
+def _failures(
+    found: Measurement, max_error: float, max_mean_error: float | None, strict: bool
+) -> Iterator[str]:
+    """Yield why a measurement fails, in words."""
+    checks = [("calibration error", found.calibration_error, max_error)]
+    if max_mean_error is not None:
+        checks.append(("mean error", found.mean_error, max_mean_error))
+    for name, error, most in checks:
+        if error.low is None or error.high is None:
+            yield f"{found.view}: the {name} has no interval: {error.reason}."
+            continue
+        if error.low > most:
+            verdict = f"The data show an error above {most:g}."
+        elif error.high < -most:
+            verdict = f"The data show an error below {-most:g}."
+        elif strict and not -most <= error.low <= error.high <= most:
+            ends = "ends above it" if error.high > most else f"begins below {-most:g}"
+            verdict = f"The data do not show an error of at most {most:g}: the interval {ends}."
+        else:
+            continue
+        about = f"({percent(found.level)} interval, n = {count(found.n)})"
+        yield f"{found.view}: the {name} is {error:.4f} {about}. {verdict}"

@@ -42,6 +42,20 @@ def test_log_likelihood(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_logistic_sums_by_cluster(seed: int) -> None:
+    q, y = pairs(seed)
+    rng = np.random.default_rng(seed)
+    inside = (q > 0) & (q < 1)
+    x, weight = np.log(q[inside]), rng.gamma(0.5, 1, np.count_nonzero(inside))
+    cluster = rng.integers(0, 50, len(x))
+    intercept, slope = rng.normal(size=2).tolist()
+    sums = np.zeros((2, 50, 5))
+    logistic.sums_by_cluster(x, weight, weight * y[inside], cluster, intercept, slope, sums[0])
+    logistic.sums_by_cluster_in_arrays(x, weight, weight * y[inside], cluster, intercept, slope, sums[1])
+    assert_same(*sums)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", ["float64", "float32"])
 def test_keys_of_scores_and_scores_of_keys(seed: int, kind: str) -> None:
     q = pairs(seed)[0].astype(kind)

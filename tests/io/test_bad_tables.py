@@ -236,7 +236,7 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
         ("a.jsonl", b'{"score": 0.5, "label": "\xff"}\n'),
     ):
         (tmp_path / name).write_bytes(text)
-        with pytest.raises(FormatError, match=r"cannot be read .*save it as UTF-8"):
+        with pytest.raises(FormatError, match=r"row 1.* the byte 0xff is not UTF-8: save it as UTF-8"):
             open_predictions(tmp_path / name).read()
 
 

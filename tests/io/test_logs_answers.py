@@ -21,6 +21,7 @@ from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 from calibrant.io.rewriting import open_scores
 from tests.quantities import defined
 
+ALLOWED = Columns(allow_dropped=True)
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "inspect_ai-0.3.285"
 
 
@@ -175,7 +176,7 @@ def test_a_run_that_was_stopped_is_read_with_a_note(tmp_path: Path) -> None:
 def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
     log = choice_log()
     log["samples"][0]["error"] = {"message": "no connection"}
-    found = open_predictions(written(tmp_path, log))
+    found = open_predictions(written(tmp_path, log), ALLOWED)
     assert len(found.of_top_labels().read()) == 1
     assert defined(found.log).notes[-1] == "sums: left out: 1 sample that ended with an error"
 
@@ -289,7 +290,7 @@ def test_completions_and_batches_say_the_same(tmp_path: Path) -> None:
     batches = [batch(line, str(place)) for place, line in enumerate(chats)]
     failed = {"id": "r9", "custom_id": "9", "response": None, "error": {"code": "x"}}
     path = lines_of(tmp_path, [*batches, failed])
-    assert open_log(path).read().score == pytest.approx(expected)
+    assert open_log(path, allow_dropped=True).read().score == pytest.approx(expected)
 
 
 def test_responses_of_two_models_in_one_file_are_refused(tmp_path: Path) -> None:
@@ -405,7 +406,7 @@ def test_options_that_differ_only_in_case_are_different_options(tmp_path: Path) 
 def test_an_answer_with_several_options_is_left_out(tmp_path: Path) -> None:
     answers = ["B", "A better reading is B", "B is not a clear B", "a or B", "a"]
     lines = [said(text, id=f"q{place}", **TWO) for place, text in enumerate(answers)]
-    found = open_predictions(lines_of(tmp_path, lines))
+    found = open_predictions(lines_of(tmp_path, lines), ALLOWED)
     tops = found.of_top_labels()
     tops.read(items=True)
     assert tops.items == ["q0", "q2", "q3", "q4"]
@@ -413,7 +414,7 @@ def test_an_answer_with_several_options_is_left_out(tmp_path: Path) -> None:
     assert defined(found.log).notes[-1] == note
     more = {"answer": "no", "options": ["no", "yes"]}
     lines = [said("Yes there are no others", **more), said("No", **more)]
-    assert len(open_log(lines_of(tmp_path, lines), view="top").read()) == 1
+    assert len(open_log(lines_of(tmp_path, lines), view="top", allow_dropped=True).read()) == 1
 
 
 def test_a_log_without_a_usable_answer_says_which_tokens_it_has(tmp_path: Path) -> None:
@@ -437,9 +438,9 @@ def test_tokens_beyond_those_listed_do_not_count_as_listed(tmp_path: Path) -> No
     # Interfaces write -9999 for a token that is not among the likeliest ones.
     beyond = {"token": "A", "logprob": -9999.0, "top_logprobs": [{"token": "the", "logprob": -0.1}]}
     lines = [chat("A", FIRST, **TWO), {"choices": [{"logprobs": {"content": [beyond]}}], **TWO}]
-    found = open_predictions(lines_of(tmp_path, lines))
+    found = open_predictions(lines_of(tmp_path, lines), ALLOWED)
     assert len(found.of_top_labels().read()) == 1
-    assert defined(found.log).notes[-1] == "left out: 1 response that failed or gave no option"
+    assert defined(found.log).notes[-1] == "left out: 1 response that gave no option"
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 def test_normalising_is_refused_for_tables(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("score,label\n0.1,0\n")
-    with pytest.raises(InputError, match="`normalise` and `gold` apply to logs"):
+    with pytest.raises(InputError, match="`normalise`, `gold`, `scorer`, `allow_dropped` apply to logs"):
         open_predictions(path, Columns(normalise="bytes"))
 
 

@@ -302,7 +302,9 @@ def test_rounding_above_1_is_cut(tmp_path: Path) -> None:
 
 @given(
     score=st.floats(0, 1),
-    tag=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=5),
+    tag=st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=5
+    ).filter(str.strip),  # a blank name is missing
 )
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_any_score_and_any_tag_survive_the_file(
@@ -310,11 +312,11 @@ def test_any_score_and_any_tag_survive_the_file(
 ) -> None:
     path = tmp_path_factory.mktemp("any") / f"dev.{ending}"
     with PredictionWriter(path, [tag, tag + "!"]) as writer:
-        writer.write([[score, 0.0]], [1], lengths=[1], clusters=[tag])
+        writer.write([[score, 0.0]], [1], lengths=[1], clusters=[f"text {tag}"])
     table = open_predictions(path)
     batch = table.read()
     assert batch.score.tolist() == [score, 0.0]
-    assert (table.classes, table.clusters) == ((tag, tag + "!"), [tag])
+    assert (table.classes, table.clusters) == ((tag, tag + "!"), [f"text {tag}"])
 
 
 def test_packed_text_is_the_text(tmp_path: Path, tagged: Tagged) -> None:

@@ -89,7 +89,7 @@ def test_the_test_keeps_its_size_and_intervals_cover(
         label, score, item, annotator = labeled(random, items, annotators, of_item, of_annotator)
         clusters = np.column_stack([item, annotator])
         found = calibration_test(clustered_pairs(label, score, clusters=clusters))
-        large = calibration_in_the_large(label, score, clusters=clusters).difference
+        large = calibration_in_the_large(label, score, clusters=clusters).mean_error
         assert found.p_value is not None
         assert large.low is not None
         assert large.high is not None
@@ -106,7 +106,7 @@ def test_calibration_in_the_large_of_crossed_clusters_has_the_two_way_sum() -> N
     ways = [
         calibration_in_the_large(label, score, clusters=each) for each in (item, annotator, np.arange(1200))
     ]
-    for name in ("difference", "intercept"):
+    for name in ("mean_error", "intercept"):
         errors = [getattr(way, name).standard_error for way in ways]
         found = getattr(both, name)
         assert found.estimate == pytest.approx(getattr(ways[0], name).estimate)
@@ -127,7 +127,7 @@ def test_a_kind_that_contains_the_other_gives_the_numbers_of_that_kind() -> None
     both = calibration_error(label, score, clusters=(item, document))
     assert both.debiased_squared_error == pytest.approx(one.debiased_squared_error, abs=0.003)
     large = [calibration_in_the_large(label, score, clusters=each) for each in (document, (document, item))]
-    assert large[0].difference.standard_error == pytest.approx(large[1].difference.standard_error)
+    assert large[0].mean_error.standard_error == pytest.approx(large[1].mean_error.standard_error)
 
 
 def test_clusters_of_two_kinds_are_given_in_several_ways() -> None:

@@ -94,6 +94,20 @@ def test_clustered_pairs_need_clusters() -> None:
         bin_intervals(uniform(tally, 1), clustered=tally)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_have_the_design_effects_of_their_exact_tally_by_cluster(weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    cluster = rng.integers(0, 300, 5000)
+    score = rng.beta(0.3, 1.5, 5000)
+    label = np.where(rng.random(5000) < 0.5, rng.random(300)[cluster], rng.random(5000)) < score
+    weight = rng.exponential(size=5000) if weighted else None
+    source = pairs(label, score, sample_weight=weight, clusters=cluster)
+    bins = adaptive(pairs(label, score, sample_weight=weight), n_bins=12)
+    of_pairs, of_tally = (design_effects(bins, held) for held in (source, Tally.from_pairs(source)))
+    assert of_pairs.tolist() == pytest.approx(of_tally.tolist(), rel=1e-9)
+    assert of_pairs.max() > 1.1
+
+
 def test_a_bin_of_few_clusters_has_the_design_effect_of_cr2_and_a_bin_of_one_says_nothing() -> None:
     size, positives = np.array([1, 2, 3, 30]), np.array([1, 0, 3, 12])
     label = np.concatenate([np.arange(n) < k for n, k in zip(size, positives, strict=True)])

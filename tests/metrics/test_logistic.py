@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -9,9 +11,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from calibrant import measure
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.logistic import (
+    FLAT,
     calibration_in_the_large,
     calibration_in_the_large_of,
     cox_calibration,
@@ -104,26 +108,26 @@ def test_the_intercept_in_the_large_is_that_of_a_logistic_regression_with_slope_
     assert record.intercept.estimate == pytest.approx(beta[0], abs=1e-5)
     assert record.intercept.standard_error == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-4)
     w = np.ones(800) if source.weight is None else source.weight
-    residual = source.label - source.score
-    assert record.difference.estimate == pytest.approx(np.average(residual, weights=w), abs=1e-14)
-    assert record.base_rate - record.mean_score == pytest.approx(record.difference.estimate, abs=1e-14)
+    error = source.score - source.label
+    assert record.mean_error.estimate == pytest.approx(np.average(error, weights=w), abs=1e-14)
+    assert record.mean_score - record.base_rate == pytest.approx(record.mean_error.estimate, abs=1e-14)
 
 
-def test_the_error_of_the_difference_is_that_of_a_mean() -> None:
+def test_the_standard_error_of_the_mean_error_is_that_of_a_mean() -> None:
     source = sample(500)
     residual = source.label - source.score
     record = calibration_in_the_large_of(source)
-    assert record.difference.standard_error == pytest.approx(residual.std(ddof=1) / np.sqrt(500), rel=1e-12)
+    assert record.mean_error.standard_error == pytest.approx(residual.std(ddof=1) / np.sqrt(500), rel=1e-12)
 
 
 def test_intervals_cover_where_positives_are_few() -> None:
     rng = np.random.default_rng(1)
-    hits: dict[str, list[bool]] = {"slope": [], "intercept": [], "difference": []}
+    hits: dict[str, list[bool]] = {"slope": [], "intercept": [], "mean error": []}
     for _ in range(500):
         x = rng.normal(-4, 1.5, 100)
         y, q = rng.random(100) < expit(x), expit(x)
         cox, large = cox_calibration(y, q), calibration_in_the_large(y, q)
-        found = {"slope": cox.slope, "intercept": cox.intercept, "difference": large.difference}
+        found = {"slope": cox.slope, "intercept": cox.intercept, "mean error": large.mean_error}
         for (name, estimate), truth in zip(found.items(), (1.0, 0.0, 0.0), strict=True):
             if estimate.low is not None:
                 hits[name].append(estimate.low <= truth <= defined(estimate.high))
@@ -138,7 +142,7 @@ def test_positives_of_few_clusters_give_a_warning() -> None:
     independent = rng.random(1000) < q
     for y, some in ((shared, True), (independent, False)):
         cox, large = cox_calibration(y, q, clusters=cluster), calibration_in_the_large(y, q, clusters=cluster)
-        for found in (cox.slope, cox.intercept, large.difference, large.intercept):
+        for found in (cox.slope, cox.intercept, large.mean_error, large.intercept):
             assert (found.warning is not None) == some
     number = np.bincount(cluster, shared).sum() ** 2 / (np.bincount(cluster, shared) ** 2).sum()
     warning = defined(cox_calibration(shared, q, clusters=cluster).slope.warning)
@@ -149,15 +153,15 @@ def test_positives_of_few_clusters_give_a_warning() -> None:
 def test_intervals_cover_clustered_estimates() -> None:
     rng = np.random.default_rng(0)
     cluster = np.repeat(np.arange(50), 10)
-    hits = {"difference": 0, "slope": 0}
+    hits = {"mean error": 0, "slope": 0}
     for _ in range(400):
         q = rng.beta(2, 2, 500)
         shared = np.where(rng.random(50) < 0.5, 1, 0)[cluster] == 1
         uniform = np.where(shared, rng.random(50)[cluster], rng.random(500))
         y = uniform < q
-        large = calibration_in_the_large(y, q, clusters=cluster).difference
+        large = calibration_in_the_large(y, q, clusters=cluster).mean_error
         slope = cox_calibration(y, q, clusters=cluster).slope
-        for name, estimate, truth in (("difference", large, 0.0), ("slope", slope, 1.0)):
+        for name, estimate, truth in (("mean error", large, 0.0), ("slope", slope, 1.0)):
             hits[name] += defined(estimate.low) <= truth <= defined(estimate.high)
     assert all(0.91 < hit / 400 < 0.985 for hit in hits.values())
 
@@ -171,6 +175,26 @@ def test_a_compressed_tally_gives_the_same_estimates(clusters: int) -> None:
     for name in ("intercept", "slope"):
         assert compressed[name]["estimate"] == pytest.approx(exact[name]["estimate"], abs=1e-5)
         assert compressed[name]["standard_error"] == pytest.approx(exact[name]["standard_error"], rel=1e-4)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_pairs_with_clusters_give_the_estimates_of_their_exact_tally(weights: bool) -> None:
+    source = sample(20_000, weights=weights, clusters=700)
+    tally = Tally.from_pairs(source)
+    cox = (cox_calibration_of(held).to_dict() for held in (source, tally))
+    large = (calibration_in_the_large_of(held).to_dict() for held in (source, tally))
+    for (of_pairs, of_tally), names in ((cox, ("intercept", "slope")), (large, ("intercept", "difference"))):
+        for name in names:
+            assert of_pairs[name] == pytest.approx(of_tally[name], rel=1e-9, abs=1e-13)
+
+
+def test_many_pairs_have_the_estimates_that_solve_the_score_equations() -> None:
+    source = sample(400_000, clusters=40_000)
+    record = cox_calibration_of(source)
+    x = logit(source.score)
+    residual = source.label - expit(defined(record.intercept.estimate) + defined(record.slope.estimate) * x)
+    assert abs(residual.sum()) < 1e-7
+    assert abs((residual * x).sum()) < 1e-7
 
 
 def test_scores_of_zero_and_one_are_left_out_and_counted() -> None:
@@ -203,9 +227,9 @@ def test_slopes_that_do_not_exist_are_null_with_a_reason(y: list[int], q: list[f
     assert record.to_dict()["intercept"]["estimate"] is None
 
 
-def test_one_class_is_calibrated_in_the_large_by_difference_alone() -> None:
+def test_one_class_has_a_mean_error_but_no_intercept() -> None:
     record = calibration_in_the_large([0, 0], [0.2, 0.4])
-    assert record.difference.estimate == pytest.approx(-0.3)
+    assert record.mean_error.estimate == pytest.approx(0.3)
     assert record.intercept.estimate is None
     assert "only one class" in (record.intercept.reason or "")
 
@@ -215,33 +239,33 @@ def test_one_cluster_has_estimates_and_no_interval() -> None:
     one = np.zeros(100, int)
     large = calibration_in_the_large(source.label, source.score, clusters=one)
     cox = cox_calibration(source.label, source.score, clusters=one)
-    assert large.difference.low is None
-    assert "one cluster" in (large.difference.reason or "")
+    assert large.mean_error.low is None
+    assert "one cluster" in (large.mean_error.reason or "")
     assert cox.slope.estimate is not None
     assert cox.slope.low is None
     assert "one cluster" in (cox.slope.reason or "")
 
 
-def test_one_pair_has_a_difference_and_no_interval() -> None:
+def test_one_pair_has_a_mean_error_and_no_interval() -> None:
     record = calibration_in_the_large([1], [0.3])
-    assert record.difference.estimate == pytest.approx(0.7)
-    assert record.difference.reason == "there is one pair"
+    assert record.mean_error.estimate == pytest.approx(-0.7)
+    assert record.mean_error.reason == "there is one pair"
 
 
 @pytest.mark.parametrize(("label", "score"), [(0, 0.1), (1, 0.9)])
 @pytest.mark.parametrize("size", [0, 10])
 def test_equal_labels_leave_the_noise_of_their_frequency(label: int, score: float, size: int) -> None:
     clusters = np.arange(60) // size if size else None
-    found = calibration_in_the_large(np.full(60, label), np.full(60, score), clusters=clusters).difference
+    found = calibration_in_the_large(np.full(60, label), np.full(60, score), clusters=clusters).mean_error
     low, high = wilson(np.array([float(label)]), np.array([6.0 if size else 60.0]), 0.95)
-    assert found.estimate == pytest.approx(label - score)
-    assert found.low == pytest.approx(low[0] - score)
-    assert found.high == pytest.approx(high[0] - score)
+    assert found.estimate == pytest.approx(score - label)
+    assert found.low == pytest.approx(score - high[0])
+    assert found.high == pytest.approx(score - low[0])
 
 
 def test_labels_that_equal_their_scores_show_no_noise() -> None:
     label = np.repeat([0, 1], 30)
-    found = calibration_in_the_large(label, label.astype(float)).difference
+    found = calibration_in_the_large(label, label.astype(float)).mean_error
     assert (found.estimate, found.low, found.high) == (0, None, None)
     assert "every label equals its score" in defined(found.reason)
 
@@ -278,13 +302,13 @@ def test_scores_that_add_up_in_every_cluster_are_calibrated_in_the_large(kind: t
     label = np.eye(17)[rng.integers(17, size=3000)]
     sentence = np.repeat(rng.integers(200, size=3000), 17)
     found = calibration_in_the_large(label.ravel(), prob.ravel(), clusters=sentence)
-    for value in (found.difference, found.intercept):
+    for value in (found.mean_error, found.intercept):
         assert (value.estimate, value.standard_error, value.low, value.high) == (0, 0, 0, 0)
-    assert "0 for any model" in (found.difference.warning or "")
+    assert "0 for any model" in (found.mean_error.warning or "")
     label[5] = 0  # a gold class that the model has not
     found = calibration_in_the_large(label.ravel(), prob.ravel(), clusters=sentence)
-    assert found.difference.estimate == pytest.approx(-1 / label.size, rel=1e-3)
-    assert found.difference.warning is None
+    assert found.mean_error.estimate == pytest.approx(1 / label.size, rel=1e-3)
+    assert found.mean_error.warning is None
 
 
 def test_scores_recalibrated_by_their_own_labels_have_deviations_of_exactly_0() -> None:
@@ -292,13 +316,13 @@ def test_scores_recalibrated_by_their_own_labels_have_deviations_of_exactly_0() 
     cox = cox_calibration_of(source)
     line = defined(cox.intercept.estimate) + defined(cox.slope.estimate) * logit(source.score)
     large = calibration_in_the_large(source.label, expit(line))
-    assert (large.difference.estimate, large.intercept.estimate) == (0, 0)
+    assert (large.mean_error.estimate, large.intercept.estimate) == (0, 0)
     assert cox_calibration(source.label, expit(line)).intercept.estimate == 0
 
 
 def test_tiny_scores_without_events_do_not_add_up() -> None:
     found = calibration_in_the_large([0] * 40, [1e-9] * 40, clusters=[0, 1] * 20)
-    assert found.difference.estimate == pytest.approx(-1e-9)
+    assert found.mean_error.estimate == pytest.approx(1e-9)
     assert found.intercept.reason == "only one class occurs among the scores that have a logit"
 
 
@@ -314,21 +338,54 @@ def test_scores_without_log_odds_are_stated_in_a_warning_of_the_slope() -> None:
 def test_one_large_weight_leaves_little_information() -> None:
     # With quantiles of the normal distribution, 3 % of intervals contained the difference.
     found = calibration_in_the_large([1] + [0, 1] * 50, [0.5] * 101, sample_weight=[1000.0] + [1.0] * 100)
-    assert defined(found.difference.high) - defined(found.difference.low) > 0.9
+    assert defined(found.mean_error.high) - defined(found.mean_error.low) > 0.9
 
 
 @pytest.mark.parametrize("sd", [1.0, 2.0])
-def test_the_difference_covers_with_unequal_weights(sd: float) -> None:
+def test_the_mean_error_covers_with_unequal_weights(sd: float) -> None:
     rng, inside = np.random.default_rng(0), 0
     for _ in range(300):
         weight, p = rng.lognormal(0, sd, 50), rng.random(50)
-        found = calibration_in_the_large(rng.random(50) < p, p, sample_weight=weight).difference
+        found = calibration_in_the_large(rng.random(50) < p, p, sample_weight=weight).mean_error
         inside += defined(found.low) <= 0 <= defined(found.high)
     assert inside >= 0.91 * 300
 
 
 def test_scores_of_0_and_1_that_are_all_right_do_not_add_up_by_force() -> None:
     label = np.arange(100) % 2
-    found = calibration_in_the_large(label, label, clusters=np.arange(100) // 4).difference
+    found = calibration_in_the_large(label, label, clusters=np.arange(100) // 4).mean_error
     assert (found.low, found.warning) == (None, None)
     assert found.reason
+
+
+@pytest.mark.parametrize(("low", "high"), [(-740, -716), (-716, -700), (-745, -1), (-30, 36)])
+@pytest.mark.parametrize("events", [1, 6666])
+def test_scores_far_beyond_rounding_have_estimates_at_once(low: float, high: float, events: int) -> None:
+    rng = np.random.default_rng(0)
+    log_odds = rng.uniform(low, high, 20_000)
+    score = np.exp(np.minimum(log_odds, 0)) / (1 + np.exp(-np.abs(log_odds)))
+    label = np.zeros(20_000, bool)
+    label[rng.permutation(20_000)[:events]] = True
+    began = perf_counter()
+    found = calibration_in_the_large(label, score)
+    slope = cox_calibration(label, score).slope
+    assert perf_counter() - began < 5  # each step of Newton's method took a thousand passes of the data
+    inside = (score > 0) & (score < 1)
+    shifted = expit(defined(found.intercept.estimate) + logit(score[inside]))
+    assert shifted.sum() == pytest.approx(label[inside].sum(), rel=1e-6)
+    assert defined(slope.low) < defined(slope.estimate) < defined(slope.high)
+
+
+def test_a_class_whose_softmax_underflows_is_measured(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    logits = np.column_stack([rng.normal(size=(500, 2)), rng.uniform(-740, -716, 500)])
+    labels = rng.integers(2, size=500)
+    labels[3] = 2
+    np.savez(tmp_path / "scores.npz", logits=logits, labels=labels)
+    found = measure(tmp_path / "scores.npz")["class:2"]
+    assert found.cox_slope.low is not None
+    assert defined(found.mean_error.estimate) == pytest.approx(-1 / 500)
+
+
+def test_a_likelihood_that_is_flat_to_the_last_digit_has_no_estimate_but_a_reason() -> None:
+    assert calibration_in_the_large([0, 1], [1e-5, 5e-324]).intercept.reason == FLAT

@@ -12,6 +12,8 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.noise_floor import (
+    MOST_FLIPPED,
+    Flips,
     MatchedBinomial,
     binomial_quantile,
     consistency_bars,
@@ -154,6 +156,56 @@ def test_flipped_rows_keep_to_their_bins() -> None:
         position = np.searchsorted(bins.edge_high[:-1], q, "right" if bins.kind == "adaptive" else "left")
         squares = np.bincount(position, (y - q) ** 2)
         assert floor.mean == pytest.approx(scale * np.sum(squares / bins.n) / 7, rel=0.1)
+
+
+def many_clusters(kind: str, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats, NDArray[np.int_]]:
+    """Labels, scores and clusters: more clusters than are flipped."""
+    count = 20_000
+    if kind == "equal":  # every residual is +- 0.5
+        cluster = np.repeat(np.arange(count), 2)
+        q = np.full(2 * count, 0.5)
+    elif kind == "Zipf":  # the largest has a fifth of the rows
+        cluster = np.repeat(np.arange(count), np.maximum(1, (20_000 / np.arange(1, count + 1)).astype(int)))
+        q = rng.beta(0.3, 1.5, len(cluster))
+    else:  # bins of few rows, few events
+        cluster = np.repeat(np.arange(count), 3)
+        q = 0.02 * rng.random(3 * count)
+        q[rng.integers(0, len(q), 40)] = rng.random(40)
+    shared = rng.random(count)[cluster] < 0.5
+    y = np.where(shared, rng.random(count)[cluster], rng.random(len(q))) < q
+    return y, q, cluster
+
+
+@pytest.mark.parametrize("kind", ["equal", "Zipf", "sparse"])
+def test_floors_of_many_clusters_are_those_of_flipping_every_cluster(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y, q, cluster = many_clusters(kind, np.random.default_rng(5))
+    source = pairs(y, q, clusters=cluster)
+    bins = uniform(pairs(y, q), 15)
+    times = 2000
+    normal = noise_floors(bins, clustered=source, resamples=times, seed=1)
+    monkeypatch.setattr("calibrant.metrics.noise_floor.MOST_FLIPPED", len(q))
+    every = noise_floors(bins, clustered=source, resamples=times, seed=2)
+    for name, floor in normal.items():
+        spread = (every[name].high - every[name].mean) / 1.64
+        assert abs(floor.mean - every[name].mean) < 4 * spread * np.sqrt(2 / times)
+        assert abs(floor.high - every[name].high) < 4 * 2.1 * spread * np.sqrt(2 / times)
+
+
+def test_sums_of_many_clusters_have_the_covariance_of_flipped_clusters() -> None:
+    y, q, cluster = many_clusters("Zipf", np.random.default_rng(6))
+    place = np.minimum((4 * q).astype(np.int32), 3)
+    flips = Flips(pairs(y, q, clusters=cluster), place, 4)
+    assert flips.clusters == MOST_FLIPPED
+    draws = flips.draw(np.random.default_rng(1), 20_000)
+    expected = (q - q * q).sum() / ((y - q) ** 2).sum()
+    sums = np.bincount(cluster * 4 + place, y - q, 80_000).reshape(-1, 4)
+    covariance = sums.T @ sums * max(1.0, expected)
+    sd = np.sqrt(np.diag(covariance))
+    assert (np.cov(draws.T) / np.outer(sd, sd)).tolist() == [
+        pytest.approx(row, abs=0.05) for row in (covariance / np.outer(sd, sd)).tolist()
+    ]
 
 
 def test_flipping_needs_clusters() -> None:

@@ -88,7 +88,7 @@ def test_the_record_holds_every_plug_in_and_the_recipe() -> None:
     record = plug_in_errors(bins)
     assert record.plug_in_calibration_error == math.sqrt(record.plug_in_squared_error)
     assert record.plug_in_squared_error == plug_in_squared_error_of(bins)
-    assert record.mean_gap == pytest.approx((q < 0.3).mean() - q.mean(), abs=1e-14)
+    assert record.mean_error == pytest.approx(q.mean() - (q < 0.3).mean(), abs=1e-14)
     recipe = record.to_dict()
     assert (recipe["n"], recipe["kind"], recipe["size"], recipe["used"]) == (1000, "adaptive", 100, 10)
 
@@ -198,4 +198,4 @@ def test_the_marginal_error_is_the_root_mean_of_the_classes() -> None:
 
 def test_a_class_that_never_occurs_is_measured_too() -> None:
     record = class_errors([0, 0], [[0.5, 0.5], [0.5, 0.5]])
-    assert record.by_class[1].mean_gap == -0.5
+    assert record.by_class[1].mean_error == 0.5

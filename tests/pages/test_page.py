@@ -40,7 +40,7 @@ def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page
 
 def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: Page) -> None:
     verdict = two_page.sections[0].cards[1].verdict
-    assert verdict.startswith("This interval is compatible with perfect calibration")
+    assert verdict.startswith("The error's interval is compatible with perfect calibration")
 
 
 def test_an_error_without_an_interval_says_why() -> None:
@@ -73,18 +73,18 @@ def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> No
 
 
 @pytest.mark.parametrize(
-    ("large", "sentence"),
+    ("mean", "sentence"),
     [
-        ((0.031, 0.02, 0.04), "On average, its scores are 3.1 percentage points too low."),
-        ((-0.0003, -0.0004, -0.0002), "On average, its scores are 0.03 percentage points too high."),
+        ((0.031, 0.02, 0.04), "On average, its scores are 3.1 percentage points too high."),
+        ((-0.0003, -0.0004, -0.0002), "On average, its scores are 0.03 percentage points too low."),
         ((0.002, -0.001, 0.005), "do not show whether its scores are too high or too low"),
         ((1e-17, 1e-18, 2e-17), "On average, its scores are neither too high nor too low."),
     ],
 )
 def test_scores_are_not_called_zero_points_too_low(
-    two: Report, large: tuple[float, float, float], sentence: str
+    two: Report, mean: tuple[float, float, float], sentence: str
 ) -> None:
-    off = structs.replace(two.models[0].measured.views[0], calibration_in_the_large=Quantity(*large))
+    off = structs.replace(two.models[0].measured.views[0], mean_error=Quantity(*mean))
     assert sentence in direction_verdict(off)
     assert " 0.0 points" not in direction_verdict(off)
 

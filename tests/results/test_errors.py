@@ -36,7 +36,7 @@ def records(source: Any) -> list[Record]:
         smooth_noise_floor(source, seed=0, resamples=20),
         smooth_calibration_error_of(source),
         calibration_in_the_large_of(source),
-        calibration_in_the_large_of(source).difference,
+        calibration_in_the_large_of(source).mean_error,
         cox_calibration_of(source),
         scores_of(source),
         brier_decomposition(bins),

@@ -45,8 +45,7 @@ def as_clusters(table: pd.DataFrame) -> pd.DataFrame:
 
 def numbers(found: Any) -> list[Any]:
     return [
-        (view.n, view.clusters, view.calibration_error, view.test, view.calibration_in_the_large)
-        for view in found.views
+        (view.n, view.clusters, view.calibration_error, view.test, view.mean_error) for view in found.views
     ]
 
 
@@ -112,7 +111,7 @@ def test_the_first_rows_of_a_large_table_decide_if_items_repeat(monkeypatch: Any
     table = judged(rows=1)
     pd.concat([table, table], ignore_index=True).to_parquet(tmp_path / "a.parquet")
     assert measure(tmp_path / "a.parquet")["binary"].clusters == 150
-    in_parts = lambda self, items=False: self.reader.batches(50, items and self.has_items)  # noqa: E731
+    in_parts = lambda self, size=0, items=False: self.reader.batches(50, items and self.has_items)  # noqa: E731
     monkeypatch.setattr(Predictions, "batches", in_parts)
     monkeypatch.setattr(sources, "IN_MEMORY", 99)
     monkeypatch.setattr(dependence, "IN_MEMORY", 99)
@@ -231,7 +230,7 @@ def test_two_columns_of_clusters_have_the_numbers_of_the_arrays(form: Any, view:
             table.label.to_numpy(), table.score.to_numpy(), clusters=table[["item", "annotator"]].to_numpy()
         ).views
         assert numbers(found) == [
-            (expected.n, 40, expected.calibration_error, expected.test, expected.calibration_in_the_large)
+            (expected.n, 40, expected.calibration_error, expected.test, expected.mean_error)
         ]
     for one in ("item", "annotator"):
         alone = measure(table, view=view, columns={"cluster": one})

@@ -10,6 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from calibrant.metrics import Pairs, cox_calibration
+from calibrant.metrics.tally import Tally
 from calibrant.testing import assert_calibrated
 from calibrant.verbs import apply, fit, measure, report, slices
 
@@ -35,6 +37,23 @@ def test_several_answers_per_question_are_noted_until_their_clusters_are_named()
     assert measure(several, view="top", columns={"cluster": "item"}).recipe.notes == ()
     assert measure(answers(1), view="top").recipe.notes == ()
     assert note in report(several, view="top").notes
+
+
+def test_a_measurement_of_many_clusters_has_no_tally_by_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    score = random.beta(0.3, 1.5, 4000).round(3).clip(0.001, 0.999)
+    label, cluster = random.random(4000) < score, random.integers(0, 400, 4000)
+    expected = cox_calibration(label, score, clusters=cluster).slope
+    tally_of = Tally.from_pairs
+
+    def unclustered(pairs: Pairs, **options: Any) -> Tally:
+        assert pairs.cluster is None
+        return tally_of(pairs, **options)
+
+    monkeypatch.setattr(Tally, "from_pairs", unclustered)
+    slope = measure(label, score, clusters=cluster)["binary"].cox_slope
+    assert slope.estimate == pytest.approx(expected.estimate, rel=1e-9)
+    assert slope.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
 
 
 def test_several_rows_per_item_of_a_binary_table_are_noted() -> None:
@@ -147,7 +166,7 @@ def test_a_direction_that_shows_miscalibration_is_named_beside_an_interval_that_
     found = measure(rng.random(2000) < score - 0.02, score)["binary"]
     remark = dict(found.remarks())["calibration_error"]
     assert found.calibration_error.low == 0
-    assert remark == "interval contains 0, but calibration in the large and the Cox slope show miscalibration"
+    assert remark == "interval contains 0, but the mean error and the Cox slope show miscalibration"
 
 
 def test_an_interval_without_upper_limit_is_explained() -> None:

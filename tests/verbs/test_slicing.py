@@ -64,7 +64,7 @@ def rows_of(values: list[Any], key: Any) -> Any:
 @pytest.mark.parametrize(
     ("values", "keys"),
     [
-        (["law", "art", "", "p_x: a.b, c"], ["law", "art", "", "p_x: a.b, c"]),
+        (["law", "art", "", "p_x: a.b, c"], ["law", "art", None, "p_x: a.b, c"]),
         ([3, 1, 2], ["3", "1", "2"]),
         ([True, False], ["True", "False"]),
         ([0.5, 2.0], ["0.5", "2"]),

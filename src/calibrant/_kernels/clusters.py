@@ -94,6 +94,48 @@ def write_cells(
 
 
 @jit
+def squares_by_bin(
+    start: Integers,
+    row_bin: NDArray[np.int32],
+    weight: Floats,
+    positives: Floats,
+    frequency: Floats,
+    mass: Floats,
+    sums: Floats,
+) -> None:
+    """Add sums over clusters to ``sums`` (bins, 3): W^2, R^2 / (1 - W / mass) and the terms of that sum.
+
+    W is a cluster's weight in a bin, R its weight of positives less W times the frequency. A cluster that has
+    all of a bin's mass has no term.
+    """
+    seen = np.full(len(mass), -1, np.int64)
+    place = np.empty(len(mass), np.int64)
+    cell_bin = np.empty(len(mass), np.int64)
+    total = np.empty(len(mass))
+    residual = np.empty(len(mass))
+    for c in range(len(start) - 1):
+        used = 0
+        for i in range(start[c], start[c + 1]):
+            b = row_bin[i]
+            if seen[b] != c:
+                seen[b] = c
+                place[b] = used
+                cell_bin[used] = b
+                total[used] = 0.0
+                residual[used] = 0.0
+                used += 1
+            total[place[b]] += weight[i]
+            residual[place[b]] += positives[i] - frequency[b] * weight[i]
+        for k in range(used):
+            b = cell_bin[k]
+            sums[b, 0] += total[k] * total[k]
+            rest = 1.0 - total[k] / mass[b]
+            if rest > 1e-9:
+                sums[b, 1] += residual[k] * residual[k] / rest
+                sums[b, 2] += 1.0
+
+
+@jit
 def power_sums(cell_bin: NDArray[np.int32], cell_residual: Floats, cell_weight: Floats, sums: Floats) -> None:
     """Add W^2, U^2, U^3, U^4 and U^6 of the cells to ``sums`` (bins, 5)."""
     for i in range(len(cell_bin)):

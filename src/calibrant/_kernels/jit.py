@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -53,9 +54,25 @@ def is_interpreted() -> bool:
 
 
 @cache
-def _numba() -> Any:
-    """Return numba, which says from now on, once a process, that it compiles and what the wait is for."""
-    import numba
+def load_numba() -> Any:
+    """Return numba, which says from now on, once a process, that it compiles and what the wait is for.
+
+    Raises
+    ------
+    InputError
+        If an environment variable keeps numba from loading, or has a value that numba cannot read.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Otherwise numba prints a traceback, and goes on without the value.
+            warnings.filterwarnings("error", "Environment variable", RuntimeWarning)
+            import numba
+    except (RuntimeWarning, ValueError) as error:
+        from calibrant.exceptions import InputError
+
+        reason = str(error).partition("\n")[0].rstrip(".")
+        hint = "set NUMBA_NUM_THREADS to at least 1, or unset the variables that begin with NUMBA_"
+        raise InputError(f"numba cannot be loaded: {reason}", hint, code="parameter") from error
     from numba.core import event
 
     class Notice(event.Listener):
@@ -64,9 +81,7 @@ def _numba() -> Any:
         def on_start(self, event: Any) -> None:
             if not self.said:
                 self.said = True
-                sys.stderr.write(
-                    "calibrant: compiling kernels (once for each kind of computation; under a minute)\n"
-                )
+                _write("compiling kernels (once for each kind of computation; under a minute)")
 
         def on_end(self, event: Any) -> None:
             pass
@@ -91,7 +106,7 @@ def jit_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]
 
 
 def _cached(function: Callable[P, R]) -> Callable[P, R]:
-    if _numba().config.DISABLE_JIT:
+    if load_numba().config.DISABLE_JIT:
         return function
     try:
         compiled = _compiled(function, cached=True)
@@ -101,7 +116,7 @@ def _cached(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[..., Any], *, cached: bool) -> Any:
-    compiled = cast(Any, _numba().njit(cache=cached, nogil=True, error_model="numpy")(function))
+    compiled = cast(Any, load_numba().njit(cache=cached, nogil=True, error_model="numpy")(function))
     if cached:
         # numba compiles what a kernel calls into it, but looks at the kernel's own file alone when it asks
         # whether the cache is fresh: with another version of what is called it would run the old one.
@@ -115,7 +130,7 @@ def _compiled_elsewhere(function: Callable[..., Any]) -> Any:
     folder = _private_folder()
     if folder is None:
         return _compiled(function, cached=False)
-    config = _numba().config
+    config = load_numba().config
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
         return _compiled(function, cached=True)
@@ -178,6 +193,11 @@ def _say(message: str) -> None:
     from multiprocessing import parent_process
 
     if parent_process() is None:
+        _write(message)
+
+
+def _write(message: str) -> None:
+    if sys.stderr is not None:  # as in a process without a terminal
         sys.stderr.write(f"calibrant: {message}\n")
 
 

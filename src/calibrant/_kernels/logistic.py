@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, jit, jit_or
 
 _BLOCK = 4096  # rows summed plainly, so that rounding grows by blocks and not by rows
 
@@ -72,6 +72,52 @@ def log_likelihood(
         sums[3] += second
         sums[4] += second_x
         sums[5] += second_xx
+
+
+def sums_by_cluster_in_arrays(
+    x: Floats,
+    weight: Floats,
+    positives: Floats,
+    cluster: Integers,
+    intercept: float,
+    slope: float,
+    sums: Floats,
+) -> None:
+    """Do what `sums_by_cluster` does, to the same bit."""
+    log_odds = intercept + slope * x
+    against = np.array([math.exp(-each) for each in np.abs(log_odds).tolist()])
+    rarer, likelier = against / (1.0 + against), 1.0 / (1.0 + against)
+    residual = positives - weight * np.where(log_odds > 0.0, likelier, rarer)
+    information = weight * rarer * likelier
+    terms = (residual, residual * x, information, information * x, information * x * x)
+    for column, term in enumerate(terms):
+        sums[:, column] = np.bincount(cluster, term, len(sums))
+
+
+@jit_or(sums_by_cluster_in_arrays)
+def sums_by_cluster(
+    x: Floats,
+    weight: Floats,
+    positives: Floats,
+    cluster: Integers,
+    intercept: float,
+    slope: float,
+    sums: Floats,
+) -> None:
+    """Add the gradient (2) and minus its derivatives (3) of `log_likelihood` to ``sums`` (clusters, 5)."""
+    for i in range(len(x)):
+        log_odds = intercept + slope * x[i]
+        against = math.exp(-abs(log_odds))
+        rarer = against / (1.0 + against)
+        likelier = 1.0 / (1.0 + against)
+        residual = positives[i] - weight[i] * (likelier if log_odds > 0.0 else rarer)
+        information = weight[i] * rarer * likelier
+        c = cluster[i]
+        sums[c, 0] += residual
+        sums[c, 1] += residual * x[i]
+        sums[c, 2] += information
+        sums[c, 3] += information * x[i]
+        sums[c, 4] += information * x[i] * x[i]
 
 
 _TINY = 1e-100

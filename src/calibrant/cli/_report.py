@@ -18,7 +18,8 @@ def lines_of(report: Report) -> list[str]:
     """Return the lines of the models side by side and of their differences."""
     first = report.models[0].measured.views[0]
     level = text.percent(first.level)
-    header = ["model", "view", "n", "error", f"{level} interval", "CalibErr", "ECE", "Brier"]
+    header = ["model", "view", "n", "error", f"{level} interval", "mean error", f"{level} interval"]
+    header += ["CalibErr", "ECE", "Brier"]
     # Classes are left out beside views of all of them.
     whole = any(not each.view.startswith("class:") for each in report.models[0].measured.views)
     rows = [
@@ -28,6 +29,8 @@ def lines_of(report: Report) -> list[str]:
             text.count(each.n),
             text.decimal(each.calibration_error.estimate),
             text.interval(each.calibration_error.low, each.calibration_error.high),
+            text.decimal(each.mean_error.estimate, plus=True),
+            text.interval(each.mean_error.low, each.mean_error.high),
             text.decimal(each.plug_in_calibration_error),
             text.decimal(each.ece),
             text.decimal(each.brier),

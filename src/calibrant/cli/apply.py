@@ -28,6 +28,8 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
 
     All other columns stay as they are. PRED needs no labels, and may be larger than memory.
     """
+    from pathlib import Path
+
     from calibrant.io import Columns
     from calibrant.io.roles import open_table
     from calibrant.verbs import apply
@@ -35,6 +37,9 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
     given = Columns(**columns)
     with ProgressLine() as progress:
         found = apply(model, predictions, output, columns=given, progress=progress)
-    label = "" if "label" in open_table(output).columns else " --label LABEL"
-    step = f"calibrant measure {shlex.quote(output)}{spelled(given)}{label}    if the table has labels"
-    printing.show(found, steps=[step])
+    steps = []
+    if Path(output).is_file():  # a pipe cannot be read again
+        label = "" if "label" in open_table(output).columns else " --label LABEL"
+        measure = f"calibrant measure {shlex.quote(output)}{spelled(given)}{label}"
+        steps = [f"{measure}    if the table has labels"]
+    printing.show(found, steps=steps)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -43,8 +42,9 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
 def _fits_again(source: str, columns: Columns) -> bool:
     """Return True if maps can be fitted to resamples of a table: a long file without weights, not a pipe."""
     from calibrant.io import open_predictions
+    from calibrant.io.origin import reads_once
 
-    if source == "-" or Path(source).is_fifo():
+    if reads_once(source):
         return False
     try:
         table = open_predictions(source, columns)

@@ -55,7 +55,18 @@ class CommandGroup(click.Group):
         self._modules = {name: module for each in self._headings.values() for name, module in each.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; the command without arguments shows the help."""
+        """Parse the arguments; the command without arguments shows the help.
+
+        Raises
+        ------
+        InputError
+            If an argument is not UTF-8: results contain the names of files, and have to be text.
+        """
+        if not all(map(str.isascii, args)):
+            from calibrant.io.origin import check_name
+
+            for each in args:
+                check_name(each)
         return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -237,7 +248,9 @@ def _compiled_instead() -> None:
     from calibrant._kernels.jit import COMPILED, is_interpreted
 
     if is_interpreted():
-        command = [sys.executable, "-m", "calibrant", *sys.argv[1:]]
+        # Never with the working directory on the path: it holds data, and perhaps a click.py.
+        alone = "-I" if sys.flags.isolated else "-P"
+        command = [sys.executable, alone, "-m", "calibrant", *sys.argv[1:]]
         os.execve(sys.executable, command, {**os.environ, COMPILED: "1"})
 
 

@@ -286,6 +286,15 @@ LOGS = (
         help="For logs of responses: file of right answers, one line per response: custom_id, a tab, the "
         "answer.",
     ),
+    click.option(
+        "--scorer", metavar="NAME", help="For logs of inspect_ai: the scorer to read, if several disagree."
+    ),
+    click.option(
+        "--allow-dropped",
+        is_flag=True,
+        help="For logs: leave out samples that cannot be read, also if they are more than 5 %, or one has an "
+        "answer.",
+    ),
 )
 
 
@@ -320,10 +329,11 @@ MEASURING = (
         "--interval",
         type=click.Choice(["inverted", "sampling", "bootstrap"]),
         default="inverted",
-        help="Method of the confidence interval of the calibration error. inverted: by inversion of a test, "
-        "with tested coverage. The others are for comparison with other work. sampling: Algorithm 2 of "
-        "Nguyen & O'Connor (2015), for the plug-in error of the bins. bootstrap: percentiles of resampled "
-        "estimates.",
+        help="Method of the confidence intervals. inverted: the calibration error with its interval by "
+        "inversion of a test, with tested coverage. The others add a second interval, for comparison with "
+        "other work, beside the number that it is for. sampling: CalibErr by Algorithm 2 of Nguyen & "
+        "O'Connor (2015), in bins that keep equal scores together. bootstrap: the debiased error by "
+        "percentiles of resampled estimates.",
     ),
     click.option(
         "--samples",
@@ -365,7 +375,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Remove the names of columns from parsed options and return them."""
     from calibrant.io import Columns
 
-    names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
+    names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold"]
+    names += ["scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
     clusters = options["cluster"]
     options["cluster"] = clusters[0] if len(clusters) == 1 else clusters or None
@@ -377,9 +388,11 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
     import shlex
 
     names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
+    names["scorer"] = columns.scorer
     given = {part: value for part, value in names.items() if value not in (None, "none")}
     chosen = (part for part in given if parts is None or part in parts)
-    return "".join(f" --{part.split()[-1]} {shlex.quote(str(given[part]))}" for part in chosen)
+    flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""
+    return "".join(f" --{part.split()[-1]} {shlex.quote(str(given[part]))}" for part in chosen) + flag
 
 
 def command_line() -> str:

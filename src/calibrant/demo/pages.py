@@ -157,7 +157,7 @@ def changes_of(found: TaggerStory) -> dict[str, GroupedChanges]:
 def _looks_good(found: TaggerStory) -> StoryStep:
     first = found.first
     right = first.positives / first.n
-    sure = right - (first.calibration_in_the_large.estimate or 0.0)
+    sure = right + (first.mean_error.estimate or 0.0)
     return StoryStep(
         "A model that looks good",
         (

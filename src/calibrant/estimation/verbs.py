@@ -152,7 +152,7 @@ def _is_class(found: FoundColumns, part: str, view: str) -> Any:
     """Return (n,) which names of classes are the class of a view."""
     found.check_spelling(part, "write each class in one way")
     if part == "label":
-        found.check_gaps(part, "leave the field of a missing label empty", ".")
+        found.check_gaps(part, "leave the field of a missing label empty")
     names, name = found.names[part], view.removeprefix("class:")
     if name not in names:
         hint = "write each class alike in both columns; if no row is of this class, write 0 and 1 in both"

@@ -350,12 +350,13 @@ def _comma_separated(text: str, file: str | None) -> Iterator[Entry]:
 
 def _rows(text: str, file: str | None) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV with the number of their last lines."""
-    rows = csv.reader(StringIO(text, newline=""))
+    rows = csv.reader(StringIO(text, newline=""), strict=True)
     try:
         for row in rows:
             yield rows.line_num, row
     except csv.Error as error:
-        message, hint = f"the file is not valid CSV ({error})", "quote names with commas"
+        reason = "there is text after a closing quote" if "expected after" in str(error) else str(error)
+        message, hint = f"the file is not valid CSV ({reason})", "quote names with commas"
         raise InputError(message, hint, code="file-row", file=file, line=rows.line_num) from error
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes, Column, class_name
+from calibrant.io.columns import IGNORED, Codes, Column, class_name
 from calibrant.io.frames import FrameTable
 from calibrant.io.origin import Origin, array_of, members, reading
 from calibrant.io.readers import ArrayReader, check_logits
@@ -22,7 +22,6 @@ from calibrant.io.tables import THRESHOLD_KEY
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "items", "weights", "threshold")
 # As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.
 TRAINER = {"predictions": "logits", "label_ids": "labels"}
-IGNORED = -100  # labels of tokens that do not count
 
 
 def open_archive(

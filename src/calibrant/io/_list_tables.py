@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers, is_unicode
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes, Column, as_numpy
+from calibrant.io.columns import IGNORED, Codes, Column, as_numpy
 from calibrant.io.origin import arrow_reader, parquet_file, reading, stored_batches
 from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
 from calibrant.io.tables import one_column
@@ -26,7 +26,6 @@ from calibrant.io.tables import one_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-IGNORED = -100
 SCORES = {"logits": True, "predictions": True, "probs": False, "probabilities": False, "scores": False}
 LABELS = ("labels", "label", "label_ids")
 ITEMS = ("item", "id", "idx")
@@ -209,7 +208,7 @@ def record_batches(file: Path, names: list[str], size: int) -> Iterator[pa.Recor
     if file.suffix.lower() == ".parquet":
         yield from parquet_file(file).iter_batches(batch_size=size, columns=names)
         return
-    with pa.memory_map(str(file)) as source:
+    with pa.memory_map(os.fsencode(file)) as source:
         for batch in stored_batches(arrow_reader(source)):
             batch.validate(full=True)  # the library trusts what lengths and places a file states
             for start in range(0, batch.num_rows, size):
@@ -221,7 +220,7 @@ def _schema(file: Path) -> pa.Schema:
 
     if file.suffix.lower() == ".parquet":
         return parquet_file(file).schema_arrow
-    with pa.memory_map(str(file)) as source:
+    with pa.memory_map(os.fsencode(file)) as source:
         return arrow_reader(source).schema
 
 

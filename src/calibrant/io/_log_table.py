@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calibrant.exceptions import InputError
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
-from calibrant.io.log_rows import COLUMNS, Block, Normalise, View, first_of_largest
+from calibrant.io.log_rows import COLUMNS, MOST_LEFT_OUT, Block, Normalise, View, first_of_largest
 from calibrant.io.readers import note_on_ties
 from calibrant.io.tables import Kind, listed
 
@@ -32,7 +32,7 @@ class LogTable:
     view
         ``"options"``: the class is the option, the label 1 if it is right. ``"top"``: the largest score of
         each item, and whether that option is right; the class is the right option.
-    normalise, gold
+    normalise, gold, scorer, allow_dropped
         As `calibrant.io.logs.open_log` has them.
 
     Attributes
@@ -55,11 +55,15 @@ class LogTable:
         view: View = "options",
         normalise: Normalise = "none",
         gold: Mapping[str, str] | None = None,
+        scorer: str | None = None,
+        allow_dropped: bool = False,
     ) -> None:
         self.name = os.fspath(path)
         self.kind = kind
         self.view: View = view
-        self._logs, self._notes = _newest(opened_logs(kind, LogSettings(normalise, gold)), self.name)
+        self._allow_dropped = allow_dropped
+        settings = LogSettings(normalise, gold, scorer)
+        self._logs, self._notes = _newest(opened_logs(kind, settings), self.name)
         self._blocks: list[list[Block] | None] = [None] * len(self._logs)
         self.models = list(dict.fromkeys(log.model for log in self._logs))
         repeats = any(getattr(log, "repeats", False) for log in self._logs)
@@ -141,9 +145,25 @@ class LogTable:
                 self._notes.append(f"Left out: {error.message}.")
                 held = []
             self._blocks[place] = held
+        self._check_left_out()
         if len(read) == len(self._logs):
             hint = "calibration needs the log-likelihoods of options"
             raise NoOptionsError("; ".join(read[:4]), hint, code="log-scores", file=self.name)
+
+    def _check_left_out(self) -> None:
+        """Raise if many items are left out, or one with an answer: that may depend on the outcome."""
+        logs = [log.left_out for log in self._logs if hasattr(log, "left_out")]
+        lost, read = sum(log.counts.total() for log in logs), sum(log.read for log in logs)
+        answered = next((log.answered for log in logs if log.answered is not None), None)
+        few = answered is None and lost <= MOST_LEFT_OUT * (lost + read)
+        if not lost or few or self._allow_dropped:
+            return
+        reasons = "; ".join(note for log in logs for note in log.notes())
+        message = f"{lost:,} of {lost + read:,} {logs[0].unit}s would be dropped ({reasons})"
+        if answered is not None:
+            message += f", of which one has the answer {answered}"
+        hint = "measure all that have an outcome, or allow it with `columns={'allow_dropped': ...}`"
+        raise InputError(message, hint, code="log-scores", file=self.name)
 
 
 def _apart(rows: pa.RecordBatch) -> pa.RecordBatch:

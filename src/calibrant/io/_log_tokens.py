@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum
@@ -11,6 +12,8 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 
 ROUNDING = 1e-3
+NEAR = 9  # tokens before an answer that announce it
+ANNOUNCED = re.compile(r"answer( is)?\W*$", re.IGNORECASE)
 MOST = 1.01  # that the listed tokens may have together: they are rounded
 
 
@@ -59,9 +62,13 @@ def answered(
     tokens: Sequence[tuple[str, float, list[tuple[str, float]]]],
     options: Sequence[str],
     *,
+    recorded: str | None = None,
     last: bool = False,
 ) -> Answered | None:
-    """Probabilities of options at the first token (or the last) that is one of them; None without one.
+    """Probabilities of options at the first token that is one of them; None without one.
+
+    With a ``recorded`` answer, only tokens that are this answer count. With ``last``, the last token counts,
+    or that after the word "answer" if there is one.
 
     Blanks around a token are ignored, and case unless two options differ only in case. A single letter in
     another case (the article "a") names an option only if no other token does. A log-probability such as
@@ -87,7 +94,14 @@ def answered(
     clear = {place: name for place, name in places.items() if len(name) > 1 or name == texts[place]}
     if not (places := clear or places):
         return None
-    token, value, top = tokens[list(places)[-1 if last else 0]]
+    named = [place for place, name in places.items() if recorded in (None, name)]
+    if not named:
+        return None
+    if last:
+        before = ("".join(text for text, _, _ in tokens[max(0, place - NEAR) : place]) for place in named)
+        announced = [place for place, text in zip(named, before, strict=True) if ANNOUNCED.search(text)]
+        named = (announced or named)[-1:]
+    token, value, top = tokens[named[0]]
     listed = {name: _probability(each, name) for name, each in top}
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())

@@ -26,6 +26,7 @@ NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.json
 KEYS = ("doc_id", "doc", "target", "arguments", "filtered_resps")
 KNOWN = "0.4.0 to 0.5"
 RELEASES = re.compile(r"0\.[45](\..*)?")
+METRICS: dict[str, Normalise] = {"acc": "none", "acc_norm": "characters", "acc_bytes": "bytes"}
 PEEK = 500
 ROUNDING = 1e-3  # log-likelihoods summed in half precision may end a little above 0
 
@@ -74,8 +75,11 @@ class Sample:
         Text of each option.
     target
         As logged.
-    accuracy
-        The metric ``acc``; None where it was not logged.
+    metric, accuracy
+        The logged metric that shows which option is right: ``acc``, or that of the normalization. The
+        accuracy is None where none was logged.
+    top
+        Position of the option that is likeliest for the metric.
     """
 
     line: int
@@ -83,7 +87,9 @@ class Sample:
     values: list[float]
     texts: list[str]
     target: Any
+    metric: str
     accuracy: Any
+    top: int
 
 
 class HarnessLog:
@@ -100,6 +106,8 @@ class HarnessLog:
     def __init__(self, path: Path, normalise: Normalise = "none") -> None:
         self.path = path
         self.normalise = normalise
+        own = [name for name, normal in METRICS.items() if normal == normalise]
+        self._metrics = [*own, *(name for name in METRICS if name not in own)]
         found = NAME.fullmatch(path.name)
         self.task = found["task"] if found else path.name.removesuffix(".gz").removesuffix(".jsonl")
         self.date = found["date"] if found else ""
@@ -133,7 +141,7 @@ class HarnessLog:
                 raise self._error(message, hint, "duplicate", sample.line)
             seen.add(sample.id)
             gold = self._gold(sample, mode)
-            values = self._values(sample)
+            values = self._scaled(sample.values, sample.texts, self.normalise, sample.line)
             names = option_names(len(values))
             collector.add(self.model, group, title, f"{self.task}/{sample.id}", names, values, gold)
             yield from collector.take()
@@ -176,7 +184,12 @@ class HarnessLog:
         if max(values) == float("-inf"):
             message = "every option has the log-likelihood minus infinity"
             raise self._error(message, "drop the sample", "score-range", number)
-        return Sample(number, str(line["doc_id"]), values, options, line["target"], line.get("acc"))
+        metric = next((name for name in self._metrics if line.get(name) in (0, 1)), self._metrics[0])
+        scaled = self._scaled(values, options, METRICS[metric], number)
+        accuracy = line.get(metric)
+        return Sample(
+            number, str(line["doc_id"]), values, options, line["target"], metric, accuracy, _top(scaled)
+        )
 
     def _texts(self, arguments: Any, number: int) -> list[tuple[str, str]]:
         """Context and option of each request."""
@@ -198,15 +211,20 @@ class HarnessLog:
             raise self._error(message, "drop the sample or repair it", "score-range", number)
         return found
 
-    def _values(self, sample: Sample) -> list[float]:
-        if self.normalise == "none":
-            return sample.values
+    def _scaled(
+        self, values: list[float], texts: Sequence[str], normalise: Normalise, line: int
+    ) -> list[float]:
+        """Return log-likelihoods divided by the lengths of their options."""
+        if normalise == "none":
+            return values
         # The option as the task has it: the delimiter before it is one blank, unless told otherwise.
-        texts = [text.removeprefix(" ") for text in sample.texts]
-        lengths = [len(text if self.normalise == "characters" else text.encode()) for text in texts]
+        plain = [text.removeprefix(" ") for text in texts]
+        lengths = [len(text if normalise == "characters" else text.encode()) for text in plain]
         if not all(lengths):
-            raise self._error("an option is empty", "leave `normalise` out", "parameter", sample.line)
-        return [value / length for value, length in zip(sample.values, lengths, strict=True)]
+            if normalise != self.normalise:
+                return values
+            raise self._error("an option is empty", "leave `normalise` out", "parameter", line)
+        return [value / length for value, length in zip(values, lengths, strict=True)]
 
     def _target_mode(self) -> Mode:
         """How most of the first targets are written; ``acc`` tells the answer only if some cannot be read."""
@@ -218,13 +236,32 @@ class HarnessLog:
         good = Counter({mode: sum(_gold_of(each, mode) is not None for each in first) for mode in modes})
         best, count = good.most_common(1)[0]
         if 2 * count > len(first):
+            self._check_one_reading(first, good)
             return best
         if not first:
             raise self._no_options(1, "its file is empty")
         worst = next(each for each in first if _gold_of(each, best) is None)
-        told = "" if worst.accuracy is None else f" for which the metric acc is {shown(worst.accuracy)}"
+        told = (
+            ""
+            if worst.accuracy is None
+            else f" for which the metric {worst.metric} is {shown(worst.accuracy)}"
+        )
         why = f"the target {shown(worst.target)} is not one of {len(worst.texts)} options{told}"
         raise self._no_options(worst.line, why)
+
+    def _check_one_reading(self, samples: Sequence[Sample], good: Mapping[Mode, int]) -> None:
+        """Raise if the targets are positions and texts of different options."""
+        if good["position"] != good["text"]:
+            return
+        for sample in samples:
+            position, text = (_gold_of(sample, mode) for mode in ("position", "text"))
+            if position is not None and text is not None and position != text:
+                message = (
+                    f"the target {shown(sample.target)} is the position of option {position[0] + 1} and the "
+                    f"text of option {text[0] + 1}"
+                )
+                hint = "log the metric acc, which shows which of the two is meant"
+                raise self._error(message, hint, "class-unknown", sample.line)
 
     def _gold(self, sample: Sample, mode: Mode) -> list[int]:
         found = _gold_of(sample, mode)
@@ -232,8 +269,8 @@ class HarnessLog:
             return found
         if _gold_of(replace(sample, accuracy=None), mode) is not None:
             message = (
-                f"the target is {shown(sample.target)} but the metric acc is {shown(sample.accuracy)}, "
-                f"and the likeliest option is number {_top(sample.values)}"
+                f"the target is {shown(sample.target)} but the metric {sample.metric} is "
+                f"{shown(sample.accuracy)}, and the likeliest option is number {sample.top}"
             )
             raise self._error(message, "the task scores in another way", "label-value", sample.line)
         message = f"the target {shown(sample.target)} is not one of its {len(sample.texts)} options"
@@ -269,13 +306,12 @@ def _gold_of(sample: Sample, mode: Mode) -> list[int] | None:
         wanted = str(sample.target).strip()
         gold = [texts.index(wanted)] if texts.count(wanted) == 1 else []
     elif len(sample.values) == 2 and sample.accuracy in (0, 1):
-        top = _top(sample.values)
-        return [top if sample.accuracy else 1 - top]
+        return [sample.top if sample.accuracy else 1 - sample.top]
     else:
         return None
     if not gold or not all(0 <= place < len(sample.values) for place in gold):
         return None
-    right = _top(sample.values) in gold
+    right = sample.top in gold
     return gold if sample.accuracy is None or sample.accuracy == right else None
 
 

@@ -19,7 +19,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
-from calibrant.io.log_rows import Block, Collector
+from calibrant.io.log_rows import Block, Collector, LeftOut
 from calibrant.records.words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
@@ -27,6 +27,7 @@ VERSIONS = (1, 2)
 HEAD = 1 << 16
 VALUES = {"C": True, "I": False, 1: True, 0: False}
 CONFIDENCE = ("confidence", "probability")
+CONTRADICTION = "whose recorded value contradicts the answer and the target"
 SHUFFLED = "Choices were shuffled before generating a response"
 Sample = dict[str, Any]
 
@@ -47,6 +48,8 @@ class InspectLog:
     ----------
     path
         The file.
+    scorer
+        Name of the scorer whose scores are read; None if there is one, or all agree.
 
     Raises
     ------
@@ -54,8 +57,8 @@ class InspectLog:
         It is broken, or of a version that is not known.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, scorer: str | None = None) -> None:
+        self.path, self.scorer = path, scorer
         self._zipped = path.suffix == ".eval"
         head = self._head()
         version = head.get("version")
@@ -71,8 +74,9 @@ class InspectLog:
         epochs += [mapping(sample).get("epoch") for sample in sequence(head.get("samples"))]
         self.repeats = max(map(_whole, epochs)) > 1
         self.status = str(head.get("status", "started"))
-        self.unlisted = self.items = self.unused = self.failed = 0
+        self.unlisted = self.items = 0
         self.listed = 0.0
+        self.left_out = LeftOut("sample")
 
     @property
     def notes(self) -> list[str]:
@@ -85,10 +89,7 @@ class InspectLog:
                 f"{self.task}: the log-probabilities listed for the options add up to "
                 f"{self.listed / self.items:.3f} on average; not listed: {counted(self.unlisted, 'option')}"
             )
-        if self.unused:
-            found.append(f"{self.task}: left out: {counted(self.unused, 'sample')} that gave no answer")
-        if self.failed:
-            found.append(f"{self.task}: left out: {counted(self.failed, 'sample')} that ended with an error")
+        found += [f"{self.task}: {note}" for note in self.left_out.notes()]
         return found
 
     def _head(self) -> dict[str, Any]:
@@ -108,14 +109,14 @@ class InspectLog:
             members.close()
 
     def _samples(self) -> Iterator[tuple[str, Sample]]:
-        """Samples that ended well, each with its name for errors."""
-        self.failed = 0
+        """Samples that ended well, each with its name for errors; the others are counted."""
+        self.left_out = LeftOut("sample")
         for where, sample in self._every():
             if not isinstance(sample, dict):
                 message, hint = "no sample, but something else", "write the log again"
                 raise FormatError(message, hint, code="log", file=where)
             if sample.get("error") or "id" not in sample:
-                self.failed += 1
+                self.left_out.add("that ended with an error", _text(sample))
             else:
                 yield where, sample
 
@@ -144,7 +145,7 @@ class InspectLog:
             With the sample, for a log-probability that is not a number of at most 0, or a repeated sample.
         """
         evidence = self._evidence()
-        self.unlisted = self.items = self.unused = 0
+        self.unlisted = self.items = 0
         self.listed = 0.0
         if evidence == "epochs":
             yield from self._over_epochs()
@@ -158,10 +159,11 @@ class InspectLog:
                 message = f"sample {sample.get('id')} is listed twice"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
             seen.add(item)
-            found = (self._options if evidence == "log-probabilities" else _stated)(sample, where)
-            if found is None:
-                self.unused += 1
+            found = (self._options if evidence == "log-probabilities" else self._stated)(sample, where)
+            if isinstance(found, str):
+                self._leave_out(sample, found)
                 continue
+            self.left_out.read += 1
             names, values, gold = found
             subject = _subject(sample, self.task)
             collector.add(
@@ -177,9 +179,10 @@ class InspectLog:
             epochs = max(epochs, _whole(sample.get("epoch")))
             if _logprobs(sample) is not None and sample.get("choices"):
                 return "log-probabilities"
-            if _confidence(sample) is not None:
+            stated = _scores(sample).values()
+            if any(_is_number(_confidence(score)) and _right(score) is not None for score in stated):
                 return "confidence"
-            if sequence(sample.get("choices")) and _answer(sample) and epochs > 1:
+            if sequence(sample.get("choices")) and any(map(_letter, _scores(sample).values())) and epochs > 1:
                 return "epochs"
             seen["samples"] += 1
             seen["with log-probabilities"] += _logprobs(sample) is not None
@@ -196,8 +199,32 @@ class InspectLog:
         message = f"task {self.task} has nothing to calibrate ({there})"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
 
-    def _options(self, sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | None:
-        if any(str(score.get("explanation")).startswith(SHUFFLED) for score in _scores(sample)):
+    def _score(self, sample: Sample, where: str, *parts: str) -> dict[str, Any]:
+        """Return the score of the scorer; of several scorers, those that recorded something must agree."""
+        scores = _scores(sample)
+        if self.scorer is not None:
+            if scores and self.scorer not in scores:
+                message = f"there is no scorer {self.scorer!r}"
+                hint = f"the scorers are {', '.join(scores)}"
+                raise InputError(message, hint, code="parameter", file=where)
+            return scores.get(self.scorer, {})
+        told = {name: [_part(score, part) for part in parts] for name, score in scores.items()}
+        told = {
+            name: recorded for name, recorded in told.items() if any(each is not None for each in recorded)
+        }
+        if any(recorded != first for first in [*told.values()][:1] for recorded in told.values()):
+            message = f"the scorers {', '.join(told)} recorded different {parts[0]}s"
+            hint = "choose one with `columns={'scorer': ...}`"
+            raise InputError(message, hint, code="parameter", file=where)
+        return scores[next(iter(told))] if told else {}
+
+    def _leave_out(self, sample: Sample, reason: str) -> None:
+        """Count a sample; what its scores recorded as answer tells more than the text."""
+        letters = filter(None, map(_letter, _scores(sample).values()))
+        self.left_out.add(reason, next(letters, _text(sample)))
+
+    def _options(self, sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | str:
+        if any(str(score.get("explanation")).startswith(SHUFFLED) for score in _scores(sample).values()):
             message = "the solver shuffled the choices, and the log does not map letters to choices"
             hint = "shuffle the choices of the data set instead"
             raise NoOptionsError(message, hint, code="log-scores", file=where)
@@ -206,8 +233,16 @@ class InspectLog:
         if len(names) < 2 or not gold:
             message = f"the target {shown(sample.get('target'))} is not one of {len(names)} choices"
             raise InputError(message, "drop the sample or repair it", code="class-unknown", file=where)
+        if logprobs is None:
+            return "without log-probabilities"
+        score = self._score(sample, where, "answer", "value")
+        recorded = _letter(score)
+        if score and recorded not in names:
+            return "that gave no answer"
+        if _contradicts(score, names, gold):
+            return CONTRADICTION
         try:
-            found = None if logprobs is None else answered(chat_tokens(logprobs), names, last=True)
+            found = answered(chat_tokens(logprobs), names, recorded=recorded, last=True)
         except (KeyError, TypeError, AttributeError) as error:
             message = "its log-probabilities are not as inspect_ai writes them"
             raise FormatError(message, "write the log again", code="log", file=where) from error
@@ -215,11 +250,31 @@ class InspectLog:
             error.file = where
             raise
         if found is None:
-            return None
+            return "whose recorded answer is not among the tokens"
         self.items += 1
         self.listed += found.listed
         self.unlisted += found.unlisted
         return names, found.values, gold
+
+    def _stated(self, sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | str:
+        """A single option: that the answer is right, with the confidence that was stated."""
+        score = self._score(sample, where, "confidence", "value")
+        value, right = _confidence(score), _right(score)
+        names = option_names(len(sequence(sample.get("choices"))))
+        if not _is_number(value):
+            return (
+                "that gave no confidence"
+                if value is None
+                else f"with the confidence {shown(value)}, no number"
+            )
+        if right is None:
+            return f"with the value {shown(score.get('value'))}, which is neither right nor wrong"
+        if _contradicts(score, names, _letters(sample.get("target"), names)):
+            return CONTRADICTION
+        if not 0 <= value <= 1:
+            message = f"the confidence {value!r} is not a probability in [0, 1]"
+            raise InputError(message, "divide percentages by 100, or drop it", code="score-range", file=where)
+        return ["answer"], [float(value)], [0] if right else []
 
     def _over_epochs(self) -> Iterator[Block]:
         votes: dict[str, Counter[str]] = {}
@@ -233,16 +288,21 @@ class InspectLog:
                 raise InputError(message, "write the log again", code="duplicate", file=where)
             seen.add(epoch)
             first.setdefault(key, {name: sample.get(name) for name in ("choices", "target", "metadata")})
-            votes.setdefault(key, Counter())[_answer(sample) or ""] += 1
+            score = self._score(sample, where, "answer", "value")
+            names = option_names(len(sequence(sample.get("choices"))))
+            if _contradicts(score, names, _letters(sample.get("target"), names)):
+                self._leave_out(sample, CONTRADICTION)
+            else:
+                votes.setdefault(key, Counter())[_letter(score) or ""] += 1
         collector = Collector()
         for key, counts in votes.items():
             names = option_names(len(sequence(first[key].get("choices"))))
             gold = _letters(first[key].get("target"), names)
-            total = sum(counts[name] for name in names)
-            if not total or not gold:
-                self.unused += 1
+            if not gold or not any(counts[name] for name in names):
+                self.left_out.add("that gave no answer in any epoch" if gold else "without a right choice")
                 continue
-            shares = [counts[name] / total for name in names]
+            self.left_out.read += 1
+            shares = [counts[name] / counts.total() for name in names]
             subject = _subject(first[key], self.task)
             collector.add(
                 self.model, self.task, subject, f"{self.task}/{key}", names, shares, gold, logs=False
@@ -263,41 +323,55 @@ def _logprobs(sample: Sample) -> dict[str, Any] | None:
     return found if found.get("content") else None
 
 
-def _scores(sample: Sample) -> list[dict[str, Any]]:
-    return [each for each in mapping(sample.get("scores")).values() if isinstance(each, dict)]
+def _scores(sample: Sample) -> dict[str, dict[str, Any]]:
+    scores = mapping(sample.get("scores"))
+    return {name: score for name, score in scores.items() if isinstance(score, dict)}
 
 
-def _answer(sample: Sample) -> str | None:
-    """The one letter that was scored as answer."""
-    for score in _scores(sample):
-        answer = score.get("answer")
-        if isinstance(answer, str) and len(answer.strip()) == 1:
-            return answer.strip()
-    return None
+def _text(sample: Sample) -> str:
+    choices = sequence(mapping(sample.get("output")).get("choices"))
+    text = mapping(mapping(choices[0]).get("message")).get("content") if choices else ""
+    return text if isinstance(text, str) else ""
 
 
-def _confidence(sample: Sample) -> tuple[float, bool] | None:
-    for score in _scores(sample):
-        for key in CONFIDENCE:
-            value = mapping(score.get("metadata")).get(key)
-            right = score.get("value")
-            if not isinstance(value, (int, float)) or isinstance(value, bool):
-                continue
-            if isinstance(right, (str, int, float)) and right in VALUES:
-                return value, VALUES[right]
-    return None
+def _part(score: dict[str, Any], part: str) -> Any:
+    """Return what a score recorded; an answer only if it is a letter."""
+    if part == "answer":
+        return _letter(score)
+    return _confidence(score) if part == "confidence" else score.get(part)
 
 
-def _stated(sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | None:
-    """A single option: that the answer is right, with the confidence that was stated."""
-    found = _confidence(sample)
-    if found is None:
-        return None
-    value, right = found
-    if not 0 <= value <= 1:
-        message = f"the confidence {value!r} is not a probability in [0, 1]"
-        raise InputError(message, "divide percentages by 100, or drop it", code="score-range", file=where)
-    return ["answer"], [float(value)], [0] if right else []
+def _letter(score: dict[str, Any]) -> str | None:
+    """Return the one letter that was scored as answer."""
+    answer = score.get("answer")
+    return answer.strip() if isinstance(answer, str) and len(answer.strip()) == 1 else None
+
+
+def _right(score: dict[str, Any]) -> bool | None:
+    """Return True for a right answer, False for a wrong one, and None for any other value."""
+    value = score.get("value")
+    return VALUES.get(value) if isinstance(value, (str, int, float)) else None
+
+
+def _contradicts(score: dict[str, Any], names: list[str], gold: list[int]) -> bool:
+    """Return True if the one right option was scored as wrong, or another option as right."""
+    answer, right = _letter(score), _right(score)
+    if answer not in names or right is None or len(gold) != 1:
+        return False
+    return right != (names.index(answer) == gold[0])
+
+
+def _confidence(score: dict[str, Any]) -> Any:
+    """Return the confidence that a score states; a number in a text as a number."""
+    stated = (mapping(score.get("metadata")).get(key) for key in CONFIDENCE)
+    value = next((each for each in stated if each is not None), None)
+    with suppress(ValueError):
+        return float(value) if isinstance(value, str) else value
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _whole(value: Any) -> int:

@@ -13,10 +13,10 @@ from typing import Any
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_text import lines, sequence
+from calibrant.io._log_text import lines, mapping, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
-from calibrant.io.log_rows import Block, Collector
+from calibrant.io.log_rows import Block, Collector, LeftOut
 from calibrant.records.words import counted
 
 GOLD = ("answer", "label", "target", "gold")
@@ -67,9 +67,10 @@ class AnswerLog:
         self.date = ""
         self._gold = gold
         self._options: list[str] | None = None
-        self.items = self.unlisted = self.unused = 0
+        self.items = self.unlisted = 0
         self.listed = 0.0
-        self._several: dict[str, str] = {}
+        self.left_out = LeftOut("response")
+        self._several = ""  # reason with the first such response
         self._first = ""
         first = next((response for _, _, response, _ in self._responses() if response), None) or {}
         self.model = str(first.get("model") or "model")
@@ -83,12 +84,7 @@ class AnswerLog:
                 f"the log-probabilities listed for the options add up to {self.listed / self.items:.3f} on "
                 f"average; not listed: {counted(self.unlisted, 'option')}"
             )
-        if self.unused:
-            found.append(f"left out: {counted(self.unused, 'response')} that failed or gave no option")
-        if self._several:
-            count, name = counted(len(self._several), "response"), next(iter(self._several))
-            several = f"several tokens that are different options, such as {shown(name)}"
-            found.append(f"left out: {count} with {several} ({self._several[name]})")
+        found += self.left_out.notes()
         return found
 
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
@@ -137,8 +133,9 @@ class AnswerLog:
         """
         if self._options is None:
             self._options = self._all_options()
-        self.items = self.unlisted = self.unused = 0
+        self.items = self.unlisted = 0
         self.listed = 0.0
+        self.left_out = LeftOut("response")
         collector, seen = Collector(), set()
         for number, line, response, name in self._responses():
             if name in seen:
@@ -154,17 +151,23 @@ class AnswerLog:
                 hint = "list at least two different options, and no empty one"
                 raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
             found = None if response is None else self._answered(response, options, number)
-            if found is None or response is None:
-                self.unused += 1
+            if response is None:
+                self.left_out.add("that failed")
+                continue
+            if found is None:
+                self._leave_out(response)
                 continue
             if len(found.named) > 1:
-                self._several[name] = ", ".join(found.named[:8])
+                several = f"with several tokens that are different options, such as {shown(name)}"
+                self._several = self._several or f"{several} ({', '.join(found.named[:8])})"
+                self.left_out.add(self._several)
                 continue
             right = self._right(line, response, name, number)
             if right not in options:
                 message = f"the right answer {shown(right)} is not among the options {', '.join(options[:8])}"
                 raise self._error(message, "repair one of them", "class-unknown", number)
             self.items += 1
+            self.left_out.read += 1
             self.listed += found.listed
             self.unlisted += found.unlisted
             task, subject = str(line.get("task") or self.task), str(line.get("subject") or self.task)
@@ -177,6 +180,16 @@ class AnswerLog:
         if not self.items:
             self._nothing()
         yield from collector.take(1)
+
+    def _leave_out(self, response: Mapping[str, Any]) -> None:
+        """Count a response whose tokens are no option, or have no log-probabilities."""
+        choice = mapping((sequence(response.get("choices")) or [None])[0])
+        logprobs = mapping(choice.get("logprobs"))
+        tokens = sequence(logprobs.get("content")) or sequence(logprobs.get("tokens"))
+        text = mapping(choice.get("message")).get("content") or choice.get("text") or ""
+        if not text and logprobs.get("content"):
+            text = "".join(str(mapping(token).get("token")) for token in tokens)
+        self.left_out.add("that gave no option" if tokens else "without log-probabilities", str(text))
 
     def _answered(self, response: Mapping[str, Any], options: list[str], number: int) -> Answered | None:
         choices = response["choices"]
@@ -199,7 +212,8 @@ class AnswerLog:
         message = f"no response has log-probabilities at a token that is one of the options{options}"
         hint = "ask chat completions for logprobs and top_logprobs, and for an answer of one token"
         if self._several:
-            message, hint = f"nothing to read; {self.notes[-1]}", "ask for answers that are only the option"
+            told = next(note for note in self.left_out.notes() if note.endswith(self._several))
+            message, hint = f"nothing to read; {told}", "ask for answers that are only the option"
         elif self._first:
             message += f"; the first token is {shown(self._first)}"
             hint = "ask for an answer that is one of the options, as a single token"

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant.exceptions import InputError
-from calibrant.io.columns import ZERO_ONE
+from calibrant.io.columns import IGNORED, ZERO_ONE
 from calibrant.io.frames import FrameTable
 from calibrant.io.predictions import Columns, Predictions, listed, predictions_of
-from calibrant.io.readers import SECOND
+from calibrant.io.readers import SECOND, note_on_ignored
 from calibrant.metrics.crossed import two_columns
-from calibrant.metrics.views import check_order, class_predictions, column_names, label_codes
+from calibrant.metrics.views import check_order, check_places, class_predictions, column_names, label_codes
 
 ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
 
@@ -84,6 +84,12 @@ def array_predictions(
         labels, score = source, _checks.as_array(p, "p")
         _check_order(labels, score)
         if score.ndim == 2 and score.shape[1] > 1:
+            kept = _not_ignored(labels, len(score), classes)
+            if kept is not None:
+                labels, score = _checks.as_array(labels, "y")[kept], score[kept]
+                clusters = _taken(clusters, "clusters", kept)
+                sample_weight = _taken(sample_weight, "sample_weight", kept)
+                paired = (*paired, note_on_ignored(int((~kept).sum())))
             score, classes = _by_name(p, score, labels, classes)
     if score.ndim == 2 and score.shape[1] == 1:
         score = score[:, 0]
@@ -172,6 +178,27 @@ def _check_order(labels: Any, score: NDArray[Any]) -> None:
         raise InputError(message, "pass the labels first: (y, p)", code="parameter")
 
 
+def _not_ignored(labels: Any, count: int, classes: Sequence[str | int] | None) -> NDArray[np.bool_] | None:
+    """Return True for each row whose label counts, as in an archive; None if that is every row."""
+    array = _checks.as_array(labels, "y")
+    names_ignored = classes is not None and str(IGNORED) in map(str, classes)
+    if array.shape != (count,) or array.dtype.kind not in "if" or names_ignored:
+        return None
+    kept: NDArray[np.bool_] = array != IGNORED
+    if kept.all():
+        return None
+    if not kept.any():
+        hint = f"pass at least one; labels of {IGNORED} do not count"
+        raise InputError("there are no labeled rows", hint, code="empty")
+    return kept
+
+
+def _taken(values: Any, name: str, kept: NDArray[np.bool_]) -> Any:
+    """Return the values of some rows; values of another length are an error later."""
+    array = None if values is None else _checks.as_array(values, name)
+    return array[kept] if array is not None and array.shape == kept.shape else values
+
+
 def _by_name(
     p: Any, score: NDArray[Any], labels: Any, classes: Sequence[str | int] | None
 ) -> tuple[NDArray[Any], Sequence[str | int] | None]:
@@ -180,6 +207,8 @@ def _by_name(
         check_order(p, classes, "p")
         return score, classes
     names = column_names(p, labels, "p")
+    if names is None and len(score):
+        check_places(labels, score.shape[1])
     if names is not None and len(names) == 2 and names != sorted(names):
         return score[:, ::-1], names[::-1]
     return score, names

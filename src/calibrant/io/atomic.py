@@ -144,7 +144,8 @@ def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
             mode = target.stat().st_mode  # an error where the system does not follow another user's link
         if stat.S_ISDIR(mode):
             raise InputError("this is a folder", "name a file", code="output", file=str(path))
-        target, direct = target.resolve(), mode and not stat.S_ISREG(mode)
+        direct = mode and not stat.S_ISREG(mode)
+        target = target if direct else target.resolve()  # the link of a pipe leads to no path
         temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         file = temporary.open("wb" if direct else "xb")
         if mode and not direct:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +11,18 @@ from numpy.typing import NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, shown
+from calibrant._identifiers import check_not_merged
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FEW = 1000  # texts that are compared in Python
+LONG = 500  # characters of a name
+WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # a number that is written in one way
+IGNORED = -100  # label of tokens that do not count
+BLANK = frozenset({""})
+MISSING = frozenset({"na", "nan", "n/a", "#n/a", "none", "null", "<na>", "-", ".", "?"})  # without case
 ZERO_ONE = {
     "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
     "no": False, "No": False, "NO": False,
@@ -94,19 +102,20 @@ class Column:
         values = self.values.take(pa.array(rows, pa.int64()))
         return Column(values, self.file, self.column, self.first_row, rows)
 
-    def present(self, *, blank: bool = True) -> NDArray[np.bool_]:
-        """Return True for each value; NaN is missing, and an empty text is a value only if ``blank``."""
+    def present(self) -> NDArray[np.bool_]:
+        """Return True for each value; NaN and a blank text are missing."""
         import pyarrow as pa
-        from pyarrow import compute
 
         values = self.values
-        if pa.types.is_dictionary(values.type) and not blank:
-            values = values.cast(values.type.value_type)
         valid = as_numpy(values.is_valid()).astype(bool)
         if pa.types.is_floating(values.type):
             valid[valid] = ~np.isnan(as_numpy(values.drop_null()))
-        elif not blank and (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-            valid &= as_numpy(compute.not_equal(values, "").fill_null(False)).astype(bool)
+        elif pa.types.is_dictionary(values.type):
+            blank = _among(values.dictionary, BLANK)
+            if blank.any():
+                valid[valid] = ~blank[as_numpy(values.indices.drop_null())]
+        else:
+            valid[valid] = ~_among(values.drop_null(), BLANK)
         return valid
 
     def check_names(self, what: str = "names nothing") -> None:
@@ -208,22 +217,45 @@ class Column:
         )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 
-    def codes(self, codes: Codes) -> Integers:
-        """Return codes of the values, equal for equal values over all batches."""
+    def codes(self, codes: Codes, *, words: bool = True) -> Integers:
+        """Return codes of the values, equal for equal names over all batches.
+
+        A blank text is missing. A word for a missing value is refused, unless ``words`` is false, for tags
+        such as a full stop.
+        """
         self.complete(nan_is_null=True)
         if not len(self.values):
             return np.empty(0, np.int64)
         self.check_names()
-        return codes.of(self.values)
+        known = len(codes)
+        found = codes.of(self.values)
+        new = codes.since(known)
+        if str(new.type) in ("float", "double"):
+            try:
+                check_not_merged(as_numpy(new))
+            except InputError as error:
+                row = int(np.flatnonzero(found == known + (error.row or 0))[0])
+                raise self.error(row, error.message, error.hint, error.code) from None
+        for marked in (BLANK, MISSING) if words else (BLANK,):
+            among = _among(new, marked)
+            if among.any():
+                row = int(np.flatnonzero(found == known + int(among.argmax()))[0])
+                message, hint = "the value is missing", "fill it in or drop the row"
+                if marked is MISSING:
+                    message = f"{shown(objects(new)[int(among.argmax())])} may be a missing value"
+                    hint += "; if it is a name, write it in another way"
+                raise self.error(row, message, hint, "missing-value")
+        return found
 
     def class_index(self, classes: dict[str, int]) -> Integers:
-        """Return the positions of class names among the classes with scores."""
+        """Return the positions of class names among the classes with scores; `IGNORED` stays as it is."""
         self.complete()
         if not len(self.values):
             return np.empty(0, np.int64)
         self.check_names("names no classes")
         words, index = distinct(self.values)
-        found = [classes.get(class_name(word), -1) for word in words]
+        ignored = {str(IGNORED): IGNORED}
+        found = [classes.get(name, ignored.get(name, -1)) for name in map(class_name, words)]
         if -1 in found:
             row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
             known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")
@@ -252,6 +284,8 @@ class Codes:
         import pyarrow as pa
         from pyarrow import compute
 
+        if str(values.type) in ("float", "double"):
+            values = as_arrow(as_numpy(values) + 0)  # -0.0 and 0.0 are one name
         encoded = dictionary(values)
         found = encoded.dictionary
         if self._known is None:
@@ -269,6 +303,11 @@ class Codes:
     def __len__(self) -> int:
         return 0 if self._known is None else len(self._known)
 
+    def since(self, first: int) -> pa.Array:
+        """Return the names that have a code from ``first`` on."""
+        assert self._known is not None
+        return self._known[first:]
+
     def named(self, codes: Integers) -> pa.Array:
         """Return the names of some codes, of the type that they were read as."""
         assert self._known is not None
@@ -278,6 +317,21 @@ class Codes:
     def names(self) -> list[Any]:
         """The names, by code."""
         return [] if self._known is None else objects(self._known)
+
+
+def _among(values: pa.Array, words: Collection[str]) -> NDArray[np.bool_]:
+    """Return True for each text that is one of some words, but for case and blanks at its ends."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return np.zeros(len(values), np.bool_)
+    if len(values) <= FEW:  # Arrow's functions load slowly
+        texts = values.to_pylist()
+        return np.array([text is not None and text.strip().casefold() in words for text in texts], np.bool_)
+    from pyarrow import compute
+
+    plain = compute.utf8_lower(compute.utf8_trim_whitespace(values))
+    return as_numpy(compute.is_in(plain, value_set=pa.array(list(words), plain.type))).astype(bool)
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -386,8 +440,8 @@ def as_numpy(values: pa.Array) -> NDArray[Any]:
     return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset * dtype.itemsize)
 
 
-def as_arrow(values: NDArray[np.integer[Any]]) -> pa.Array:
-    """Return a NumPy array of integers as an Arrow view; Arrow's conversion imports pandas."""
+def as_arrow(values: NDArray[np.integer[Any] | np.floating[Any]]) -> pa.Array:
+    """Return a NumPy array of numbers as an Arrow view; Arrow's conversion imports pandas."""
     import pyarrow as pa
 
     kind = pa.type_for_alias(str(values.dtype))
@@ -399,3 +453,23 @@ def class_name(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def array_of_names(names: Sequence[Any]) -> NDArray[Any]:
+    """Return names as an array, long texts as Python's: each of NumPy's takes the space of the longest."""
+    long = any(isinstance(name, str) and len(name) > LONG for name in names)
+    return np.array(names, object if long else None)
+
+
+def sortable(names: Sequence[Any]) -> NDArray[Any]:
+    """Return names as an array whose order, and so whose random draws, are the same in every format.
+
+    Whole numbers are texts in a text format, and numbers in others.
+
+    Examples
+    --------
+    >>> np.sort(sortable(["10", "9"])).tolist(), np.sort(sortable(["10", "09"])).tolist()
+    ([9, 10], ['09', '10'])
+    """
+    whole = all(isinstance(name, str) and WHOLE.fullmatch(name) for name in names)
+    return np.array([*map(int, names)], np.int64) if whole and names else array_of_names(names)

@@ -164,11 +164,15 @@ class _Rows:
         kinds = dict.fromkeys(others, KINDS["name"]) | kinds_of(reader.roles.values())
         renamed = ["item" if name == item else name for name in others]
         weights = WeightRange()
+        reader.ignored = 0
         for block in blocks(reader.table, kinds, size):
             if item is not None:
                 block.column(item).complete()
             # Items stay as they are: codes for millions of names would be the most work.
-            yield reader.batch(block, False, weights), block.rows.select(others).rename_columns(renamed)
+            batch, rest = reader.batch(block, False, weights), block.rows.select(others)
+            if (counting := reader.counting(batch)) is not None:
+                batch, rest = batch.take(counting), rest.take(as_arrow(counting))
+            yield batch, rest.rename_columns(renamed)
 
     def tables(self) -> Iterator[pa.RecordBatch]:
         """Yield the pieces as record batches."""

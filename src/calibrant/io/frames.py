@@ -150,10 +150,15 @@ def _with_named_index(frame: Any) -> Any:
 
 
 def _spelled_out(frame: Any) -> Any:
-    """A dataframe with pandas intervals (of `pandas.cut`) and periods as texts, sparse columns as dense."""
+    """Return a dataframe whose columns Arrow reads.
+
+    Intervals of pandas (of `pandas.cut`) and periods become texts, sparse columns dense, and the bytes of
+    numbers get the machine's order.
+    """
     if not frame.implementation.is_pandas():
         return frame
     import narwhals as nw
+    import numpy as np
     import pandas as pd
 
     new = {}
@@ -161,6 +166,8 @@ def _spelled_out(frame: Any) -> Any:
     for name, values in native.items():
         if isinstance(values.dtype, pd.SparseDtype):
             new[name] = values.sparse.to_dense()
+        if isinstance(values.dtype, np.dtype) and not values.dtype.isnative:
+            new[name] = values.astype(values.dtype.newbyteorder("="))
         coded = isinstance(values.dtype, pd.CategoricalDtype)
         if isinstance(
             values.dtype.categories.dtype if coded else values.dtype, pd.IntervalDtype | pd.PeriodDtype

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.log_rows import Block, Normalise
+from calibrant.io.origin import check_name
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 MOST_FILES = 20_000
@@ -38,6 +39,7 @@ class LogSettings:
 
     normalise: Normalise = "none"
     gold: Mapping[str, str] | None = None
+    scorer: str | None = None
 
     def given(self) -> list[str]:
         """Return the names of the settings that differ from their defaults."""
@@ -96,6 +98,7 @@ FORMATS: dict[str, LogFormat] = {
         (".eval", ".json"),
         "calibrant.io._logs_inspect",
         "InspectLog",
+        settings=("scorer",),
     ),
     "lm-eval": LogFormat(
         "samples of lm-evaluation-harness (samples_TASK_DATE.jsonl)",
@@ -170,6 +173,8 @@ def _in_folder(folder: Path) -> LogKind:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder that contains only logs", code="log", file=str(folder))
     candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
+    for each in candidates:
+        check_name(str(each))
     found: dict[str, list[Path]] = {}
     for each in candidates:
         kind = _recognised(each)

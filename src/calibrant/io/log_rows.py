@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, shown
+from calibrant.records.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +21,8 @@ Normalise = Literal["none", "characters", "bytes"]
 View = Literal["options", "top"]
 COLUMNS = ("model", "task", "subject", "item", "class", "score", "label")
 AT_ONCE = 1 << 14  # items a block
+MOST_LEFT_OUT = 0.05  # fraction of the items of a log
+ANSWER = re.compile(r"\W*((the )?answer( is)?\W+)?\w{1,3}\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,39 @@ class Block:
             score, label = self.score[top], self.gold[top]
         arrays = [*texts, names, pa.array(score), pa.array(label)]
         return pa.RecordBatch.from_arrays(arrays, [*columns, "class", "score", "label"])
+
+
+class LeftOut:
+    """Items of a log that were left out, counted by reason, and those that were read.
+
+    Parameters
+    ----------
+    unit
+        Name of an item, such as ``sample``.
+
+    Examples
+    --------
+    >>> left_out = LeftOut("sample")
+    >>> left_out.add("that gave no option", "ANSWER: E")
+    >>> left_out.notes(), left_out.answered
+    (['left out: 1 sample that gave no option'], "'ANSWER: E'")
+    """
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.read = 0
+        self.counts: Counter[str] = Counter()
+        self.answered: str | None = None
+
+    def add(self, reason: str, text: str = "") -> None:
+        """Count an item that is left out, and note the first text that looks like an answer."""
+        self.counts[reason] += 1
+        if self.answered is None and ANSWER.fullmatch(text):
+            self.answered = shown(text.strip())
+
+    def notes(self) -> list[str]:
+        """Return a note per reason."""
+        return [f"left out: {counted(count, self.unit)} {reason}" for reason, count in self.counts.items()]
 
 
 def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:

@@ -25,6 +25,8 @@ def open_log(
     model: str | None = None,
     normalise: Normalise = "none",
     gold: Mapping[str, str] | None = None,
+    scorer: str | None = None,
+    allow_dropped: bool = False,
 ) -> Predictions:
     """Open a log, or a folder of logs, as a long table of predictions.
 
@@ -45,6 +47,10 @@ def open_log(
         is what ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness score. ``"none"``: as ``acc``.
     gold
         The right answer of each response by its ``custom_id`` or ``id``, where the lines do not say.
+    scorer
+        For inspect_ai: the scorer whose scores are read, if several disagree.
+    allow_dropped
+        Leave out samples that cannot be read, also if they are more than 5 %, or one has an answer.
 
     Returns
     -------
@@ -77,6 +83,14 @@ def open_log(
     if kind is None:
         message = "the file is not a supported log"
         raise FormatError(message, f"supported logs are {KNOWN}", code="log", file=os.fspath(path))
-    table = LogTable(path, kind, view=view, normalise=normalise, gold=gold)
+    table = LogTable(
+        path,
+        kind,
+        view=view,
+        normalise=normalise,
+        gold=gold,
+        scorer=scorer,
+        allow_dropped=allow_dropped,
+    )
     table = table if model is None else table.of_model(model)
     return predictions_of(table, Columns(), log=table if view == "options" else None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
+import sys
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALL = 1 << 26  # bytes up to which a Parquet file is read into memory whole
+DESCRIPTORS = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Origin:
         """Open from the start; compressed text comes out unpacked."""
         import pyarrow as pa
 
-        source = str(self.path) if self.data is None else self.data
+        source = os.fsencode(cast(Path, self.path)) if self.data is None else self.data
         if self.packed or self.data is not None:
             return pa.input_stream(source, compression="gzip" if self.packed else None)
         return pa.memory_map(source) if self.format == "arrow" else pa.OSFile(source)
@@ -83,11 +86,59 @@ def parquet_file(source: str | Path | pa.NativeFile, **settings: Any) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = pa.OSFile(str(source)) if isinstance(source, (str, Path)) else source
+    file = pa.OSFile(os.fsencode(source)) if isinstance(source, (str, Path)) else source
     in_memory = isinstance(file, pa.BufferReader)
     if not in_memory and file.size() <= SMALL:
         file, in_memory = pa.BufferReader(file.read_buffer()), True
     return pq.ParquetFile(file, buffer_size=0 if in_memory else 1 << 20, pre_buffer=False, **settings)
+
+
+def check_name(name: str) -> None:
+    r"""Raise `InputError` if a name has bytes that are not UTF-8, which no result can contain.
+
+    Examples
+    --------
+    >>> check_name("dev\udcff.csv")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: dev\udcff.csv: the name is not UTF-8: rename it
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError("the name is not UTF-8", "rename it", code="text", file=name) from None
+
+
+def reads_once(source: Any) -> bool:
+    """Return True for standard input (``-``) and pipes, whose content tells their format.
+
+    Examples
+    --------
+    >>> reads_once("-"), reads_once("/dev/stdin"), reads_once("dev.csv"), reads_once([0.5])
+    (True, True, False, False)
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        return False
+    name = os.fspath(source)
+    return name == "-" or bool(DESCRIPTORS.fullmatch(name)) or Path(name).is_fifo()
+
+
+def piped(name: str) -> bytes:
+    """Return all bytes of a source that can be read once.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or has no bytes.
+    """
+    called = "stdin" if name == "-" else name
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise unreadable(called, error) from error
+    if not data:
+        message, hint = "there is nothing to read", "write rows into the pipe"
+        raise InputError(message, hint, code="empty", file=called)
+    return data
 
 
 def unreadable(name: str, error: OSError) -> InputError:
@@ -279,7 +330,7 @@ def members(
 
 
 def array_of(data: bytes) -> NDArray[Any]:
-    """Read a NumPy array from the bytes of an ``.npy`` file.
+    """Read a NumPy array from the bytes of an ``.npy`` file, in the machine's byte order.
 
     Raises
     ------
@@ -301,7 +352,7 @@ def array_of(data: bytes) -> NDArray[Any]:
             array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except (SyntaxError, TokenError, RecursionError, OverflowError, TypeError, Warning) as error:
         raise ValueError(f"not an array ({error})") from error
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def too_large(name: str, most: int) -> FormatError:

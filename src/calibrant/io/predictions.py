@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import class_name
+from calibrant.io.origin import reads_once
 from calibrant.io.readers import (
     SECOND,
     Batch,
@@ -20,6 +21,7 @@ from calibrant.io.readers import (
     class_names,
     has_tokens,
     joined,
+    note_on_ignored,
     prediction_roles,
     threshold_of,
 )
@@ -130,6 +132,14 @@ class Predictions:
         return self._reader
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """The notes on the table or the log; complete after all rows were read."""
+        if self.log is not None:
+            return tuple(dict.fromkeys([*self.log.notes, *self.notes]))
+        ignored = 0 if self.table_reader is None else self.table_reader.ignored
+        return (*self.notes, note_on_ignored(ignored)) if ignored else self.notes
+
+    @property
     def table_reader(self) -> TableReader | None:
         """Reader of the table, if it has named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
@@ -236,7 +246,7 @@ class Columns:
     score, label, class_column, cluster, item, weight
         Names of columns that are called otherwise. A column named here must be there. ``cluster`` may name
         two columns that are crossed, such as items and annotators.
-    normalise, gold
+    normalise, gold, scorer, allow_dropped
         For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
     engine
@@ -258,6 +268,8 @@ class Columns:
     weight: str | None = None
     normalise: Normalise = "none"
     gold: Gold = None
+    scorer: str | None = None
+    allow_dropped: bool = False
     engine: Engine = "kernel"
 
     @classmethod
@@ -359,7 +371,7 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
             found = predictions_of(_files(source, parts, columns.engine), columns)
             found.notes = found.source_notes = found.notes + notes_on_copies(parts or ())
             return found
-        log = _log(source, columns.normalise, columns.gold)
+        log = _log(source, columns)
         if log is not None:
             return predictions_of(log, columns, log=log)
         if Path(source, "state.json").is_file():
@@ -383,8 +395,9 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
         table = _tokens(of_file.table(origin))
     else:
         table = open_table(source)
-    if columns.normalise != "none" or columns.gold is not None:
-        message = "`normalise` and `gold` apply to logs, and this is a table"
+    of_logs = {name: getattr(columns, name) for name in ("normalise", "gold", "scorer", "allow_dropped")}
+    if any(value != getattr(Columns, name) for name, value in of_logs.items()):
+        message = f"{', '.join(f'`{name}`' for name in of_logs)} apply to logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
     return predictions_of(table, columns)
 
@@ -398,8 +411,8 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         return PartsTable(files, name)
     if engine != "duckdb":
         raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
-    if files[0].suffix.lower() != ".parquet":
-        if not files[0].exists():
+    if files[0].suffix.lower() != ".parquet" or reads_once(files[0]):
+        if not (files[0].exists() or reads_once(source)):
             raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"
         raise InputError("DuckDB reads only Parquet files", hint, code="file-kind", file=name)
@@ -456,7 +469,7 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
     return found
 
 
-def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
+def _log(path: str | os.PathLike[str], columns: Columns) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
     if Path(path).suffix in NO_LOGS and Path(path).is_file():
         return None
@@ -468,13 +481,20 @@ def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogT
     from calibrant.io._log_table import LogTable
 
     answers: Mapping[str, str] | None = None
-    if isinstance(gold, (str, os.PathLike)):
+    if isinstance(columns.gold, (str, os.PathLike)):
         from calibrant.io.text import read_class_table
 
-        answers = read_class_table(gold)
+        answers = read_class_table(columns.gold)
     else:
-        answers = gold
-    return LogTable(path, kind, normalise=normalise, gold=answers)
+        answers = columns.gold
+    return LogTable(
+        path,
+        kind,
+        normalise=columns.normalise,
+        gold=answers,
+        scorer=columns.scorer,
+        allow_dropped=columns.allow_dropped,
+    )
 
 
 def _tokens(table: Table) -> Table:
@@ -500,8 +520,7 @@ def _lists(reader: ListReader) -> Predictions:
 
 
 def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
-    from calibrant.io._archive import IGNORED, open_archive
-    from calibrant.records.words import counted
+    from calibrant.io._archive import open_archive
 
     for part, name in named.items():
         if name is not None:
@@ -520,6 +539,5 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         has_items=reader.item is not None,
     )
     if reader.ignored:
-        note = f"Left out: {counted(reader.ignored, 'row')} with the label {IGNORED}, which does not count."
-        found.notes = found.source_notes = (note,)
+        found.notes = found.source_notes = (note_on_ignored(reader.ignored),)
     return found

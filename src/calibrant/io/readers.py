@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import SUM_TOLERANCE, Floats, Integers, join
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes
+from calibrant.io.columns import IGNORED, Codes
 from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
 from calibrant.io.tables import THRESHOLD_KEY, Table, listed
 
@@ -127,6 +127,24 @@ def joined(batches: Sequence[Batch]) -> Batch:
     return Batch(*columns)
 
 
+def gathered(batches: list[Batch]) -> Batch:
+    """Join the batches and clear the list, so that the system gets the memory of their columns back.
+
+    Examples
+    --------
+    >>> batches = [Batch(np.array([0.5]), np.array([True]))] * 2
+    >>> len(gathered(batches)), batches
+    (2, [])
+    """
+    table, several = joined(batches), len(batches) > 1
+    batches.clear()
+    if several:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
+    return table
+
+
 SECOND = "second cluster"  # the part of a second column of clusters
 ALONG = ("weight", "cluster", "item", "slice_code", "second")  # of a wide row, for each of its scores
 ROUNDING = 1e-6
@@ -165,6 +183,8 @@ class TableReader:
         True if an item has a class at most once; a day, which is the item in a log, has it often.
     change
         Function that changes each block of rows before it is checked; None: blocks stay as they are.
+    ignored
+        Number of rows that were left out for their label `IGNORED`; complete after all were read.
     """
 
     table: Table
@@ -178,6 +198,7 @@ class TableReader:
     second_codes: Codes = field(default_factory=Codes)
     whole_items: bool = True
     change: Callable[[Block], Block] | None = None
+    ignored: int = 0
 
     @property
     def lazy(self) -> Any | None:
@@ -199,6 +220,7 @@ class TableReader:
         for own in () if self.slices is None else self.slices.columns:
             kinds.setdefault(own.name, own.kind)
         weights, repeats = _checks.WeightRange(), _Repeats(self)
+        self.ignored, kept = 0, False
         for block in blocks(self.table, kinds, size):
             try:
                 block = block if self.change is None else self.change(block)
@@ -209,19 +231,32 @@ class TableReader:
                 raise
             if self.whole_items:
                 repeats.check(batch, block.file)
+            if (counting := self.counting(batch)) is not None:
+                batch = batch.take(counting)
             if len(batch):
+                kept = True
                 yield batch
+        if self.ignored and not kept:
+            hint = f"write at least one; labels of {IGNORED} do not count"
+            raise InputError("there are no labeled rows", hint, code="empty", file=self.table.name)
         if "weight" in self.roles and not weights.most:
             message, hint = "every weight is zero", "leave the column out to count every row once"
             column = self.roles["weight"].name
             raise InputError(message, hint, code="weight-value", file=self.table.name, column=column)
+
+    def counting(self, batch: Batch) -> Integers | None:
+        """Return the rows of a wide table whose label is not `IGNORED`, and count the others; None if all."""
+        if "score" in self.roles or not (ignored := batch.label == IGNORED).any():
+            return None
+        self.ignored += int(ignored.sum())
+        return np.flatnonzero(~ignored)
 
     def batch(self, block: Block, items: bool, weights: _checks.WeightRange) -> Batch:
         """Check some rows, of which those of weight zero stay; ``weights`` has met those before."""
 
         def codes(part: str, known: Codes) -> Integers | None:
             name = self.column_of(part)
-            return None if name is None else block.column(name).codes(known)
+            return None if name is None else block.column(name).codes(known, words=part != "class")
 
         weight, slices = self.column_of("weight"), self.slices
         if "score" in self.roles:
@@ -613,6 +648,13 @@ class ItemReader:
     def _error(self, code: int, message: str, hint: str) -> InputError:
         name = self.item_codes.names[code]
         return InputError(f"item {name}: {message}", hint, code="view", file=self._name)
+
+
+def note_on_ignored(count: int) -> str:
+    """Return a note on rows that were left out for their label `IGNORED`."""
+    from calibrant.records.words import counted
+
+    return f"Left out: {counted(count, 'row')} with the label {IGNORED}, which does not count."
 
 
 def note_on_ties(tied: int, items: int) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
 from calibrant.io.columns import Codes, class_name
 from calibrant.io.frames import FrameTable
+from calibrant.io.origin import reads_once
 from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
 from calibrant.io.table_formats import FORMATS, TableFormat, locate, written_format
@@ -231,7 +232,8 @@ def open_scores(
     ...     open_predictions(f"{folder}/new.csv").read().score.round(2).tolist()
     [0.04, 0.81]
     """
-    if isinstance(source, (str, os.PathLike)) and os.fspath(source).lower().endswith(".npz"):
+    path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
+    if path and os.fspath(source).lower().endswith(".npz"):
         from calibrant.io._archive import archive_table
 
         return ScoreTable(archive_table(locate(source)), form, score, class_column)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers, shown
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Codes, Column, class_name
+from calibrant.io.columns import MISSING, Codes, Column, class_name
 from calibrant.io.table_formats import FORMATS, locate, parquet_parts
 from calibrant.io.tables import Kind, Table, one_column
 
@@ -30,6 +30,7 @@ KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "labe
 # Groups may be the column of each other, and of units:
 GROUPS = {"cluster", "second cluster", "document", "period", "date"}
 UNITS = {"item", "fold", "class"}
+NAMED = {"annotator", "cluster", "document", "item", "system"}  # whose names are never a word such as NA
 ROWS = 1 << 18  # of a batch
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"  # spaces of no width, joiners, soft hyphens
 
@@ -77,7 +78,7 @@ class Role:
     def checked(self, column: Column, codes: Codes) -> NDArray[Any]:
         """Return float64 numbers, bool labels, or codes of names; raise an error for an invalid value."""
         if self.what == "name":
-            return column.codes(codes)
+            return column.codes(codes, words=self.part in NAMED)
         if self.what == "label":
             return column.labels().astype(np.bool_, copy=False)
         return column.scores().astype(np.float64, copy=False) if self.what == "score" else column.finite()
@@ -281,10 +282,10 @@ class FoundColumns:
                     code, part, f"{shown(name)} and {shown(other)} {how}", hint, code="name-spelling"
                 )
 
-    def check_gaps(self, part: str, hint: str, *more: str) -> None:
-        """Raise if a name of a part is NA or the like, or one of ``more``."""
+    def check_gaps(self, part: str, hint: str) -> None:
+        """Raise if a name of a part is a word for a missing value."""
         for code, name in enumerate(self.names[part]):
-            if name.strip().casefold() in {"na", "nan", "n/a", "#n/a", *more}:
+            if name.strip().casefold() in MISSING:
                 self._refuse(code, part, f"{shown(name)} may be a missing label", hint, code="missing-value")
 
     def _refuse(self, name: int, part: str, message: str, hint: str, *, code: str) -> NoReturn:
@@ -339,7 +340,7 @@ def read_table(table: Table, roles: Iterable[Role], *, may_be_empty: bool = Fals
         columns = {part: block.column(role.name) for part, role in found.items()}
         there = np.ones(count, np.bool_)
         for role in gaps:
-            there &= columns[role.part].present(blank=False)
+            there &= columns[role.part].present()
         kept = np.flatnonzero(there)
         for part, role in found.items():
             column = columns[part] if len(kept) == count else columns[part].take(kept)
@@ -360,16 +361,12 @@ def read_table(table: Table, roles: Iterable[Role], *, may_be_empty: bool = Fals
 
 
 def _check(found: FoundColumns) -> None:
-    """Raise if no row is left, a name is an empty text, or a name that is there once is repeated."""
+    """Raise if no row is left, or a name that is there once is repeated."""
     for part, role in found.roles.items():
         if role.gaps and not len(found.rows):
             message, hint = "there is no value in any row", "fill in some"
             raise InputError(message, hint, code="empty", file=found.table.name, column=role.name)
         names, code = found.names.get(part, ()), found[part]
-        if "" in names:
-            row = int(np.flatnonzero(code == names.index(""))[0])
-            hint = "fill it in or drop the row"
-            raise found.error(row, "the value is missing", hint, "missing-value", part=part)
         if role.once and len(names) < len(code):
             last = np.maximum.accumulate(code)  # codes count up as names appear
             row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])

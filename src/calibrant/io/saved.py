@@ -21,7 +21,7 @@ from calibrant.io._parts import notes_on_copies
 from calibrant.io.atomic import writing
 from calibrant.io.columns import as_numpy
 from calibrant.io.envelope import Envelope, Version
-from calibrant.io.origin import most_unpacked, parquet_file, reading, too_large
+from calibrant.io.origin import most_unpacked, parquet_file, reading, reads_once, too_large
 from calibrant.io.table_formats import locate, parquet_parts
 from calibrant.io.tables import TALLY_KEY
 
@@ -189,7 +189,7 @@ def tally_view(source: Any) -> str | None:
     InputError
         If the first file is a tally and another is not, or has another view.
     """
-    if not isinstance(source, (str, os.PathLike)):
+    if not isinstance(source, (str, os.PathLike)) or reads_once(source):
         return None
     name = os.fspath(source)
     parts = parquet_parts(name) or ((name,) if name.endswith(".parquet") else ())

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from calibrant.exceptions import InputError
 from calibrant.io.envelope import Envelope, Version
+from calibrant.io.origin import reads_once
 from calibrant.records import plain
 
 if TYPE_CHECKING:
@@ -201,10 +202,11 @@ def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> Saved
     return model
 
 
-def file_digest(path: str | os.PathLike[str]) -> str:
+def file_digest(path: Any) -> str | None:
     """Return the SHA-256 of a file in hexadecimal; for several files, of their names and digests.
 
-    Several files are those of a folder, or those that fit a pattern of Parquet files.
+    Several files are those of a folder, or those that fit a pattern of Parquet files. The digest is None for
+    a pipe, which can be read only once, and for anything but a path.
 
     Examples
     --------
@@ -213,6 +215,8 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     ...     file_digest(file.name)[:12]
     'e3b0c44298fc'
     """
+    if reads_once(path) or not isinstance(path, (str, os.PathLike)):
+        return None
     files: dict[str, Path] | None = None
     if os.path.isdir(path):
         found = sorted(each for each in Path(path).rglob("*") if each.is_file())

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import Origin, in_memory, reading, truncated, unreadable
+from calibrant.io.origin import (
+    Origin,
+    check_name,
+    in_memory,
+    piped,
+    reading,
+    reads_once,
+    truncated,
+    unreadable,
+)
 from calibrant.io.tables import ArrowTable, CsvTable, JsonTable, ParquetTable, Table
 
 if TYPE_CHECKING:
@@ -146,7 +154,7 @@ def _ending(name: str) -> tuple[str, bool]:
 def locate(path: str | os.PathLike[str]) -> Origin:
     """Return the format of ``path`` by its ending, and check that the content agrees.
 
-    ``-`` is standard input, whose format is taken from its content.
+    ``-`` is standard input. Its format, and that of a pipe, is taken from the content.
 
     Raises
     ------
@@ -156,12 +164,8 @@ def locate(path: str | os.PathLike[str]) -> Origin:
         The content is not what the ending says.
     """
     name = os.fspath(path)
-    if name == "-":
-        data = sys.stdin.buffer.read()
-        if not data:
-            message, hint = "there is nothing to read", "write rows into the pipe"
-            raise InputError(message, hint, code="empty", file="stdin")
-        return _stdin(data)
+    if reads_once(name):
+        return _piped("stdin" if name == "-" else name, piped(name))
     file = Path(name)
     if file.is_dir():
         hint = "name a file, or a folder of .parquet files; `calibrant convert` makes a file of a log"
@@ -209,14 +213,14 @@ def looks_like(head: bytes) -> str:
     return "other" if b"\x00" in text else "text"
 
 
-def _stdin(data: bytes) -> Origin:
+def _piped(name: str, data: bytes) -> Origin:
     kind = looks_like(data[:512])
     packed = kind == "gzip"
     head = data[:512]
     if packed:
         import zlib
 
-        with reading("stdin"):
+        with reading(name):
             head = zlib.decompressobj(31).decompress(data[:65536], 512)
         kind = looks_like(head)
     if kind == "text":
@@ -224,8 +228,8 @@ def _stdin(data: bytes) -> Origin:
         kind = "tsv" if b"\t" in first_line else "csv"
     if kind not in FORMATS:
         message = "this is neither a table nor an archive"
-        raise FormatError(message, "pipe CSV, TSV, JSON lines or Parquet", file="stdin")
-    return Origin("stdin", None, in_memory(data), kind, packed)
+        raise FormatError(message, "pipe CSV, TSV, JSON lines or Parquet", file=name)
+    return Origin(name, None, in_memory(data), kind, packed)
 
 
 def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None:
@@ -257,7 +261,7 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     name = os.fspath(source)
     path = Path(name)
     if path.is_dir():
-        return _below(path) or None
+        return _named(_below(path)) or None
     if path.exists() or not any(sign in name for sign in WILD):
         return None
     named = _left_out(path)
@@ -273,7 +277,15 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         )
         message = f"the pattern also fits {others[0].name}"
         raise InputError(message, f"name Parquet files only; {hint}", code="file-kind", file=name)
-    return tuple(found)
+    return _named(found)
+
+
+def _named(files: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the files if each name is UTF-8."""
+    found = tuple(files)
+    for file in found:
+        check_name(str(file))
+    return found
 
 
 def _below(folder: Path) -> tuple[Path, ...]:

@@ -10,11 +10,14 @@ import csv
 import io
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import dropwhile
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
 
 from calibrant._checks import LARGEST, closest, is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
@@ -44,6 +47,8 @@ THRESHOLD_LINE = "# calibrant threshold="
 NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 
 DELIMITERS = (",", ";", "\t")  # of .csv files
+STATED = re.compile('"?sep=(.)"?')  # a first line with which Excel states the delimiter
+HEAD = 1 << 20  # bytes in which the line of column names is looked for at first
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 SWAPPED = str.maketrans(",.", ".,")
 
@@ -145,28 +150,62 @@ class CsvTable:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self.name = origin.name
-        with origin.open() as stream:
-            first = stream.read(len(THRESHOLD_LINE) + 40).decode("utf-8-sig", "replace").splitlines()[:1]
-        noted = bool(first) and first[0].startswith(THRESHOLD_LINE)
-        self._skip = int(noted)
+        lines = self._first_lines()
+        noted = bool(lines) and lines[0].startswith(THRESHOLD_LINE)
         self.metadata: Mapping[bytes, bytes] = (
-            {THRESHOLD_KEY: first[0].removeprefix(THRESHOLD_LINE).encode()} if noted else {}
+            {THRESHOLD_KEY: lines[0].removeprefix(THRESHOLD_LINE).encode()} if noted else {}
         )
-        with origin.open() as stream:
-            lines = stream.read(1 << 20).decode("utf-8-sig", "replace").splitlines()[self._skip :]
-        lines = list(dropwhile(lambda line: not line.strip(), lines))
+        self._quotes = origin.format == "csv"
+        stated = STATED.fullmatch(lines[noted]) if self._quotes and len(lines) > noted else None
+        self._skip = noted + (stated is not None)
+        lines = list(dropwhile(lambda line: not line.strip(), lines[self._skip :]))
         if not lines:
             message = "the file is empty: it has no line of column names"
             raise InputError(message, "write it again", code="empty", file=self.name)
+        if not is_unicode(lines[0]):
+            raise self._not_utf8(lines[0])
         self._header_only = not any(line.strip() for line in lines[1:])
-        self._quotes = origin.format == "csv"
-        headers = {"\t": lines[0].split("\t")}
-        if self._quotes:
-            headers = {sign: next(csv.reader(lines, delimiter=sign)) for sign in DELIMITERS}
+        signs = (stated[1],) if stated else DELIMITERS if self._quotes else ("\t",)
+        headers = {sign: self._names(lines, sign) for sign in signs}
         self._delimiter = max(headers, key=lambda sign: len(headers[sign]))  # of equals the first
         self.columns = tuple(headers[self._delimiter])
         self._sample = lines[1:] if self._delimiter == ";" else []
+        self._checked = False  # if quotes are
         self.rows: int | None = None
+
+    def _first_lines(self) -> list[str]:
+        """Return the first lines, at least to the end of the column names; only CR and LF end a line."""
+        with self._origin.open() as stream:
+            data: bytes = stream.read(HEAD).removeprefix(BOM_UTF8)
+            # A note, the delimiter and the names are at most three lines, of which the last may be cut.
+            while sum(map(bool, map(bytes.strip, data.splitlines()))) < 4 and (more := stream.read(HEAD)):
+                data += more
+                if len(data) > LONGEST:
+                    raise long_line(self.name)
+        return [line.decode("utf-8", "surrogateescape") for line in data.splitlines()]
+
+    def _names(self, lines: list[str], sign: str) -> list[str]:
+        if not self._quotes or '"' not in lines[0]:
+            return lines[0].split(sign)
+        with _long_fields():
+            return next(csv.reader(lines, delimiter=sign))
+
+    def _not_utf8(self, text: str, row: int | None = None, column: str | None = None) -> FormatError:
+        """Make the error for bytes that were decoded as lone surrogates."""
+        bad = next(sign for sign in text if not is_unicode(sign))
+        message = f"the byte 0x{ord(bad) - 0xDC00:02x} is not UTF-8"
+        message += "" if row else ", in the line of column names"
+        hint = "save it as UTF-8 (Excel: CSV UTF-8)"
+        return FormatError(message, hint, code="file-broken", file=self.name, row=row, column=column)
+
+    def _rows(self, **settings: Any) -> Iterator[tuple[int, list[str]]]:
+        """Yield each row that is not empty, slowly, with its number, from 1 after the header."""
+        if not self._quotes:
+            settings["quoting"] = csv.QUOTE_NONE
+        with self._origin.open() as stream, _long_fields():
+            text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+            rows = filter(None, csv.reader(text, delimiter=self._delimiter, **settings))
+            yield from enumerate(rows, -self._skip)
 
     def _decimal(self, columns: Mapping[str, Kind]) -> str:
         """A comma, if numbers of the first rows have one."""
@@ -208,32 +247,35 @@ class CsvTable:
         if self._header_only:
             return  # the reader takes a header without a line end for nothing at all
         with reading(self.name):
+            if self._quotes and not self._checked:
+                self._check_quotes()
+                self._checked = True
             try:
                 yield from self._open(columns, strings=False)
             except pa.ArrowInvalid as error:
                 self._explain(columns)
                 raise error
-            if self._quotes:
-                self._check_quotes()
 
     def _check_quotes(self) -> None:
-        """Raise if a quote is never closed: the reader takes all that follows for one field."""
+        """Raise if a quote is never closed, or text is after a closing one: a field could hide rows."""
         with self._origin.open() as stream:
-            quotes = sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK), b""))
-        if quotes % 2 == 0:
+            strict = quotes_are_strict(stream, self._delimiter)
+        if strict:
             return
-        row = -self._skip
-        with self._origin.open() as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = csv.reader(text, delimiter=self._delimiter, strict=True)
-            try:
-                for fields in rows:
-                    row += bool(fields)
-            except csv.Error as error:
-                if not re.search("unexpected end|field larger", str(error)):
-                    return
+        rows = 0
+        try:
+            for _ in self._rows(strict=True):
+                rows += 1
+        except csv.Error as error:
+            if "unexpected end" in str(error):
                 message, hint = "a quote is opened and never closed", "close it, or write the file again"
-                raise FormatError(message, hint, code="file-row", file=self.name, row=max(1, row)) from error
+            elif "expected after" in str(error):
+                message = "there is text after a closing quote"
+                hint = "write quotes inside a quoted field twice, or write the file again"
+            else:
+                return
+            place = max(1, rows - self._skip)
+            raise FormatError(message, hint, code="file-row", file=self.name, row=place) from error
 
     def _explain(self, columns: Mapping[str, Kind]) -> None:
         """Read again as text, slowly, and raise an error that names the first bad row."""
@@ -254,7 +296,45 @@ class CsvTable:
                 hint = "quote fields that contain the delimiter, or write the file again"
                 at = row - 1 - self._skip
                 raise InputError(message, hint, code="file-row", file=self.name, row=at) from error
+            places = [place for place, name in enumerate(self.columns) if name in columns]
+            for row, fields in self._rows():
+                for place in places:
+                    if place < len(fields) and not is_unicode(fields[place]):
+                        raise self._not_utf8(fields[place], row, self.columns[place]) from error
             raise
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let the module `csv` read fields of any length."""
+    limit = csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def quotes_are_strict(stream: Any, sign: str) -> bool:
+    """Return True if quotes are only around whole fields, or twice inside them, as in RFC 4180.
+
+    Examples
+    --------
+    >>> [quotes_are_strict(io.BytesIO(text), ",") for text in (b'a,"b","c""d"', b'a,"b"c', b'a "b"')]
+    [True, False, False]
+    """
+    edges = np.frombuffer(f'{sign}"\r\n'.encode(), np.uint8)
+    before, inside = b"\n", 0
+    while block := stream.read(BLOCK):
+        while block.endswith(b'"') and (more := stream.read(1)):  # so that no pair of quotes is cut
+            block += more
+        block = before + (block.removeprefix(BOM_UTF8) if before == b"\n" and not inside else block)
+        data = np.frombuffer(block + b"\n", np.uint8)
+        quotes = np.flatnonzero(data == ord('"'))
+        opening = (np.arange(len(quotes)) + inside) % 2 == 0
+        if len(quotes) and not np.isin(data[np.where(opening, quotes - 1, quotes + 1)], edges).all():
+            return False
+        before, inside = block[-1:], (inside + len(quotes)) % 2
+    return not inside
 
 
 class JsonTable:
@@ -277,11 +357,16 @@ class JsonTable:
     def _records(self) -> Iterator[dict[str, Any]]:
         """Yield every object, slowly; an error names a line that is not an object."""
         with self._origin.open() as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig")
+            text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape")
             lines = (line for line in iter(lambda: text.readline(LONGEST + 1), "") if line.strip())
             for row, line in enumerate(lines, 1):
                 if len(line) > LONGEST:
                     raise long_line(self.name, row)
+                if not is_unicode(line):
+                    bad = next(sign for sign in line if not is_unicode(sign))
+                    message = f"the byte 0x{ord(bad) - 0xDC00:02x} is not UTF-8"
+                    hint = "save it as UTF-8"
+                    raise FormatError(message, hint, code="file-broken", file=self.name, row=row)
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import LONGEST, long_line, reading, ungzipped, unpacking, unreadable
+from calibrant.io.origin import LONGEST, long_line, reading, reads_once, ungzipped, unpacking, unreadable
 from calibrant.io.table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"
@@ -91,9 +91,9 @@ def open_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, Iterator[str
 
 
 def is_json_lines(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file contains JSON lines, by its name or its first character."""
+    """Return True if a file contains JSON lines, by its name or its first character; True for a pipe."""
     name = os.fspath(path)
-    if name == "-" or name.removesuffix(".gz").endswith(".jsonl"):
+    if reads_once(path) or name.removesuffix(".gz").endswith(".jsonl"):
         return True
     if not Path(name).is_file():
         return False

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant._checks import Floats, Integers, instance, one_of, proportion
+from calibrant._checks import Floats, one_of, proportion
+from calibrant._kernels.clusters import squares_by_bin
+from calibrant._parallel import slices
 from calibrant.exceptions import InputError
-from calibrant.metrics.grouping import group_by, ratio
+from calibrant.metrics.binning import Source
+from calibrant.metrics.rows import PairRows, in_order_of_clusters, rows_of
 from calibrant.metrics.tails import quantile, wilson
-from calibrant.metrics.tally import Tally
 from calibrant.results.bins import BinIntervals, Bins
 
 Method = Literal["wilson", "normal"]
 
 
 def bin_intervals(
-    bins: Bins, *, level: float = 0.95, method: Method = "wilson", clustered: Tally | None = None
+    bins: Bins, *, level: float = 0.95, method: Method = "wilson", clustered: Source | PairRows | None = None
 ) -> BinIntervals:
     """Return a pointwise interval for the proportion of positives in each bin.
 
@@ -33,8 +36,8 @@ def bin_intervals(
         ``"wilson"``, or ``"normal"``: ``p_hat +- z sqrt(p_hat (1 - p_hat) / n)`` as in the papers, which has
         no width where all labels of a bin are equal; cut to [0, 1].
     clustered
-        A tally by cluster of the same pairs: n is then divided by the design effect of each bin. With
-        weights n is Kish's effective number, ``(sum w)^2 / sum w^2``.
+        The same pairs with clusters, or a tally of them by cluster: n is then divided by the design effect
+        of each bin. With weights n is Kish's effective number, ``(sum w)^2 / sum w^2``.
 
     Raises
     ------
@@ -64,6 +67,7 @@ def bin_intervals(
     level = proportion(level, "level")
     n = bins.effective_n
     if clustered is not None:
+        clustered = rows_of(clustered)
         n = n / design_effects(bins, clustered)
         n = n * (quantile(level) / quantile(level, clustered.effective_clusters)) ** 2
     p = bins.frequency
@@ -76,31 +80,32 @@ def _normal(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     return np.clip(p - half, 0, 1), np.clip(p + half, 0, 1)
 
 
-def design_effects(bins: Bins, clustered: Tally) -> Floats:
+def design_effects(bins: Bins, clustered: Source | PairRows) -> Floats:
     """Return the factors (bins,), at least 1, of the variance of each bin's frequency due to clusters.
 
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant.metrics.tally import Tally
     >>> tally = Tally.from_arrays(y_true=[0, 0, 1, 1], y_prob=[0.5] * 4, clusters=["a", "a", "b", "b"])
     >>> design_effects(uniform(tally, 1), tally).tolist()
     [2.0]
     """
-    instance(clustered, Tally, "clustered", "tally the pairs with their clusters")
-    if clustered.cluster is None:
+    rows = rows_of(clustered)
+    if rows.cluster is None:
         raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
-    row_bin = bin_of_scores(bins, clustered.score)
-    units = group_by(clustered.cluster, row_bin)
-    unit_bin, weight = units.first(row_bin), units.sum(clustered.weight)
-    p = bins.frequency
-    mass, mass2 = (np.bincount(unit_bin, weight**power, minlength=len(bins)) for power in (1, 2))
-    rest = 1 - ratio(weight, mass[unit_bin])  # CR2: the frequency of a bin follows its clusters
-    residual2 = (units.sum(clustered.weight_positives) - p[unit_bin] * weight) ** 2
-    several = rest > 1e-9
-    products = np.sum(residual2[several] / rest[several])
-    mixed = np.bincount(unit_bin[several], minlength=len(bins)) > 0  # one cluster has no residual
-    squares = np.bincount(row_bin, clustered.weight2, minlength=len(bins))
-    positives2 = np.bincount(row_bin, clustered.weight2_positives, minlength=len(bins))
+    row_bin, p = bin_of_scores(bins, rows.score), bins.frequency
+    mass, squares, positives2 = (
+        np.bincount(row_bin, values, len(bins)).astype(np.float64, copy=False)
+        for values in (rows.weight, rows.weight2, rows.weight2_positives)
+    )
+    sums = np.zeros((len(bins), 3))
+    start, row_bin, weight, positives = in_order_of_clusters(
+        rows, row_bin, rows.weight, rows.weight_positives
+    )
+    squares_by_bin(start, row_bin, weight, positives, p, mass, sums)
+    mass2, residual2, terms = sums.T  # CR2: the frequency of a bin follows its clusters
+    products, mixed = residual2.sum(), terms > 0  # one cluster has no residual
     products -= np.sum((positives2 * (1 - p) ** 2 + (squares - positives2) * p**2)[mixed])
     possible = float(np.sum((p * (1 - p) * (mass2 - squares))[mixed]))
     correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 1.0  # equal labels
@@ -109,7 +114,7 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     return effect[np.where(squares > 0, np.arange(len(bins)), bin_of_scores(bins, bins.edge_high))]
 
 
-def bin_of_scores(bins: Bins, score: Floats) -> Integers:
+def bin_of_scores(bins: Bins, score: Floats) -> NDArray[np.int32]:
     """Return the bin of each score; of a tie that edges divide, the last of its bins.
 
     Examples
@@ -121,4 +126,7 @@ def bin_of_scores(bins: Bins, score: Floats) -> Integers:
     """
     # An adaptive edge is the first score beyond the bin, any other the last score in it.
     side: Literal["left", "right"] = "right" if bins.kind in ("adaptive", "information") else "left"
-    return np.minimum(np.searchsorted(bins.edge_high, score, side), len(bins) - 1)
+    found = np.empty(len(score), np.int32)
+    for part in slices(len(score)):
+        found[part] = np.minimum(np.searchsorted(bins.edge_high, score[part], side), len(bins) - 1)
+    return found

@@ -2,14 +2,15 @@
 
 These models test whether the mean score equals the base rate, and whether scores are over- or underconfident.
 
-Both are computed from the rows of a tally. Standard errors are robust: they are valid also if the logistic
-model is wrong, with weights, and with clusters (whole clusters as units, t quantiles). Without clusters those
-of the logistic fits are not below the model's. A score of exactly 0 or 1 has no logit; such pairs are left
-out of the fits and counted.
+Both are computed from the rows of a tally, or from pairs with clusters. Standard errors are robust: they are
+valid also if the logistic model is wrong, with weights, and with clusters (whole clusters as units, t
+quantiles). Without clusters those of the logistic fits are not below the model's. A score of exactly 0 or 1
+has no logit; such pairs are left out of the fits and counted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,11 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers, proportion
-from calibrant._kernels.logistic import log_likelihood
+from calibrant._kernels.logistic import log_likelihood, sums_by_cluster
 from calibrant.metrics.binning import Source
 from calibrant.metrics.crossed import CrossedPairs, by_both, clustered_pairs, two_way
+from calibrant.metrics.rows import PairRows, rows_of
 from calibrant.metrics.tails import cr2, effective_number, few_events, quantile, wilson
-from calibrant.metrics.tally import Tally, as_tally
+from calibrant.metrics.tally import Tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
 NO_LOGIT = "no score lies strictly between 0 and 1"
@@ -32,6 +34,7 @@ ONE_SCORE = "all scores are equal, so there is no slope"
 SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
+FLAT = "the scores are so near 0 and 1 that no precise estimate can be computed"
 NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 
 BALANCED = (
@@ -42,11 +45,12 @@ BALANCED = (
 _ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
 _SAME = 1e-6  # difference of the logits of scores that are equal but for rounding to float32
 _SUM_ROUNDING = 1e-6  # by how much, relatively, float32 probabilities may fail to add up to 1
+_CELLS = 1 << 16  # of log-odds, whose fit is where that of many more rows begins
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a tally whose score has a logit."""
+    """Rows whose score has a logit; those with clusters have no squares of weights, but the weights twice."""
 
     logit: Floats
     weight: Floats
@@ -56,17 +60,28 @@ class _Rows:
     cluster: Integers | None
 
     @classmethod
-    def of(cls, tally: Tally) -> _Rows:
-        keep = inside(tally)
-        score = tally.score[keep]
-        return cls(
-            logit=np.log(score) - np.log1p(-score),
-            weight=tally.weight[keep],
-            weight_positives=tally.weight_positives[keep],
-            weight2=tally.weight2[keep],
-            weight2_positives=tally.weight2_positives[keep],
-            cluster=None if tally.cluster is None else tally.cluster[keep],
+    def of(cls, rows: Tally | PairRows) -> _Rows:
+        keep, score = inside(rows), rows.score
+        part = slice(None) if keep.all() else keep  # a slice copies nothing
+        score = score[part]
+        logit = np.log(score) - np.log1p(-score)
+        weight, positives = rows.weight[part], rows.weight_positives[part]
+        if rows.cluster is not None:  # the units are clusters, so squares of the rows' weights say nothing
+            return cls(logit, weight, positives, weight, positives, rows.cluster[part])
+        return cls(logit, weight, positives, rows.weight2[part], rows.weight2_positives[part], None)
+
+    def coarse(self) -> _Rows:
+        """Return sums over cells of the log-odds, without clusters."""
+        low = float(self.logit.min())
+        scale = (_CELLS - 1) / max(float(self.logit.max()) - low, _SAME)
+        cell = ((self.logit - low) * scale).astype(np.int64)
+        weight, positives, moment = (
+            np.bincount(cell, values).astype(np.float64, copy=False)
+            for values in (self.weight, self.weight_positives, self.weight * self.logit)
         )
+        used = weight > 0
+        weight, positives = weight[used], positives[used]
+        return _Rows(moment[used] / weight, weight, positives, weight, positives, None)
 
     def problem(self, slope: bool) -> str | None:
         """Return the reason why the maximum likelihood estimate does not exist; None if it exists."""
@@ -85,24 +100,35 @@ class _Rows:
         return None
 
 
-def inside(tally: Tally) -> NDArray[np.bool_]:
+def inside(rows: Tally | PairRows) -> NDArray[np.bool_]:
     """Return the rows whose mean score is strictly between 0 and 1."""
-    score = tally.score
+    score = rows.score
     return (score > 0) & (score < 1)
+
+
+def _left_out(rows: Tally | PairRows) -> tuple[int, int]:
+    """Return the number of pairs whose score is 0 or 1, and how many of them are wrong."""
+    outside = ~inside(rows)
+    n, positives = rows.n[outside], rows.positives[outside]
+    return int(n.sum()), int(np.where(rows.score[outside] <= 0, positives, n - positives).sum())
 
 
 def fit(rows: _Rows, *, slope: bool) -> Floats:
     """Return the maximum likelihood intercept and slope of a logistic regression on the logits.
 
     The slope stays 1 unless asked for. Steps that would lower the likelihood are halved; it is concave, so
-    that this converges wherever the estimate exists.
+    that this converges wherever the estimate exists. Many rows are first summed to cells, whose estimate is
+    so close that two passes over all rows suffice.
     """
-    free = 2 if slope else 1
-    beta = np.array([0.0, 0.0 if slope else 1.0])
+    if not slope:
+        return np.array([_shift(rows), 1.0])
+    beta = np.zeros(2)
+    if len(rows.logit) > 4 * _CELLS:
+        cells = rows.coarse()
+        beta = beta if cells.problem(slope=True) else fit(cells, slope=True)
     here = _derivatives(rows, beta)
     for _ in range(200):
-        step = np.zeros(2)
-        step[:free] = np.linalg.solve(here.information[:free, :free], here.gradient[:free])
+        step = np.linalg.solve(here.information, here.gradient)
         if np.abs(step).max() <= 1e-12 * (1 + np.abs(beta).max()):
             return beta + step
         least = here.value - _ROUNDING * abs(here.value)
@@ -112,6 +138,29 @@ def fit(rows: _Rows, *, slope: bool) -> Floats:
             reached = _derivatives(rows, beta + step)
         beta, here = beta + step, reached
     return beta
+
+
+def _shift(rows: _Rows) -> float:
+    """Return the number that, added to every logit, makes the probabilities add up to the events.
+
+    Newton's method within a bracket, which is halved where the method leaves it or slows down: if all scores
+    are tiny, the information underflows, and a step would be infinite.
+    """
+    events = float(rows.weight_positives.sum())
+    base = math.log(events) - math.log(float(rows.weight.sum()) - events)
+    low, high = base - float(rows.logit.max()) - _SAME, base - float(rows.logit.min()) + _SAME
+    found, reach = min(max(0.0, low), high), math.inf
+    for _ in range(200):
+        here = _derivatives(rows, np.array([found, 1.0]))
+        gradient, information = float(here.gradient[0]), float(here.information[0, 0])
+        low, high = (found, high) if gradient > 0 else (low, found)
+        step = gradient / information if information > 0 else math.inf
+        if not low <= found + step <= high or abs(step) > reach / 2:
+            step = (low + high) / 2 - found
+        found, reach = found + step, abs(step)
+        if reach <= _ROUNDING * (1 + abs(found)):
+            break
+    return found
 
 
 class _Derivatives(NamedTuple):
@@ -136,26 +185,54 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     products of their influences, each divided by 1 minus the cluster's fraction of the information. Clusters
     count by this fraction, too, which is small if their scores are near 0 or 1, and at most by their sizes.
     """
+    free = 2 if slope else 1
+    if rows.cluster is None:
+        return _covariance_of_pairs(rows, beta, free), np.zeros(free)
+    count = int(rows.cluster.max()) + 1
+    sums = np.zeros((count, 5))  # of residuals times (1, x), and of information times (1, x, x^2)
+    sums_by_cluster(rows.logit, rows.weight, rows.weight_positives, rows.cluster, beta[0], beta[1], sums)
+    bread = np.linalg.inv(sums.sum(axis=0)[[2, 3, 3, 4]].reshape(2, 2)[:free, :free])
+    jackknifed, effective = np.empty((free, count)), np.empty(free)
+    size = np.bincount(rows.cluster, rows.weight)
+    for i, influence in enumerate(bread):  # of a pair: its residual times (1, x) times this row
+        part = sums[:, 2] * influence[0] ** 2
+        if slope:
+            part += sums[:, 3] * (2 * influence[0] * influence[1]) + sums[:, 4] * influence[1] ** 2
+        fraction = np.maximum(part, 0) / bread[i, i]
+        jackknifed[i] = sums[:, :free] @ influence / np.maximum(1 - fraction, _ROUNDING)
+        effective[i] = min(effective_number(size), effective_number(fraction))
+    used = int(np.count_nonzero(size))
+    covariance: Floats = jackknifed @ jackknifed.T * ((used - 1) / used)
+    return covariance, effective
+
+
+def _covariance_of_pairs(rows: _Rows, beta: Floats, free: int) -> Floats:
+    """Return the covariance of the coefficients for independent pairs."""
     from calibrant._special import expit
 
-    design = np.stack([np.ones(len(rows.logit)), rows.logit][: 2 if slope else 1])
+    design = np.stack([np.ones(len(rows.logit)), rows.logit][:free])
     p = expit(beta[0] + beta[1] * rows.logit)
-    bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
+    bread = np.linalg.inv(_derivatives(rows, beta).information[:free, :free])
     influence = bread @ design
-    if rows.cluster is None:
-        squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
-        robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
-        wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
-        return robust * np.outer(wider, wider), np.zeros(len(design))
-    count = int(np.count_nonzero(np.bincount(rows.cluster)))
-    residual, information = rows.weight_positives - rows.weight * p, rows.weight * p * (1 - p)
-    sums = np.stack([np.bincount(rows.cluster, residual * each) for each in influence])
-    parts = np.stack([np.bincount(rows.cluster, information * each**2) for each in influence])
-    fraction = parts / np.diag(bread)[:, None]
-    jackknifed = sums / np.maximum(1 - fraction, _ROUNDING)
-    covariance: Floats = jackknifed @ jackknifed.T * ((count - 1) / count)
-    of_sizes = effective_number(np.bincount(rows.cluster, rows.weight))
-    return covariance, np.array([min(of_sizes, effective_number(each)) for each in fraction])
+    squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
+    robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
+    wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
+    covariance: Floats = robust * np.outer(wider, wider)
+    return covariance
+
+
+def _fitted(rows: _Rows, *, slope: bool) -> tuple[Floats, Floats, Floats] | None:
+    """Return coefficients, their covariance and effective clusters; None if floats cannot hold them.
+
+    Where scores are tiny and others near 1, the likelihood can be flat between them to the last digit.
+    """
+    try:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            beta = fit(rows, slope=slope)
+            covariance, clusters = robust_covariance(rows, beta, slope=slope)
+    except np.linalg.LinAlgError:
+        return None
+    return (beta, covariance, clusters) if np.isfinite(covariance).all() else None
 
 
 def _estimate(
@@ -170,7 +247,7 @@ def _estimate(
     return Estimate(value, value - reach, value + reach, error, warning=warning, level=level)
 
 
-def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
+def calibration_in_the_large_of(source: Source | PairRows, *, level: float = 0.95) -> CalibrationInTheLarge:
     """Return calibration in the large of pairs or of a tally (by cluster if it has clusters).
 
     See `calibration_in_the_large`.
@@ -179,86 +256,90 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     --------
     >>> from calibrant._checks import pairs
     >>> result = calibration_in_the_large_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4]))
-    >>> round(result.difference.estimate, 3), round(result.intercept.estimate, 3)
-    (0.2, 0.896)
+    >>> round(result.mean_error.estimate, 3), round(result.intercept.estimate, 3)
+    (-0.2, 0.896)
     """
     from calibrant._special import expit
 
     level = proportion(level, "level")
-    tallies = _tallies(source)
-    tally = tallies[0]
+    if isinstance(source, CrossedPairs):
+        found = [calibration_in_the_large_of(part, level=level) for part in by_both(source)]
+        return msgspec.structs.replace(
+            found[0],
+            mean_error=_two_way([each.mean_error for each in found]),
+            intercept=_two_way([each.intercept for each in found]),
+        )
+    tally = rows_of(source)
     total = tally.total_weight
     base_rate = float(tally.weight_positives.sum() / total)
     mean_score = float(tally.sum_score.sum() / total)
-    ways = [_Rows.of(each) for each in tallies]
-    problem = ways[0].problem(slope=False)
-    if problem:
-        intercept = Estimate(None, reason=problem, level=level)
+    rows = _Rows.of(tally)
+    problem = rows.problem(slope=False)
+    fitted = None if problem else _fitted(rows, slope=False)
+    if fitted is None:
+        intercept = Estimate(None, reason=problem or FLAT, level=level)
     else:
-        beta = fit(ways[0], slope=False)
-        covariance, clusters = _robust_covariance(ways, beta, slope=False)
-        intercept = _estimate(
-            float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), _few_events(ways)
-        )
-        if any(
-            rows.cluster is not None
-            and _is_balanced(rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit))
-            for rows in ways[:2]
+        beta, covariance, clusters = fitted
+        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
+        if rows.cluster is not None and _is_balanced(
+            rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
         ):
             intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     return CalibrationInTheLarge(
         base_rate=base_rate,
         mean_score=mean_score,
-        difference=_with_noise_of_labels(_two_way(tallies, level), tallies, level),
+        mean_error=mean_error_of(tally, level=level),
         intercept=intercept,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
-        left_out=int(tally.n[~inside(tally)].sum()),
+        left_out=_left_out(tally)[0],
     )
 
 
-def _tallies(source: Source) -> list[Tally]:
-    """Return the tally; of pairs in crossed clusters, those by first cluster, by second and by both."""
-    if not isinstance(source, CrossedPairs):
-        return [as_tally(source)]
-    return [as_tally(part) for part in by_both(source)]
+def _two_way(ways: Sequence[Estimate]) -> Estimate:
+    """Return the estimate with the two-way sum of variances; each end is the farther one of both kinds."""
+    undefined = next((way for way in ways[:2] if way.reason or not way.standard_error), None)
+    if undefined is not None:
+        return undefined
+    error = math.sqrt(two_way([(way.standard_error or 0.0) ** 2 for way in ways]))
+    estimate = ways[0].estimate or 0.0
+    reaches = [
+        max(abs((end or 0.0) - estimate) * error / (way.standard_error or 1.0) for way, end in ends)
+        for ends in ([(way, way.low) for way in ways[:2]], [(way, way.high) for way in ways[:2]])
+    ]
+    return msgspec.structs.replace(
+        ways[0],
+        low=estimate - reaches[0],
+        high=estimate + reaches[1],
+        standard_error=error,
+        warning=ways[0].warning or ways[1].warning,
+    )
 
 
-def _two_way(tallies: Sequence[Tally], level: float) -> Estimate:
-    """Return the mean residual, with the two-way sum of the variances if there are three tallies."""
-    ways = [mean_residual(tally, level) for tally in tallies]
-    if len(ways) == 1 or any(way.reason or way.warning == BALANCED for way in ways[:2]):
-        return next((way for way in ways[:2] if way.reason or way.warning == BALANCED), ways[0])
-    variance = two_way([(way.standard_error or 0.0) ** 2 for way in ways])
-    fewest = min(tally.effective_clusters for tally in tallies[:2])
-    return _estimate(ways[0].estimate or 0.0, variance, level, fewest)
+def mean_error_of(source: Source | PairRows, *, level: float = 0.95) -> Estimate:
+    """Return mean score minus base rate; see `calibration_in_the_large`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> round(mean_error_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])).estimate, 3)
+    -0.2
+    """
+    if isinstance(source, CrossedPairs):
+        return _two_way([mean_error_of(part, level=level) for part in by_both(source)])
+    rows = rows_of(source)
+    return _with_noise_of_labels(mean_error(rows, level), rows, level)
 
 
-def _robust_covariance(ways: Sequence[_Rows], beta: Floats, *, slope: bool) -> tuple[Floats, Floats]:
-    """Return the covariance of one or of crossed clusterings, and the smaller numbers of clusters."""
-    found = [robust_covariance(rows, beta, slope=slope) for rows in ways]
-    covariance, clusters = found[0]
-    if len(found) == 1:
-        return covariance, clusters
-    own = np.stack([np.diag(each) for each, _ in found])
-    wider = np.sqrt([two_way(values) / values[0] if values[0] > 0 else 1.0 for values in own.T.tolist()])
-    return covariance * np.outer(wider, wider), np.minimum(clusters, found[1][1])
-
-
-def _few_events(ways: Sequence[_Rows]) -> str | None:
-    each = (few_events(rows.cluster, rows.weight, rows.weight_positives) for rows in ways[:2])
-    return next(filter(None, each), None)
-
-
-def _with_noise_of_labels(found: Estimate, tallies: Sequence[Tally], level: float) -> Estimate:
-    """Widen the interval to Wilson's of the frequency, less the mean score: few events have a skewed mean.
+def _with_noise_of_labels(found: Estimate, tally: Tally | PairRows, level: float) -> Estimate:
+    """Widen the interval to the mean score less Wilson's of the frequency: few events have a skewed mean.
 
     Its number is that of equal coins whose mean has the standard error (Korn and Graubard 1998), and for
     equal labels, whose residuals hide that labels are random, the effective number of clusters or pairs.
     """
     if found.low is None or found.high is None or found.warning == BALANCED:
         return found
-    tally = min(tallies[:2], key=lambda each: each.effective_clusters)
     positives = int(tally.positives.sum())
     total, warning = tally.total_weight, None
     clusters = effective_units(tally)
@@ -273,21 +354,21 @@ def _with_noise_of_labels(found: Estimate, tallies: Sequence[Tally], level: floa
         frequency, units = float(positives > 0), clusters or total**2 / float(tally.weight2.sum())
     ends = wilson(np.array([frequency]), np.array([units]), level)
     mean_score = float(tally.sum_score.sum() / total)
-    low, high = (float(end[0]) - mean_score for end in ends)
+    high, low = (mean_score - float(end[0]) for end in ends)
     low, high = min(low, found.low), max(high, found.high)
     return msgspec.structs.replace(found, low=low, high=high, warning=warning)
 
 
-def mean_residual(tally: Tally, level: float) -> Estimate:
-    """Return the weighted mean residual with its standard error."""
-    residual = tally.weight_positives - tally.sum_score
+def mean_error(tally: Tally | PairRows, level: float) -> Estimate:
+    """Return the weighted mean of score minus label with its standard error."""
+    error = tally.sum_score - tally.weight_positives
     total = tally.total_weight
-    mean = float(residual.sum() / total)
+    mean = float(error.sum() / total)
     if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
         return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     if tally.cluster is not None:
         size = np.bincount(tally.cluster, tally.weight)
-        variance = cr2(size, np.bincount(tally.cluster, residual - mean * tally.weight))[0] / total**2
+        variance = cr2(size, np.bincount(tally.cluster, error - mean * tally.weight))[0] / total**2
         # Equal clusters do not make the noise of the labels less than that of independent pairs.
         return _estimate(mean, variance or _independent(tally, mean), level, tally.effective_clusters)
     if tally.total_n == 1:
@@ -295,7 +376,7 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
     return _estimate(mean, _independent(tally, mean), level, effective_units(tally))
 
 
-def effective_units(tally: Tally) -> float:
+def effective_units(tally: Tally | PairRows) -> float:
     """Return the effective number of clusters, or of weighted pairs; 0 for pairs that count alike."""
     if tally.cluster is not None or not tally.weighted:
         return tally.effective_clusters
@@ -303,10 +384,10 @@ def effective_units(tally: Tally) -> float:
     return units if units < (1 - 1e-9) * tally.total_n else 0.0
 
 
-def _independent(tally: Tally, mean: float) -> float:
-    """Variance of a mean residual of independent pairs."""
-    positive = tally.weight2_positives * (1 - tally.score - mean) ** 2
-    negative = (tally.weight2 - tally.weight2_positives) * (tally.score + mean) ** 2
+def _independent(tally: Tally | PairRows, mean: float) -> float:
+    """Variance of a mean error of independent pairs."""
+    positive = tally.weight2_positives * (1 - tally.score + mean) ** 2
+    negative = (tally.weight2 - tally.weight2_positives) * (tally.score - mean) ** 2
     rest = 1 - float(tally.weight2.sum()) / tally.total_weight**2
     return float((positive + negative).sum() / tally.total_weight**2 / max(rest, 1e-9))
 
@@ -315,12 +396,13 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
     """Return True if the scores of each cluster sum to its events, up to rounding."""
     difference = np.bincount(cluster, events - scores)
     summed = np.bincount(cluster, events + scores)
-    close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
+    if (np.abs(difference) > _SUM_ROUNDING * (summed + summed.mean())).any():
+        return False
     noisy = np.abs(events - scores) > _SUM_ROUNDING * (events + scores)  # else nothing cancels
-    return bool(close.all()) and bool(noisy.any()) and bool((cluster != cluster[0]).any())
+    return bool(noisy.any()) and bool((cluster != cluster[0]).any())
 
 
-def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:
+def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> CoxCalibration:
     """Return the Cox intercept and slope of pairs or of a tally (by cluster if it has clusters).
 
     See `cox_calibration`.
@@ -332,22 +414,27 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     'one threshold of the score separates the classes, so the slope has no finite estimate'
     """
     level = proportion(level, "level")
-    tallies = _tallies(source)
-    tally, ways = tallies[0], [_Rows.of(each) for each in tallies]
-    problem = ways[0].problem(slope=True)
-    intercept = slope = Estimate(None, reason=problem or None, level=level)
+    if isinstance(source, CrossedPairs):
+        crossed = [cox_calibration_of(part, level=level) for part in by_both(source)]
+        intercept, slope = (
+            _two_way([getattr(each, name) for each in crossed]) for name in ("intercept", "slope")
+        )
+        return msgspec.structs.replace(crossed[0], intercept=intercept, slope=slope)
+    tally = rows_of(source)
+    rows = _Rows.of(tally)
+    problem = rows.problem(slope=True)
+    fitted = None if problem else _fitted(rows, slope=True)
+    intercept = slope = Estimate(None, reason=problem or FLAT, level=level)
     shared = None
-    if not problem:
-        beta = fit(ways[0], slope=True)
-        (covariance, clusters), few = _robust_covariance(ways, beta, slope=True), _few_events(ways)
+    if fitted is not None:
+        beta, covariance, clusters = fitted
+        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
         intercept, slope = (
             _estimate(float(beta[i]), float(covariance[i, i]), level, float(clusters[i]), few) for i in (0, 1)
         )
         shared = None if 1 in clusters else float(covariance[0, 1])
-    outside = ~inside(tally)
-    left_out = int(tally.n[outside].sum())
-    wrong = int(np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)[outside].sum())
-    if left_out and not problem:
+    left_out, wrong = _left_out(tally)
+    if left_out and fitted is not None:
         warning = (
             f"{left_out:,} of {tally.total_n:,} scores are exactly 0 or 1 and have no log-odds: "
             f"Cox slope and intercept leave them out, {wrong:,} of them wrong"
@@ -373,10 +460,11 @@ def calibration_in_the_large(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> CalibrationInTheLarge:
-    """Do the scores add up to the events? Base rate minus mean score, and the same on the logit scale.
+    """Do the scores add up to the events? Return the mean error, and a shift of the logits that corrects it.
 
-    Both numbers are 0 for a model that is calibrated in the large, positive when its scores are too low.
-    A model can pass and still be far from calibrated: gaps of opposite sign cancel.
+    Both numbers are 0 for a model that is calibrated in the large. If its scores are too high, the mean error
+    (mean score minus base rate) is positive, and the intercept, which corrects them, negative. A model can
+    pass and still be far from calibrated: errors of opposite sign cancel.
 
     Parameters
     ----------

@@ -7,13 +7,15 @@ binomial with the same mean and variance (exact where the scores of the bin are 
 
 With clusters the residuals of whole clusters are sign-flipped instead, which keeps whatever
 dependence they have. Where few events happened, these residuals are smaller than the scores imply,
-and are enlarged. That floor is conservative for a model that is far from calibrated.
+and are enlarged. That floor is conservative for a model that is far from calibrated. Where clusters are many
+and bins few, most clusters have a small part in every bin: the sums of their flipped residuals are drawn as
+normal variables with the same covariance matrix, at a cost that does not depend on the number of clusters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +24,17 @@ from calibrant._checks import Floats, Integers, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import bin_of_scores
-from calibrant.metrics.grouping import group_by, ratio
+from calibrant.metrics.grouping import ratio
 from calibrant.metrics.proper_scores import brier_of
+from calibrant.metrics.rows import ClusterCells, PairRows, cells_by_cluster, rows_of
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results import Bins
 from calibrant.results.errors import ConsistencyBars, NoiseFloor
 from calibrant.seeds import Seed, generator
 
 BATCH = 1 << 20
+MOST_FLIPPED = 10_000  # clusters; the rest of them has at most 1 % of the variance of any of MOST_NORMAL bins
+MOST_NORMAL = 100  # bins
 NODES_PER_RESAMPLE = 16  # of a grid that shows noise, which need not be exact to 1e-5
 ERRORS = (
     "plug_in_calibration_error",
@@ -87,18 +92,31 @@ class MatchedBinomial:
 
 
 class Flips:
-    """The residuals of whole clusters summed by place (bin or cell), ready for drawing their signs."""
+    """The residuals of whole clusters summed by place (bin or cell), ready for drawing their signs.
 
-    def __init__(self, tally: Tally, place: Integers, places: int) -> None:
-        if tally.cluster is None:
+    If clusters are more than `MOST_FLIPPED`, those with the largest parts of a place's variance are flipped.
+    Each of the others has so small a part that their sums are normal.
+    """
+
+    normal_root: Floats | None
+
+    def __init__(self, source: Source | PairRows, place: NDArray[np.int32], places: int) -> None:
+        rows = rows_of(source)
+        if rows.cluster is None:
             message = "the tally has no clusters"
             raise InputError(message, "tally the pairs with clusters, or leave the argument out")
-        groups = group_by(tally.cluster, place)
-        self.cluster, self.place = groups.first(tally.cluster), groups.first(place)
-        expected = float((tally.sum_score - tally.sum_score2).sum()) / tally.total_weight
-        scale = max(1.0, expected / (brier_of(tally) or 1.0)) ** 0.5  # above 1 if few events happened
-        self.residual = groups.sum(tally.weight_positives - tally.sum_score) * scale
-        self.clusters, self.places = tally.cluster_count, places
+        expected = float((rows.sum_score - rows.sum_score2).sum()) / rows.total_weight
+        observed = brier_of(
+            rows if isinstance(rows, Tally) else replace(rows.pairs, cluster=None, cluster_count=0)
+        )
+        scale = max(1.0, expected / (observed or 1.0)) ** 0.5  # above 1 if few events happened
+        cells = cells_by_cluster(rows, place, places, (rows.weight_positives - rows.sum_score) * scale)
+        self.places, self.normal_root = places, None
+        if places <= MOST_NORMAL and np.count_nonzero(np.diff(cells.start)) > MOST_FLIPPED:
+            cells, others = _largest_apart(cells, places)
+            self.normal_root = _root_of_covariance(others, places)
+        self.clusters = len(cells.start) - 1
+        self.cluster, self.place, self.residual = cells.cluster, cells.place.astype(np.int64), cells.value
 
     def draw(self, rng: np.random.Generator, times: int) -> Floats:
         """Return (times, places) sums of residuals, with new random signs of clusters each time."""
@@ -107,13 +125,48 @@ class Flips:
         sign = rng.integers(0, 2, (self.clusters, times)).astype(np.float64) * 2 - 1
         sums = np.zeros((self.places, times))
         add_by_cluster(self.place, self.cluster, self.residual, sign, sums)
+        if self.normal_root is not None:
+            sums += self.normal_root @ rng.standard_normal((self.places, times))
         return np.ascontiguousarray(sums.T)
+
+
+def _largest_apart(cells: ClusterCells, places: int) -> tuple[ClusterCells, ClusterCells]:
+    """Return the `MOST_FLIPPED` clusters with the largest parts of a place's variance, and the others."""
+    size = np.diff(cells.start)
+    used, square = size > 0, cells.value**2
+    part = np.zeros(len(size))
+    variance = np.bincount(cells.place, square, places).astype(np.float64, copy=False)
+    share = ratio(square, variance[cells.place])
+    part[used] = np.maximum.reduceat(share, cells.start[:-1][used])
+    largest = np.zeros(len(size), bool)
+    largest[np.argpartition(part, -MOST_FLIPPED)[-MOST_FLIPPED:]] = True
+
+    def kept(cluster: NDArray[np.bool_]) -> ClusterCells:
+        entry = np.repeat(cluster, size)
+        start = np.append(0, np.cumsum(size[cluster]))
+        return ClusterCells(start, cells.place[entry], cells.value[entry], cells.weight[entry])
+
+    return kept(largest), kept(~largest)
+
+
+def _root_of_covariance(cells: ClusterCells, places: int) -> Floats:
+    """Return the symmetric root of the covariance matrix of the sums by place, if clusters are flipped.
+
+    It does not depend on the signs of eigenvectors, which differ between platforms.
+    """
+    from calibrant._kernels.clusters import products
+
+    covariance = np.zeros((places, places))
+    products(cells.start, cells.place, cells.value, covariance)
+    values, vectors = np.linalg.eigh(covariance)
+    root: Floats = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return root
 
 
 def noise_floors(
     bins: Bins,
     *,
-    clustered: Tally | None = None,
+    clustered: Source | PairRows | None = None,
     resamples: int = 1000,
     level: float = 0.95,
     seed: Seed = None,
@@ -129,8 +182,8 @@ def noise_floors(
     bins
         The bins on which the errors were computed.
     clustered
-        A tally by cluster of the same pairs; flips the residuals of whole clusters. None takes
-        labels as independent given their scores, which gives too low a floor if they are not.
+        The same pairs with clusters, or a tally of them by cluster; flips the residuals of whole clusters.
+        None takes labels as independent given their scores, which gives too low a floor if they are not.
     resamples
         How often labels are redrawn, at least 1.
     level
@@ -167,9 +220,12 @@ def noise_floors(
     level = proportion(level, "level")
     rng = generator(seed)
     matched = MatchedBinomial.of(bins)
-    flips = None if clustered is None else Flips(clustered, bin_of_scores(bins, clustered.score), len(bins))
+    flips = None
+    if clustered is not None:
+        clustered = rows_of(clustered)
+        flips = Flips(clustered, bin_of_scores(bins, clustered.score), len(bins))
     draws: list[Floats] = []
-    for batch in batches(resamples, len(bins) if clustered is None else clustered.cluster_count):
+    for batch in batches(resamples, len(bins) if flips is None else flips.clusters):
         residual = matched.draw(rng, batch) - bins.sum_score if flips is None else flips.draw(rng, batch)
         gaps = residual / bins.weight
         mse, size = gaps**2 @ bins.share, np.abs(gaps)
@@ -226,7 +282,9 @@ def _redraw(tally: Tally, count: int) -> Callable[[np.random.Generator, int], Fl
     cells = cells_of(tally, count)
     position = ratio(cells.sum_score, cells.weight)
     matched = MatchedBinomial.of(cells)
-    flips = None if tally.cluster is None else Flips(tally, cell_of_rows(tally, count), count)
+    flips = (
+        None if tally.cluster is None else Flips(tally, cell_of_rows(tally, count).astype(np.int32), count)
+    )
 
     def draw(rng: np.random.Generator, times: int) -> Floats:
         mass = matched.draw(rng, times) - cells.sum_score if flips is None else flips.draw(rng, times)

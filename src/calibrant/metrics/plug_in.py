@@ -99,7 +99,7 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
         plug_in_squared_error=mse,
         expected_calibration_error=expected_calibration_error_of(bins),
         max_calibration_error=max_calibration_error_of(bins),
-        mean_gap=float(np.dot(bins.share, bins.residual)),
+        mean_error=-float(np.dot(bins.share, bins.residual)),
         n=round(float(bins.n.sum())),
         weight_sum=float(bins.weight.sum()),
         kind=bins.kind,

@@ -18,7 +18,7 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import standard_error
-from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
+from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_error
 from calibrant.metrics.moments import Moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
@@ -68,7 +68,7 @@ class SignedError:
     @classmethod
     def of(cls, tally: Tally) -> SignedError:
         """Return the signed error of the pairs of a slice."""
-        found = mean_residual(tally, 0.95)
+        found = mean_error(tally, 0.95)
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
         null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2
@@ -76,7 +76,7 @@ class SignedError:
         if tally.cluster is not None and tally.positives.sum() in (0, tally.total_n):
             coins = min(coins, tally.effective_clusters)  # equal labels hide that clusters differ
         return cls(
-            estimate=-found.estimate if found.estimate else 0.0,
+            estimate=found.estimate or 0.0,
             mean_score=mean,
             error=found.standard_error or 0.0,
             binomial_n=coins,
@@ -326,7 +326,7 @@ NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are
 TOO_FEW_CLUSTERS = (
     "These slices have too few clusters to be found: even if all clusters of a slice had the same error, its "
     "adjusted p-value would be at least {:.3g}. Use fewer slices or more clusters, or rank by the "
-    "difference (signed)."
+    "mean error (signed)."
 )
 WEAK_CLUSTERS = (
     "The clusters of {} count as fewer than {} equal ones: intervals may cover less than they state."

@@ -214,10 +214,14 @@ def check_order(values: Any, classes: Sequence[str | int], called: str) -> None:
 def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | None = None) -> Any:
     """Return a dataframe whose columns have the names of labels as an array, in the order of ``classes``.
 
-    Without ``classes``, that is the sorted order of the labels. Anything else is returned unchanged.
+    Without ``classes``, that is the sorted order of the labels. Anything else is returned unchanged; without
+    ``classes``, `check_places` then checks the labels.
     """
     names = column_names(values, y if classes is None else classes, "X", ordered=classes is not None)
     if names is None:
+        shape = _checks.as_array(values, "X").shape
+        if classes is None and len(shape) == 2 and shape[0] and shape[1] > 1:
+            check_places(y, shape[1])
         return values
     known = (_checks.cluster_codes(y, "y")[1] if classes is None else np.asarray(classes)).tolist()
     order = [str(each) if str(each) in names else _text(each) for each in known]
@@ -226,6 +230,33 @@ def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | 
         message = f"X has a column {extra!r}, and y has no such label"
         raise InputError(message, "leave the column out, or pass X.to_numpy()", code="class-unknown")
     return _checks.as_array(values, "X")[:, [names.index(each) for each in order]]
+
+
+def check_places(y: ArrayLike, count: int) -> None:
+    """Raise if labels are whole numbers, but neither the places of columns nor numbers without a gap.
+
+    The sorted labels would be classes with columns that are those of other classes, such as -100, 0 and 1 of
+    three columns, where -100 marks tokens that do not count and no label is 2.
+
+    Examples
+    --------
+    >>> check_places([1, 2, 3], 3)
+    >>> check_places([0, 1, -100], 3)
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: row 2: y[2] is -100, ...
+    """
+    hint = "drop rows without a label"
+    codes, found = _checks.cluster_codes(y, "y", hint=hint, code="missing-value")
+    if found.dtype.kind not in "iuf" or len(found) != count or (found % 1 != 0).any():
+        return
+    outside = np.flatnonzero((found < 0) | (found >= count))
+    if len(outside) and (found[0] < 0 or found[-1] - found[0] >= count):
+        row = int(np.flatnonzero(codes == outside[0])[0])
+        strange = int(found[outside[0]])
+        message = f"y[{row}] is {strange}, and the {count} columns are those of the labels 0 to {count - 1}"
+        hint = "leave out rows that do not count; if this is a class, name the classes of the columns: "
+        hint += "classes=[...], or pass a dataframe whose columns have their names"
+        raise InputError(message, hint, code="class-unknown", row=row)
 
 
 def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:

@@ -93,8 +93,10 @@ class Card:
     ----------
     name
         Name of the model.
-    error, interval, estimand
-        Texts of the debiased calibration error, its interval, and the estimand of the interval.
+    error, interval
+        Texts of the debiased calibration error and its interval.
+    mean_error, mean_interval
+        Texts of the mean error, with its sign, and its interval.
     plug_in, bins
         Texts of the papers' CalibErr and its bins.
     verdict, direction
@@ -106,7 +108,8 @@ class Card:
     name: str
     error: str
     interval: str
-    estimand: str
+    mean_error: str
+    mean_interval: str
     plug_in: str
     bins: str
     verdict: str

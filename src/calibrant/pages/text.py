@@ -11,12 +11,6 @@ from calibrant.results.measurement import Measurement
 
 ROUNDING = 1e-9  # scores that add up to 1 for each item leave so much of a mean of 0
 MINUS = "−"
-ESTIMANDS = {
-    "rms": "of the population's error, independent of bins",
-    "mse": "of the square of the population's error",
-    "binned rms": "of the error on these bins",
-    "binned mse": "of the squared error on these bins",
-}
 
 
 def signed(text: str) -> str:
@@ -30,15 +24,15 @@ def signed(text: str) -> str:
     return text if text == words.UNDEFINED else text.replace("-", MINUS)
 
 
-def number(value: float | None) -> str:
+def number(value: float | None, *, plus: bool = False) -> str:
     """Return a number with four decimals and a true minus sign.
 
     Examples
     --------
-    >>> number(0.04123), number(-0.00004321), number(None)
-    ('0.0412', '−4.32e−05', '-')
+    >>> number(0.04123), number(-0.00004321), number(None), number(0.04123, plus=True)
+    ('0.0412', '−4.32e−05', '-', '+0.0412')
     """
-    return signed(words.decimal(value))
+    return signed(words.decimal(value, plus=plus))
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -95,13 +89,11 @@ def error_verdict(interval: ErrorInterval) -> str:
     if interval.low is None or interval.high is None or interval.estimate is None:
         reason = interval.reason or "too few data"
         return f"The error has no interval: {reason}."
-    if not interval.estimand.endswith("rms"):
-        return ""
     if interval.high == 0:
-        return "This interval is compatible with perfect calibration."
+        return "The error's interval is compatible with perfect calibration."
     if interval.low == 0:
         return (
-            "This interval is compatible with perfect calibration, and with errors of up to "
+            "The error's interval is compatible with perfect calibration, and with errors of up to "
             f"{points(interval.high)} percentage points."
         )
     return (
@@ -116,14 +108,14 @@ def direction_verdict(measurement: Measurement) -> str:
         other = measurement.other_signs()
         return f"But {other}." if other else ""
     sentences = []
-    large, slope = measurement.calibration_in_the_large, measurement.cox_slope
-    if large.estimate is not None and large.low is not None and large.high is not None:
-        shown = points(abs(large.estimate))
-        if abs(large.estimate) < ROUNDING:
+    mean, slope = measurement.mean_error, measurement.cox_slope
+    if mean.estimate is not None and mean.low is not None and mean.high is not None:
+        shown = points(abs(mean.estimate))
+        if abs(mean.estimate) < ROUNDING:
             sentences.append("On average, its scores are neither too high nor too low.")
-        elif large.high < 0:
+        elif mean.low > 0:
             sentences.append(f"On average, its scores are {shown} percentage points too high.")
-        elif large.low > 0:
+        elif mean.high < 0:
             sentences.append(f"On average, its scores are {shown} percentage points too low.")
         else:
             sentences.append("These data do not show whether its scores are too high or too low on average.")

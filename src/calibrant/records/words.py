@@ -6,19 +6,22 @@ UNDEFINED = "-"
 """The symbol of an undefined number in every format for people; a footnote gives the reason."""
 
 
-def decimal(value: float | None, digits: int = 4) -> str:
+def decimal(value: float | None, digits: int = 4, *, plus: bool = False) -> str:
     """Return a number with four decimals, a tiny number with three digits, an undefined number as a dash.
 
     Examples
     --------
     >>> decimal(0.06967), decimal(0.0000123), decimal(0.0), decimal(None)
     ('0.0697', '1.23e-05', '0.0000', '-')
+    >>> decimal(0.06967, plus=True), decimal(0.0, plus=True)
+    ('+0.0697', '0.0000')
     """
     if value is None:
         return UNDEFINED
+    sign = "+" if plus and value > 0 else ""
     if value != 0 and abs(value) < 10**-digits:
-        return f"{value:.3g}"
-    return f"{value:.{digits}f}"
+        return f"{sign}{value:.3g}"
+    return f"{sign}{value:.{digits}f}"
 
 
 def setting(value: float) -> str:

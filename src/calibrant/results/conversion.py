@@ -34,7 +34,10 @@ class ConvertedTable(Record, frozen=True, kw_only=True):
         setting("Threshold", "Scores below it are not in the table, which stores it; null if all are."),
     ]
 
+    notes: Annotated[tuple[str, ...], setting("Notes", "Rows that were left out, and why.")] = ()
+
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """Return the columns that are not in the new table."""
+        """Return the notes, and the columns that are not in the new table."""
+        yield from (("", note) for note in self.notes)
         if self.left_out:
             yield "", f"The new table has no place for these columns: {', '.join(self.left_out)}."

@@ -47,6 +47,16 @@ CalibErr = Annotated[
         short="CalibErr",
     ),
 ]
+MeanError = number(
+    "Mean error",
+    "Mean score minus mean label (calibration in the large): above 0 the scores are too high on average, "
+    "below 0 too low. Errors of opposite sign cancel in it.",
+    group=FAR,
+    best=0,
+    headline=True,
+    short="mean error",
+    signed=True,
+)
 LargestGap = Annotated[
     float,
     number(
@@ -68,15 +78,7 @@ class PlugInErrors(Record, frozen=True, kw_only=True):
         float, number("ECE", "Mean absolute gap over the bins.", group=FAR, best=0, headline=True)
     ]
     max_calibration_error: LargestGap
-    mean_gap: Annotated[
-        float,
-        number(
-            "Mean gap",
-            "Base rate minus mean score; above 0 the scores are too low on average.",
-            group=WAY,
-            best=0,
-        ),
-    ]
+    mean_error: Annotated[float, MeanError]
     n: Annotated[int, setting("n", "Number of pairs.")]
     weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
     kind: Annotated[str, setting("Bins", "Kind of bins: adaptive, uniform or edges.")]
@@ -259,13 +261,6 @@ class Estimate(Quantity, frozen=True, kw_only=True):
     level: Annotated[float, setting("Level", "Nominal coverage of the interval.")]
 
 
-InTheLarge = number(
-    "Calibration in the large",
-    "Mean label minus mean score: below 0 the scores are too high on average, above 0 too low.",
-    group=WAY,
-    best=0,
-    signed=True,
-)
 Slope = number(
     "Cox slope",
     "Slope of a logistic regression of the labels on the log-odds of the scores: below 1 the scores are "
@@ -281,7 +276,7 @@ class CalibrationInTheLarge(Record, frozen=True, kw_only=True):
 
     base_rate: Annotated[float, setting("Base rate", "Weighted proportion of positives.")]
     mean_score: Annotated[float, setting("Mean score", "Weighted mean of the scores.")]
-    difference: Annotated[Estimate, InTheLarge]
+    mean_error: Annotated[Estimate, MeanError]
     intercept: Annotated[
         Estimate,
         number(

@@ -12,7 +12,7 @@ from calibrant.records import Quantity, Record, hidden, name, number, part, rows
 from calibrant.records.fields import Library
 from calibrant.records.words import counted, decimal, percent
 from calibrant.results.bins import Bins
-from calibrant.results.errors import FAR, CalibErr, Intercept, InTheLarge, LargestGap, NoiseFloor, Slope
+from calibrant.results.errors import FAR, CalibErr, Intercept, LargestGap, MeanError, NoiseFloor, Slope
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
 from calibrant.results.scores import (
     Brier,
@@ -141,6 +141,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             interval=False,
         ),
     ]
+    mean_error: Annotated[Quantity, MeanError]
     interval: Annotated[
         ErrorInterval, part("Interval", "Settings of the interval of the calibration error.", group=FAR)
     ]
@@ -148,7 +149,32 @@ class Measurement(Record, frozen=True, kw_only=True):
         CalibrationTest,
         part("Test of calibration", "Test of the hypothesis that the model is calibrated.", group=FAR),
     ]
+    bootstrap: Annotated[
+        ErrorInterval | None,
+        number(
+            "Error by bootstrap",
+            "Debiased error with an interval from resampled clusters or pairs; null if it was not requested.",
+            group=FAR,
+            best=0,
+            headline=True,
+            short="by bootstrap",
+        ),
+    ] = None
     plug_in_calibration_error: CalibErr
+    sampling: Annotated[
+        ErrorInterval | None,
+        number(
+            "CalibErr by sampling",
+            "CalibErr with the interval of Algorithm 2 (Nguyen and O'Connor 2015): mean and spread of the "
+            "error over frequencies drawn bin by bin. It has the bias of CalibErr, and the draws add noise a "
+            "second time, so it rarely contains the calibration error, and can be above CalibErr; null if "
+            "it was not requested.",
+            group=FAR,
+            best=0,
+            headline=True,
+            short="by sampling",
+        ),
+    ] = None
     plug_in_calibration_error_warning: Annotated[
         str | None, warning("CalibErr understates the error: gaps of opposite sign cancel within bins.")
     ] = None
@@ -186,7 +212,6 @@ class Measurement(Record, frozen=True, kw_only=True):
         NoiseFloor | None,
         part("Smooth ECE noise floor", "Smooth ECE of a calibrated model with these scores.", group=FAR),
     ] = None
-    calibration_in_the_large: Annotated[Quantity, InTheLarge]
     cox_slope: Annotated[Quantity, Slope]
     cox_intercept: Annotated[Quantity, Intercept]
     brier: Brier
@@ -262,12 +287,12 @@ class Measurement(Record, frozen=True, kw_only=True):
 
     def other_signs(self) -> str | None:
         """Return which numbers show miscalibration although the interval of the error contains 0, if any."""
-        if self.interval.estimand != "rms" or self.calibration_error.low != 0:
+        if self.calibration_error.low != 0:
             return None
         off = [
             name
             for name, found, ideal in (
-                ("calibration in the large", self.calibration_in_the_large, 0),
+                ("the mean error", self.mean_error, 0),
                 ("the Cox slope", self.cox_slope, 1),
             )
             if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
@@ -278,9 +303,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         """Return remarks on the weights, the bias of CalibErr and the noise floors."""
         if self.weight_sum != self.n:
             yield "n", f"weights sum to {self.weight_sum:,.6g}"
-        if self.interval.estimand != "rms":
-            yield "calibration_error", f"interval of the {self.interval.estimand} error"
-        elif self.calibration_error.low:
+        if self.calibration_error.low:
             yield "calibration_error", "interval excludes 0"
         elif self.calibration_error.low == 0:
             if other := self.other_signs():
@@ -291,6 +314,12 @@ class Measurement(Record, frozen=True, kw_only=True):
         below = error is not None and self.plug_in_calibration_error < error
         bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"
         yield "plug_in_calibration_error", f"{bias}; {self.binning}"
+        yield "sampling", "has the bias of CalibErr"
+        if self.mean_error.low is not None and self.mean_error.high is not None:
+            if self.mean_error.low > 0:
+                yield "mean_error", "scores are too high on average"
+            elif self.mean_error.high < 0:
+                yield "mean_error", "scores are too low on average"
         for field, floor in (("ece", self.ece_noise_floor), ("smooth_ece", self.smooth_ece_noise_floor)):
             if floor is not None:
                 yield field, f"a calibrated model: below {decimal(floor.high)} in {percent(floor.level)}"

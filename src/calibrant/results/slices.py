@@ -79,7 +79,7 @@ class SliceErrors(Record, frozen=True, kw_only=True):
     signed: Annotated[
         SliceEstimate,
         number(
-            "Difference",
+            "Mean error",
             "Mean score - frequency, in [-1, 1]: positive if scores are too high. Errors of opposite sign "
             "cancel in it. Each estimate is unbiased; the largest of many is biased. Its standard error is "
             "at least that of calibrated scores, and otherwise as in `measure`.",
@@ -159,13 +159,13 @@ class SliceTable(Record, frozen=True, kw_only=True):
     ]
     n: Annotated[int, number("n", "Pairs of all slices.", group=DATA, headline=True)]
     measured: Annotated[int, number("Slices measured", "Number of comparisons.", group=DATA, headline=True)]
-    signed: Annotated[SliceSpread, part("Difference", "Variation of the difference between slices.")]
+    signed: Annotated[SliceSpread, part("Mean error", "Variation of the mean error between slices.")]
     squared: Annotated[SliceSpread, part("Squared error", "Variation of the squared error between slices.")]
     rank: Annotated[
         str,
         setting(
             "Ranked by",
-            "Order of the slices: error (shrunken RMS error) or signed (absolute shrunken difference).",
+            "Order of the slices: error (shrunken RMS error) or signed (absolute shrunken mean error).",
             headline=True,
         ),
     ]

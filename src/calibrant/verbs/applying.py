@@ -279,7 +279,7 @@ def before_and_after(
 def digest_of(source: Any, opened: Predictions) -> str | None:
     """Return the SHA-256 of a file, or of the scores and labels of a table in memory; None if neither."""
     if isinstance(source, (str, os.PathLike)):
-        return None if source == "-" else file_digest(source)
+        return file_digest(source)
     if opened.is_lazy:
         return None
     digest = hashlib.sha256()

@@ -84,4 +84,5 @@ def convert(
         columns=written.columns,
         left_out=written.left_out,
         threshold=predictions.threshold,
+        notes=predictions.told,
     )

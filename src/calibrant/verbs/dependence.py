@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers
 from calibrant.io import Batch, Predictions
-from calibrant.io.predictions import ITEMS_NOTE
+from calibrant.io.predictions import BATCH_ROWS, ITEMS_NOTE
 from calibrant.io.readers import note_on_ties
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.copies import Copies
@@ -32,7 +32,7 @@ CROSSED_NOTE = (
 
 
 def with_item_clusters(
-    predictions: Predictions, *, items: bool = False, whole: bool = False
+    predictions: Predictions, size: int = BATCH_ROWS, *, items: bool = False, whole: bool = False
 ) -> Iterator[Batch]:
     """Find out whether an item has several rows (in one slice), which then are a cluster; return the batches.
 
@@ -43,9 +43,9 @@ def with_item_clusters(
     """
     predictions.items_repeat = False
     if predictions.clustered or not predictions.has_items or predictions.is_long_with_classes:
-        return predictions.batches(items=items)
+        return predictions.batches(size, items=items)
     most = IN_MEMORY if (predictions.rows or 0) <= IN_MEMORY else TALLIED_AT_ONCE
-    batches, held, joint = predictions.batches(items=True), list[Batch](), JointCodes()
+    batches, held, joint = predictions.batches(size, items=True), list[Batch](), JointCodes()
     seen, rows = np.zeros(0, bool), 0
     for batch in batches:
         held.append(batch)
@@ -58,7 +58,7 @@ def with_item_clusters(
         seen = np.append(seen, np.zeros(len(count) - len(seen), bool)) | (count > 0)
         if rows > most and not whole:
             predictions.notes = tuple(dict.fromkeys([*predictions.notes, NO_REPEATS.format(rows)]))
-            return predictions.batches(items=items)
+            return predictions.batches(size, items=items)
     return iter(held)
 
 

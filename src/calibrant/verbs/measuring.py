@@ -22,18 +22,19 @@ from calibrant.metrics.crossed import CrossedPairs
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
-from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.logistic import cox_calibration_of, mean_error_of
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.resolutions import Resolutions, resolutions_of
+from calibrant.metrics.rows import rows_of
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
-from calibrant.results.errors import Estimate
+from calibrant.results.errors import CoxCalibration, Estimate, NoiseFloor
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Bin, Binning, ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
@@ -161,9 +162,8 @@ def measure(
         in the sorted order of the labels, as in scikit-learn.
     clusters, sample_weight
         (n,) clusters and weights, for ``p``; clusters of two kinds that are crossed, such as items and
-        annotators, are (n, 2), or a pair of arrays (`calibrant.metrics.calibration_error`). A table has
-        columns of clusters and weights, and the items of a `calibrant.Calibrated` the column of clusters that
-        it names.
+        annotators, are (n, 2), or a pair of arrays. A table has columns of clusters and weights, and the
+        items of a `calibrant.Calibrated` the column of clusters that it names.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
@@ -177,8 +177,9 @@ def measure(
     level
         Nominal coverage of every interval, between 0 and 1.
     interval
-        ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
-        `calibrant.metrics.intervals.calibration_error`.
+        ``"sampling"`` adds CalibErr with the interval of Algorithm 2, in bins that keep ties whole, and
+        ``"bootstrap"`` the debiased error with its bootstrap interval. The calibration error keeps its own
+        interval, ``"inverted"``; see `calibrant.metrics.intervals.calibration_error`.
     samples
         Number of draws of ``"sampling"`` and ``"bootstrap"``.
     seed
@@ -269,14 +270,13 @@ def read(
     sources, rows = view_sources(
         predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
-    notes = [*([] if predictions.log is None else predictions.log.notes), *predictions.notes]
     return sources, run.recipe(
         predictions.name,
         predictions.form,
         rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=predictions.told,
         library=_library(source),
     )
 
@@ -362,16 +362,10 @@ def measurement_of(
     plug_in = plug_in_errors(bins)
     parts = brier_decomposition(bins)
     scores = scores_of(view.alone, threads=view.threads)
-    clustered = view.by_cluster
-    summed = view.summed
-    floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
+    floor, mean_error, cox, limits = _by_rows(source, bins, widths, settings)
     sums = residuals(source)
     table = resolutions_of(sums) or sums  # computed once for interval and test
-    interval, debiased = _interval(source, table, settings)
-    both = source if isinstance(source, CrossedPairs) else summed
-    large = calibration_in_the_large_of(both, level=level)
-    cox = cox_calibration_of(both, level=level)
-    limits = bin_intervals(bins, level=level, clustered=clustered)
+    interval = error_interval(table, level=level, seed=seed)
     if partial:
         dropped = Quantity(None, reason=DROPPED)
         scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
@@ -400,7 +394,7 @@ def measurement_of(
         reliability=parts.reliability,
         resolution=parts.resolution,
         uncertainty=parts.uncertainty,
-        calibration_in_the_large=_quantity(large.difference),
+        mean_error=_quantity(mean_error),
         cox_intercept=_quantity(cox.intercept),
         cox_slope=_quantity(cox.slope),
         level=level,
@@ -408,10 +402,28 @@ def measurement_of(
         bins=tuple(_bins(bins, limits)),
         bin_interval=limits.method,
         bins_warning=_bin_warning(view, bins),
-        plug_in_calibration_error_warning=_cancelling(plug_in.plug_in_calibration_error, debiased),
+        plug_in_calibration_error_warning=_cancelling(plug_in.plug_in_calibration_error, interval),
         plotted=bins,
-        **_error(interval, debiased),
-        **(_smooth(summed, settings) if settings.smooth else {}),
+        **_error(interval),
+        **_other_interval(table, bins, settings),
+        **(_smooth(view.summed, settings) if settings.smooth else {}),
+    )
+
+
+def _by_rows(
+    source: Source, bins: Bins, widths: Bins, settings: Settings
+) -> tuple[NoiseFloor, Estimate, CoxCalibration, BinIntervals]:
+    """Return what is computed from pairs in the order of their clusters, which are then freed."""
+    rows, level = rows_of(source), settings.level
+    clustered = rows if source.cluster_count else None
+    both = source if isinstance(source, CrossedPairs) else rows
+    return (
+        noise_floors(widths, clustered=clustered, level=level, seed=settings.seed)[
+            "expected_calibration_error"
+        ],
+        mean_error_of(both, level=level),
+        cox_calibration_of(both, level=level),
+        bin_intervals(bins, level=level, clustered=clustered),
     )
 
 
@@ -428,8 +440,9 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
     if count is not None and count > n:
         message = f"n_bins is {count}, more than the {counted(n, 'pair')} of view {view.view}"
         raise InputError(message, f"give at most {n} (`n_bins`)", code="parameter")
-    # A row of the grid is one unit. Two bins that shared it would have less noise than their counts suggest.
-    ties: Ties = "shared" if view.is_exact else "whole"
+    # A row of the grid is one unit, and Algorithm 2 draws once per tie. Two bins that shared one would have
+    # less noise than their counts suggest.
+    ties: Ties = "shared" if view.is_exact and settings.interval != "sampling" else "whole"
     if settings.bin_size is None and count is None:
         cuts, ties = display_cuts(view.alone), "whole"
     else:
@@ -439,15 +452,13 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
     return at_ranks(tally, cuts, ties), uniform(tally, settings.n_ece_bins)
 
 
-def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
-    """Return the debiased error with the requested interval, and its square."""
-    square = debiased.debiased_squared_error
-    undefined = debiased.reason if square is None else None
+def _error(interval: ErrorInterval) -> dict[str, Any]:
+    """Return the calibration error with its interval, and its square."""
+    square = interval.debiased_squared_error
+    undefined = interval.reason if square is None else None
     return {
-        "calibration_error": Quantity(
-            debiased.estimate, interval.low, interval.high, reason=undefined or interval.reason
-        ),
-        "debiased_squared_error": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+        "calibration_error": Quantity(interval.estimate, interval.low, interval.high, reason=interval.reason),
+        "debiased_squared_error": Quantity(square, standard_error=interval.standard_error, reason=undefined),
     }
 
 
@@ -477,25 +488,18 @@ def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
     return CANCEL.format(plug_in, debiased.estimate)
 
 
-def _interval(
-    source: Source, table: Residuals | Resolutions, settings: Settings
-) -> tuple[ErrorInterval, ErrorInterval]:
-    """Return the requested interval, and the default interval of the debiased error."""
-    default = error_interval(table, level=settings.level, seed=settings.seed)
+def _other_interval(table: Residuals | Resolutions, bins: Bins, settings: Settings) -> dict[str, Any]:
+    """Return the interval of another method, if one is requested, with the number that it is for."""
     if settings.interval == "inverted":
-        return default, default
-    size = None
-    if settings.interval == "sampling" and settings.n_bins is None:
-        size = settings.bin_size
-    asked = error_interval(
-        source if settings.interval == "sampling" else table,
+        return {}
+    found = error_interval(
+        bins if settings.interval == "sampling" else table,
         method=settings.interval,
         level=settings.level,
         seed=settings.seed,
         samples=settings.samples,
-        bin_size=size,
     )
-    return asked, default
+    return {settings.interval: found}
 
 
 def _smooth(source: Source, settings: Settings) -> dict[str, Any]:

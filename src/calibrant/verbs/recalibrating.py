@@ -14,6 +14,7 @@ from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, Predictions, load_tally, open_predictions
 from calibrant.io.frames import is_frame
+from calibrant.io.origin import reads_once
 from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_view
@@ -307,7 +308,7 @@ def fit(
         else:
             made = asked.made(number, n_bins)
         fit_to(made, found, classes)
-    name = os.fspath(source) if isinstance(source, (str, os.PathLike)) and source != "-" else None
+    path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
     return SavedRecalibrator(
         made,
         method,
@@ -315,12 +316,12 @@ def fit(
         kind,
         classes,
         least,
-        name,
+        os.fspath(source) if path else None,
         digest_of(source, predictions),
         made.pair_count_,
         __version__,
         command,
-        (*said, *predictions.notes, *map_notes(made)),
+        (*said, *predictions.told, *map_notes(made)),
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from calibrant._checks import Pairs, same_rows
-from calibrant.exceptions import InputError
+from calibrant.exceptions import InputError, printable
 from calibrant.io import Columns, Predictions, open_predictions
+from calibrant.io.origin import reads_once
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
 from calibrant.metrics.curve import smooth_curve_of
 from calibrant.metrics.multiplicity import adjusted_p_values
@@ -53,7 +54,7 @@ def by_model(
     found: list[Any] = []
     models: list[str] = []
     for source in sources:
-        path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
+        path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
         opened = open_predictions(source, columns) if path and is_log(source) else None
         if opened is None or opened.log is None:
             found.append(source)
@@ -186,7 +187,7 @@ def report(
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
-    fitted_to = dev
+    fitted_to = dev = open_predictions(dev, columns) if reads_once(dev) else dev
     model, dev = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
@@ -319,9 +320,8 @@ def _before_and_after(
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
     if fitted_to is not None:
-        digest = file_digest(fitted_to) if isinstance(fitted_to, (str, os.PathLike)) else None
-        path = sources[0] if isinstance(sources[0], (str, os.PathLike)) else "-"
-        if digest is None or path == "-" or file_digest(path) != digest:
+        digest = file_digest(fitted_to)
+        if digest is None or file_digest(sources[0]) != digest:
             shared = overlap_note(tables[0], open_predictions(fitted_to, columns) if again is None else again)
             notes += [] if shared is None else [shared]
         elif again is not None:  # else a note on the recalibrator says so
@@ -469,7 +469,8 @@ def model_names(sources: Sequence[Any]) -> list[str]:
     ['dev.csv', 'dev.parquet', 'test']
     """
     paths = [
-        Path(source) if isinstance(source, (str, Path)) and str(source) != "-" else None for source in sources
+        Path(source) if isinstance(source, (str, Path)) and not reads_once(source) else None
+        for source in sources
     ]
     called = [[] if path is None else _possible_names(path) for path in paths]
     return [
@@ -481,7 +482,10 @@ def model_names(sources: Sequence[Any]) -> list[str]:
 
 
 def _possible_names(path: Path) -> list[str]:
-    folder, short = path.absolute().parent.name, (path.with_suffix("") if path.suffix == ".gz" else path).stem
+    folder, short = (
+        printable(path.absolute().parent.name),
+        (path.with_suffix("") if path.suffix == ".gz" else path).stem,
+    )
     return [short, f"{folder}/{short}", path.name, f"{folder}/{path.name}"]
 
 

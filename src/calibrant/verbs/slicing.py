@@ -81,7 +81,7 @@ def slices(
     )
     tell(progress, "measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
-    return replace(found, view=view, file=predictions.name, notes=(*predictions.notes, *found.notes))
+    return replace(found, view=view, file=predictions.name, notes=(*predictions.told, *found.notes))
 
 
 def slice_tables(

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import TableReader, joined
+from calibrant.io.columns import array_of_names, sortable
+from calibrant.io.predictions import BATCH_ROWS
+from calibrant.io.readers import TableReader, gathered
 from calibrant.io.slicing import cluster_in_engine
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.crossed import crossed
@@ -345,7 +347,7 @@ def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = N
 
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
-LONG = 500  # characters of a name
+NAMED_BATCHES = 8  # times as many rows in a batch with names of clusters or items
 LEADING_CLASSES = 3  # number of scores by which rows of a wide table are sorted
 
 
@@ -511,7 +513,9 @@ def view_sources(
     # Items are clusters in `pooled`; of tables in memory, the reader finds items that have a class twice.
     read = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
     items = items or (read and not predictions.clustered)
-    batches = with_item_clusters(predictions, items=items, whole=whole)
+    # Each batch of names looks up all names that were read before: few batches have less to look up.
+    longer = NAMED_BATCHES if predictions.form == "long" and (items or predictions.clustered) else 1
+    batches = with_item_clusters(predictions, longer * BATCH_ROWS, items=items, whole=whole)
     batches = with_note(predictions, batches, given, top="top" in views)
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
@@ -521,7 +525,7 @@ def view_sources(
     while not (large and streamable):
         batch = next(batches, None)
         if batch is None:
-            return _in_memory(predictions, joined(held), views, threads), rows
+            return _in_memory(predictions, gathered(held), views, threads), rows
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
@@ -555,17 +559,11 @@ def _in_memory(
     return found
 
 
-def _array(names: Sequence[Any]) -> NDArray[Any]:
-    """Return names as an array, long texts as Python's: each of NumPy's takes the space of the longest."""
-    long = any(isinstance(name, str) and len(name) > LONG for name in names)
-    return np.array(names, object if long else None)
-
-
 def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
     """Return the identification of the pairs of views that contain all rows."""
     if view.startswith(CLASS) or (view == "pooled" and predictions.threshold is not None):
         return None
-    item = None if table.item is None else Names(table.item, _array(predictions.items))
+    item = None if table.item is None else Names(table.item, array_of_names(predictions.items))
     classes, wide = np.array(predictions.classes), predictions.form == "wide"
     if view == "pooled" and not wide:  # an item has one row per class, as the reader checked
         part = None if table.class_code is None else Names(table.class_code, classes)
@@ -602,7 +600,7 @@ def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Inte
         return None
     names = predictions.clusters or predictions.items
     if names:
-        return np.argsort(_array(names[: pairs.cluster_count]), kind="stable")
+        return np.argsort(sortable(names[: pairs.cluster_count]), kind="stable")
     return np.lexsort((table.label, *table.score.T[:LEADING_CLASSES]))
 
 
@@ -627,7 +625,7 @@ def _tallied(
                 parts[view].add(pairs)
             rows += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
-    found, names = [], _array(predictions.clusters or predictions.items)
+    found, names = [], sortable(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
         if tally is None:
             raise _no_pairs(view, predictions)

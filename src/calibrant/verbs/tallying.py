@@ -20,6 +20,7 @@ from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
+from calibrant.io.columns import sortable
 from calibrant.io.slice_columns import JointCodes, Keys, Slices
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
@@ -330,7 +331,7 @@ def cluster_names(predictions: Predictions, code: NDArray[Any]) -> NDArray[Any]:
     """Name clusters by their codes; rows without names must differ from rows of another table."""
     known = predictions.clusters or predictions.items
     if known:
-        names: NDArray[Any] = np.array(known)[code]
+        names: NDArray[Any] = sortable(known)[code]
         return names
     table = uuid4().hex
     return np.array([f"{table}#{place}" for place in code])

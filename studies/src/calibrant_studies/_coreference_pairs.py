@@ -12,7 +12,7 @@ from calibrant.metrics import Pairs
 from calibrant.metrics.binning import adaptive, default_bin_size
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.logistic import cox_calibration_of
 from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.metrics.tally import Tally
 from calibrant.seeds import generator
@@ -22,6 +22,7 @@ from calibrant.structures.posterior import AntecedentPosterior
 from calibrant.structures.posterior.coreference_queries import each_pair
 from calibrant_studies._base import Row
 from calibrant_studies._coreference_scores import Labels, ends
+from calibrant_studies._gap import gap_columns
 from calibrant_studies.arrays import Floats, Integers
 
 Bools = NDArray[np.bool_]
@@ -127,16 +128,15 @@ def error_row(pairs: Pairs) -> Row:
         "slope, low": slope.low,
         "slope, high": slope.high,
     }
-    return row | gap_columns(pairs)
+    return row | sure_gap(pairs)
 
 
-def gap_columns(pairs: Pairs) -> Row:
+def sure_gap(pairs: Pairs) -> Row:
     """Frequency minus mean score of pairs that score at least 0.5: below 0 the model is overconfident."""
     high = _from(pairs, 0.5)
     if len(high) < 2:
         return {"gap from 0.5": None, "gap, low": None, "gap, high": None}
-    gap = calibration_in_the_large_of(high).difference
-    return {"gap from 0.5": gap.estimate, "gap, low": gap.low, "gap, high": gap.high}
+    return gap_columns(high, "gap from 0.5")
 
 
 def _from(pairs: Pairs, lowest: float) -> Pairs:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.groups import BIN_COUNT, calibration_changes
-from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.noise_floor import noise_floors
 from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.recalibrate import resampled_changes
 from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant_studies._base import Row
+from calibrant_studies._gap import gap_columns
 from calibrant_studies._sparse_maps import (
     PAPER_SHARING,
     TECHNIQUES,
@@ -134,7 +134,6 @@ def group_rows(tagset: Tagset) -> list[Row]:
             continue
         measure = measure_name(error)
         part = tagset.test.part(subset(tagset, measure))
-        found = calibration_in_the_large(part.label, part.score, clusters=part.sentence).difference
         floor = noise_floors(adaptive(pairs(part.label, part.score), n_bins=BIN_COUNT), seed=0)
         members = [
             tag for tag, home in zip(tagset.tags, homes, strict=True) if error.group in (None, str(home + 1))
@@ -158,9 +157,7 @@ def group_rows(tagset: Tagset) -> list[Row]:
                 "high": error.calibration_error.high,
                 "floor": floor["plug_in_calibration_error"].mean,
                 "floor, high": floor["plug_in_calibration_error"].high,
-                "gap": found.estimate,
-                "gap, low": found.low,
-                "gap, high": found.high,
+                **gap_columns(pairs(part.label, part.score, clusters=part.sentence), "gap"),
             }
         )
     return rows

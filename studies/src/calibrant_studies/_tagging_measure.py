@@ -12,11 +12,12 @@ from calibrant.metrics.binning import adaptive, default_bin_size
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.logistic import cox_calibration_of
 from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.metrics.tally import Tally
 from calibrant.results.intervals import ErrorDifference
 from calibrant_studies._base import Row
+from calibrant_studies._gap import gap_columns
 from calibrant_studies._tagging_compare import (
     LEVEL,
     ByClass,
@@ -83,7 +84,6 @@ def error_row(found: Evaluated, query: str) -> Row:
     plug_in = plug_in_calibration_error_of(bins)
     interval = error_interval(pairs)
     slope = cox_calibration_of(pairs).slope
-    sure = calibration_in_the_large_of(_from(pairs, 0.5)).difference
     return {
         "set": found.texts.title,
         "model": found.title,
@@ -100,9 +100,7 @@ def error_row(found: Evaluated, query: str) -> Row:
         "slope": slope.estimate,
         "slope, low": slope.low,
         "slope, high": slope.high,
-        "gap from 0.5": sure.estimate,
-        "gap, low": sure.low,
-        "gap, high": sure.high,
+        **gap_columns(_from(pairs, 0.5), "gap from 0.5"),
     }
 
 

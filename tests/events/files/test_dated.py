@@ -98,12 +98,22 @@ def test_an_empty_corpus_is_refused(tmp_path: Path) -> None:
         list(iter_dated(tmp_path / "none.jsonl"))
 
 
-@pytest.mark.parametrize("line", ["", "# date = 1864\n", "# date = yesterday\n"])
+@pytest.mark.parametrize("line", ["", "# date = 1864\n", "# date = 2001\n"])
 def test_a_parsed_document_without_a_whole_day_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "docs.conllu"
     word = "\t".join(["1", "Yes", "yes", "INTJ", "_", "_", "0", "root", "_", "_"])
     file.write_text(f"# newdoc id = one\n{line}{word}\n\n")
     with pytest.raises(InputError, match=r"docs\.conllu: document 'one' has no date.*# date = YYYY-MM-DD"):
+        list(iter_dated(file))
+
+
+def test_dates_of_parsed_documents_follow_the_rule_of_comments(tmp_path: Path) -> None:
+    file = tmp_path / "docs.conllu"
+    word = "\t".join(["1", "Yes", "yes", "INTJ", "_", "_", "0", "root", "_", "_"])
+    file.write_text(f"# newdoc id = one\n# date = 2012-03-28T12:00:00Z\n{word}\n\n")
+    assert [str(document.date) for document in iter_dated(file)] == ["2012-03-28"]
+    file.write_text(f"# newdoc id = one\n# date = 2012-W13\n{word}\n\n")
+    with pytest.raises(InputError, match=r"line 2: '2012-W13' is not a date"):
         list(iter_dated(file))
 
 

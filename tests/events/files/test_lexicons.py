@@ -39,3 +39,10 @@ def test_the_list_of_the_paper_is_read_from_its_file(data: Path) -> None:
     lexicon = read_lexicon(data / "lexicons" / "country_igos.txt")
     assert lexicon.stemmed == "any"
     assert len(lexicon.conflicts) == 4
+
+
+def test_text_after_a_closing_quote_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "countries.csv"
+    path.write_text('code,name,cased\nFR,France,0\nDE,"Germany"x,0\n')
+    with pytest.raises(InputError, match=r"countries\.csv, line 3: .*text after a closing quote"):
+        read_lexicon(path)

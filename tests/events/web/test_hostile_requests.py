@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from starlette.types import ASGIApp
 
 from calibrant.events.web import Explorer, application
-from calibrant.events.web.guard import WrongTokens
+from calibrant.events.web.guard import COOKIE, WrongTokens
 from tests.events.web.asking import asked
 
 HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
@@ -330,9 +330,22 @@ def test_guesses_of_the_token_are_slowed_down(explorer: Explorer) -> None:
     host = (b"host", b"127.0.0.1")
     found = [asked(app, "/", f"token=guess-{number}".encode())[0] for number in range(20)]
     assert found == [401] * 6 + [429] * 14
-    assert asked(app, "/", b"", host, right)[0] == 429  # else guesses could be told apart
+    assert asked(app, "/", b"", host, (b"authorization", b"Bearer guess"))[0] == 429
     assert asked(app, "/", b"", host)[0] == 401
-    assert asked(app, "/", b"", host, right, client="192.0.2.7")[0] == 200
+    assert asked(app, "/", b"", host, right)[0] == 200
+
+
+@pytest.mark.parametrize("header", ["authorization", "cookie", "query"])
+def test_a_valid_token_is_answered_while_its_address_waits(explorer: Explorer, header: str) -> None:
+    app = application(explorer, host="0.0.0.0", token=TOKEN)
+    for number in range(10):
+        asked(app, "/", f"token=guess-{number}".encode())
+    host = (b"host", b"127.0.0.1")
+    if header == "query":
+        assert asked(app, "/", f"token={TOKEN}".encode(), host)[0] == 303
+        return
+    text = f"Bearer {TOKEN}" if header == "authorization" else f"{COOKIE}={TOKEN}"
+    assert asked(app, "/", b"", host, (header.encode(), text.encode()))[0] == 200
 
 
 def test_waits_after_wrong_tokens_grow_end_and_are_forgotten() -> None:

@@ -85,7 +85,7 @@ def test_many_pairs_are_tallied_and_give_nearly_the_same(
     assert many.brier == pytest.approx(few.brier, rel=1e-9)
     assert many.log_loss.estimate == pytest.approx(few.log_loss.estimate, rel=1e-5)
     assert many.ece == pytest.approx(few.ece, rel=1e-9)
-    assert many.calibration_in_the_large.low == pytest.approx(few.calibration_in_the_large.low, rel=1e-6)
+    assert many.mean_error.low == pytest.approx(few.mean_error.low, rel=1e-6)
     assert many.cox_slope.high == pytest.approx(few.cox_slope.high, rel=1e-3)
     assert exact.plug_in_calibration_error == pytest.approx(few.plug_in_calibration_error, rel=1e-9)
     assert exact.sums.n.tolist() == few.sums.n.tolist()

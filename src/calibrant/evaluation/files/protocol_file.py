@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from calibrant._checks import LARGEST, closest, repeated, shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import unreadable
+from calibrant.io.origin import reads_once, unreadable
 
 Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]
@@ -413,8 +413,12 @@ def _columns(
     """Return the file that a table names, with its names of columns."""
     if table is None or table.file is None:
         return None
+    file = folder / table.file
+    if reads_once(file):
+        hint = "give the path of a file, which the evaluation can read again"
+        raise InputError("this is a pipe", hint, code="file-kind", file=str(file))
     given = {column: getattr(table, column) for column in columns}
-    return NamedColumns(folder / table.file, **{key: name for key, name in given.items() if name is not None})
+    return NamedColumns(file, **{key: name for key, name in given.items() if name is not None})
 
 
 def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
 
@@ -37,6 +37,8 @@ class RatingTable:
         Names of the clusters, by code.
     has_chance
         True if the table has a column ``chance``, which agreement does not use.
+    unlabeled
+        Number of items of the table without any label, which are left out.
     """
 
     name: str
@@ -44,6 +46,7 @@ class RatingTable:
     clusters: Integers | None
     groups: tuple[str, ...] = ()
     has_chance: bool = False
+    unlabeled: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,8 +167,12 @@ def rating_table(
         raise found.placed(error) from None
     part = roles[-1].part
     groups = group_of_each(found, found["item"], found.names["item"], part)
-    has_chance = "chance" in found.table.columns
-    return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()), has_chance)
+    has_chance, unlabeled = "chance" in found.table.columns, 0
+    if found.left_out:  # rows without a label, which may be all rows of an item
+        item = roles[0].part
+        whole = read_table(found.table, [replace(roles[0], gaps=True)])
+        unlabeled = len(whole.names[item]) - len(found.names[item])
+    return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()), has_chance, unlabeled)
 
 
 def read_results(

@@ -132,7 +132,7 @@ class LabeledRows:
             place = block.rows.schema.get_field_index(self._dated)
             rows = block.rows.set_column(place, self._dated, _days(block.column(self._dated).values))
             block = block._replace(rows=rows)
-        there = block.column(self._reader.roles["label"].name).present(blank=False)
+        there = block.column(self._reader.roles["label"].name).present()
         self.unlabeled.append(self._seen + np.flatnonzero(~there))
         self._seen += len(there)
         return block if there.all() else block._replace(kept=np.flatnonzero(there))

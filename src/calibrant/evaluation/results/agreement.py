@@ -150,6 +150,10 @@ class Agreement(Record, frozen=True, kw_only=True):
             "Labels missing", "Items without a label of an annotator, summed over annotators.", group=DATA
         ),
     ]
+    unlabeled: Annotated[
+        int,
+        number("Unlabeled items", "Items of the table without any label, left out.", group=DATA),
+    ] = 0
     single: Annotated[
         int,
         number("Single labels", "Items with one label, which do not contribute to agreement.", group=DATA),

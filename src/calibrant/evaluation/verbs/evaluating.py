@@ -82,7 +82,8 @@ def agree(
         )
     except InputError as error:
         raise _of_file(error, table.name) from None
-    return replace(found, chance_warning=CHANCE_UNUSED if table.has_chance else None)
+    chance_warning = CHANCE_UNUSED if table.has_chance else None
+    return replace(found, unlabeled=table.unlabeled, chance_warning=chance_warning)
 
 
 def compare(

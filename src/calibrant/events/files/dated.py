@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Any
 
 from calibrant.exceptions import InputError
+from calibrant.io.origin import reads_once
 from calibrant.io.text import is_json_lines, open_lines
 from calibrant.metrics.periods import parse_date
 from calibrant.progress import Progress
@@ -19,7 +20,6 @@ from calibrant.structures.files.coreference import iter_documents
 
 Span = tuple[int, int]
 
-STDIN = "-"
 REPORT_EVERY = 1000
 NEW_DOCUMENT = "# newdoc"
 
@@ -143,7 +143,7 @@ def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = Non
     >>> check_dated(dated_documents())
     14
     """
-    if os.fspath(path) == STDIN:
+    if reads_once(path):
         return None
     if is_json_lines(path):
         return sum(1 for _ in iter_dated(path, progress=progress))

@@ -139,8 +139,8 @@ class WrongTokens:
     """Waiting times of addresses after wrong tokens.
 
     The first five wrong tokens cause no wait. Each further one doubles the wait, from 0.5 to 60 seconds.
-    During the wait no token from that address is checked. An address is forgotten after ten minutes without a
-    wrong token.
+    Wrong tokens during the wait do not extend it. An address is forgotten after ten minutes without a wrong
+    token.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class WrongTokens:
         self._seen: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def wait(self, address: str) -> float:
-        """Return the seconds until a token from this address is checked again."""
+        """Return the seconds until a wrong token from this address is counted again."""
         count, last = self._of(address)
         if count <= self.FREE:
             return 0.0
@@ -240,12 +240,6 @@ class Guarded:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == "token"), None)
         brought = _brought(headers)
-        address = (scope.get("client") or ("",))[0]
-        wait = self._wrong.wait(address)
-        if wait > 0 and not (given is None and brought is None):
-            seconds = math.ceil(wait)
-            text = f"Too many wrong tokens came from this address. Try again in {seconds} s.\n"
-            return PlainTextResponse(text, 429, {"Retry-After": str(seconds)})
         if guard.is_token(given):
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             path = "/" + quote(scope["path"].lstrip("/"))  # two slashes would name another host
@@ -255,6 +249,13 @@ class Guarded:
         if guard.is_token(brought):
             return None
         if given is not None or brought is not None:
+            # Only after the check: users behind one address must not lock each other out.
+            address = (scope.get("client") or ("",))[0]
+            wait = self._wrong.wait(address)
+            if wait > 0:
+                seconds = math.ceil(wait)
+                text = f"Too many wrong tokens came from this address. Try again in {seconds} s.\n"
+                return PlainTextResponse(text, 429, {"Retry-After": str(seconds)})
             self._wrong.add(address)
         text = "A token is required: open the address that the server printed, or send a bearer token.\n"
         return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})

@@ -68,7 +68,7 @@ class ColumnDocuments:
         self._each_sentence = each_sentence
         self.shelf = Shelf(self._broken, changed)
         self._parts: Parts | None = None
-        self._begun = 0
+        self._begun, self._title = 0, ""
         self._lines: list[int] = []
         self._rows: list[list[str]] = []
         self._number = 0
@@ -88,7 +88,7 @@ class ColumnDocuments:
             self._parts = None
         elif not line.strip():
             self._end_sentence()
-        elif not line.startswith("#"):
+        elif not line.startswith("#") or self._names_document(line):
             self._take(number, line)
 
     def finish(self) -> None:
@@ -96,6 +96,12 @@ class ColumnDocuments:
         if self._parts is not None:
             message = f"the document {self._parts.name!r} of line {self._begun} has no '{END}'"
             raise self._broken(self._last_line, message, "copy or write the file again", "file-truncated")
+
+    def _names_document(self, line: str) -> bool:
+        """Return True for a word of a document whose name begins with the sign of a comment."""
+        fields = line.split("\t" if "\t" in line else None, 3)
+        numbers = fields[1:3]  # part and word, which a comment after a lone # does not have
+        return self._parts is not None and fields[0] == self._title and all(map(str.isdecimal, numbers))
 
     def _broken(self, line: int, message: str, hint: str, code: str = "file-row") -> FormatError:
         return FormatError(message, hint, code=code, file=self.name, line=line)
@@ -105,7 +111,8 @@ class ColumnDocuments:
             message = f"a document begins before the document of line {self._begun} has ended"
             raise self._broken(number, message, f"put '{END}' before it")
         match = TITLE.fullmatch(title)
-        name = part_name(match[1], int(match[2] or 0)) if match else title.strip()
+        self._title = match[1] if match else title.strip()
+        name = part_name(self._title, int(match[2] or 0)) if match else self._title
         if not name:
             raise self._broken(number, "the document has no name", f"write '{START} (NAME); part 000'")
         self._parts, self._begun = self.shelf.begin(name, number), number

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
 
 from calibrant.exceptions import InputError
+from calibrant.metrics.periods import parse_date
 from calibrant.structures.documents import Tree, check_tree
 from calibrant.structures.files._brackets import Parts, Place, Shelf
 from calibrant.structures.files.sentences import FEATS, UPOS, ConlluReader
@@ -18,7 +18,9 @@ DATES = ("date", "meta::date", "meta::dateCreated")
 GENRES = ("genre", "meta::genre")
 BRACKET = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
 NAME = re.compile(r"([^\[\]]+)(?:\[([^\[\]]*)\])?")
+TYPE_FIRST = re.compile("[a-z]+-[0-9]+")  # an entity of GUM 7, which has no comment `global.Entity`
 NUMBER = re.compile("[0-9]{1,6}")
+NO_DAY = re.compile("([0-9X]{4}(-[0-9X]{2})?(-XX)?)?")
 
 
 class ConlluDocuments(ConlluReader):
@@ -42,7 +44,7 @@ class ConlluDocuments(ConlluReader):
         self._title = title
         self._parts: Parts | None = None
         self._id_field, self._head_field = 0, -1
-        self._annotated = self._any_words = False
+        self._fields_stated = self._annotated = self._any_words = False
         self._speaker = self._date_key = ""
         self._words: list[tuple[int, list[str]]] = []
         self._nodes = 0
@@ -62,7 +64,7 @@ class ConlluDocuments(ConlluReader):
         elif key == "speaker":
             self._speaker = value or ""
         elif key in DATES:
-            day, known = _day(value), self._current().date
+            day, known = self._day(number, value or ""), self._current().date
             if known and day and day != known and key == self._date_key:
                 hint = "give each document one date, after its newdoc"
                 raise self.broken(number, f"the document has the dates {known} and {day}", hint)
@@ -138,7 +140,7 @@ class ConlluDocuments(ConlluReader):
             raise self.broken(number, message, "name the fields, GRP-etype-head-other")
         self._id_field = found[0]
         self._head_field = names.index("head") if "head" in names else -1
-        self._annotated = True
+        self._fields_stated = self._annotated = True
         if self._parts is not None:
             self._parts.annotated = True
 
@@ -152,6 +154,8 @@ class ConlluDocuments(ConlluReader):
             fields = (opened or match["closed"]).split("-")
             # In an older order, the type is first, and the end is `person-1)` or `1)`.
             at = min(self._id_field, len(fields) - 1)
+            if not self._fields_stated and TYPE_FIRST.fullmatch(opened or match["closed"]):
+                at = 1
             named = NAME.fullmatch(fields[at])
             if named is None or (opened and at < self._id_field):
                 message = f"the entity {fields[at]!r} has no name"
@@ -185,6 +189,15 @@ class ConlluDocuments(ConlluReader):
             raise self.broken(self._words[error.row or 0][0], error.message, error.hint) from None
         parts.trees.append(tree)
 
+    def _day(self, number: int, text: str) -> str | None:
+        """Return a date, or None if month or day are missing."""
+        if NO_DAY.fullmatch(text.strip()):
+            return None
+        try:
+            return parse_date(text).isoformat()
+        except InputError as error:
+            raise self.broken(number, error.message, f"{error.hint}, or remove it", "date") from None
+
     def _head(self, number: int, text: str) -> int:
         if not NUMBER.fullmatch(text):
             message = f"the head {text!r} is not the number of a word"
@@ -194,11 +207,3 @@ class ConlluDocuments(ConlluReader):
 
 def _given(text: str) -> str:
     return "" if text == "_" else text
-
-
-def _day(text: str | None) -> str | None:
-    """Return a date, or None if month or day are missing."""
-    try:
-        return date.fromisoformat(text or "").isoformat()
-    except ValueError:
-        return None

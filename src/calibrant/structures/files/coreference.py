@@ -31,11 +31,12 @@ def read_documents(
     *CoNLL-U* is detected by its name (``.conllu``) or by its first word, as in `read_tagged`. Multiword
     tokens and empty nodes are not words. ``# newdoc id`` begins a document; a file without it is one document
     with the file's name. Trees come from the columns LEMMA, UPOS, FEATS, HEAD and DEPREL; if every HEAD of a
-    document is ``_``, it has no trees. Comments give ``date`` (also ``meta::dateCreated``; only whole days),
-    ``genre`` (also ``meta::genre``) and the sentence's ``speaker``. Entities come from ``Entity=`` in MISC,
-    with fields in the order of ``# global.Entity``; without this comment, ``GRP`` (or ``eid``) is first. If
-    an entity or this comment occurs in or before a document, its mentions are known (possibly an empty list);
-    otherwise they are unknown.
+    document is ``_``, it has no trees. Comments give ``date`` (also ``meta::dateCreated``), ``genre`` (also
+    ``meta::genre``) and the sentence's ``speaker``. A time of day after a date is ignored, and so is a date
+    without a day. Entities come from ``Entity=`` in MISC, with fields in the order of ``# global.Entity``;
+    without this comment, ``GRP`` (or ``eid``) is first, except in entities such as ``(person-1)`` of GUM 7.
+    If an entity or this comment occurs in or before a document, its mentions are known (possibly an empty
+    list); otherwise they are unknown.
 
     *Columns*, as in CoNLL-2012 and LitBank, are detected by a first line ``#begin document (NAME); part
     000``, and each document ends with ``#end document``. A line contains one word: document, part, number,
@@ -73,10 +74,10 @@ def read_documents(
     InputError
         If the file is missing or empty.
     FormatError
-        If the file has neither format, is truncated or not UTF-8, or a line is invalid: brackets do not
-        balance, a mention crosses the end of a sentence, heads are out of range or form a cycle, only some
-        sentences of a document have a tree, or two documents have the same name. The message names file and
-        line.
+        If the file has neither format, is truncated or not UTF-8, or a line is invalid: a date is not
+        ``YYYY-MM-DD``, brackets do not balance, a mention crosses the end of a sentence, heads are out of
+        range or form a cycle, only some sentences of a document have a tree, or two documents have the same
+        name. The message names file and line.
 
     References
     ----------

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import check_place, keep_sources, writing
 from calibrant.io.envelope import Envelope, Version, file_bytes
-from calibrant.io.origin import array_of, members, reading, truncated
+from calibrant.io.origin import array_of, members, reading, reads_once, truncated
 
 if TYPE_CHECKING:
     from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger
@@ -282,6 +282,9 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
 
 def _header(name: str) -> _Header:
     """Return the header, with the arrays of the state."""
+    if reads_once(name):
+        message = "a model cannot be read from a pipe, because workers open it again"
+        raise InputError(message, "give the path of a file", code="file-kind", file=name)
     data = file_bytes(name)
     if not data:
         raise InputError("the file is empty", AGAIN, code="empty", file=name)

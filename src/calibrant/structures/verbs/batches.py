@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calibrant.exceptions import InputError
+from calibrant.io.origin import reads_once
 from calibrant.verbs.executors import Workers
 
 if TYPE_CHECKING:
@@ -34,8 +35,18 @@ def batches_of(
 
 
 def same_paths(settings: Settings, *names: str) -> Settings:
-    """Make paths absolute, since workers may run in other folders; names stay."""
+    """Make paths absolute, since workers may run in other folders; names stay.
+
+    Raises
+    ------
+    InputError
+        If a path is that of a pipe.
+    """
     paths = {name: getattr(settings, name) for name in names}
+    for name, path in paths.items():
+        if reads_once(path):
+            message = f"{path} is a pipe, and each worker opens the {name}"
+            raise InputError(message, "give the path of a file", code="parameter")
     there = {name: os.path.abspath(path) for name, path in paths.items() if path and os.path.exists(path)}
     return replace(settings, **there)
 

@@ -463,16 +463,16 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
         return Quantity(mean, reason=NO_SPREAD)
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
     found = calibration_in_the_large(rows.right, 0.0 * rows.right, clusters=clusters, level=level)
-    error = found.difference.standard_error
+    error = found.mean_error.standard_error
     if error is None or found.clusters is None:
-        return Quantity(mean, standard_error=error, reason=found.difference.reason)
+        return Quantity(mean, standard_error=error, reason=found.mean_error.reason)
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
     size = np.bincount(clusters)
     quantiles = quantile(level, effective_number(size)) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
     low, high = (float(end[0]) for end in wilson(np.array([mean]), np.array([number]), level))
-    return Quantity(mean, low, high, error, warning=few_clusters(size) or found.difference.warning)
+    return Quantity(mean, low, high, error, warning=few_clusters(size) or found.mean_error.warning)
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:
