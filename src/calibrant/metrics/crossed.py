@@ -17,7 +17,7 @@ from calibrant.exceptions import InputError
 class CrossedPairs(Pairs):
     """Pairs that depend on each other if they share a cluster of the first kind, of the second, or both.
 
-    What knows no second kind takes these pairs as pairs in clusters of the first.
+    A function that knows one kind takes these pairs as pairs in clusters of the first.
 
     Attributes
     ----------
