@@ -235,14 +235,25 @@ def columns(function: Function) -> Function:
         "--form", type=click.Choice(["long", "wide"]), help="Form of the table, if its columns fit both."
     )
     named = [
-        click.option(f"--{name}", parameter, metavar="NAME", help=f"{text}  [default: {name}]")
+        click.option(
+            f"--{name}",
+            parameter,
+            metavar="NAME",
+            multiple=name == "cluster",
+            help=f"{text}  [default: {name}]",
+        )
         for name, parameter, text in (
             ("score", "score", "Column of predicted probabilities."),
             ("label", "label", "Column of outcomes: 0 or 1, or class names in a wide table."),
             ("class", "class_column", "Column of class names in a long table."),
-            ("cluster", "cluster", "Column of clusters of dependent rows, such as sentences or documents."),
+            (
+                "cluster",
+                "cluster",
+                "Column of clusters of dependent rows; without it, items that repeat. Give it twice for two "
+                "kinds that are crossed, such as items and annotators.",
+            ),
             ("weight", "weight", "Column of weights."),
-            ("item", "item", "Column of item names, by which models are paired."),
+            ("item", "item", "Column of items: their rows are a cluster, and models are paired by them."),
         )
     ]
     return added(function, (form, *LOGS, *named))
@@ -367,6 +378,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold"]
     names += ["scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
+    clusters = options["cluster"]
+    options["cluster"] = clusters[0] if len(clusters) == 1 else clusters or None
     return Columns(**{name: options.pop(name) for name in names}, engine=engine)
 
 
@@ -379,7 +392,7 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
     given = {part: value for part, value in names.items() if value not in (None, "none")}
     chosen = (part for part in given if parts is None or part in parts)
     flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""
-    return "".join(f" --{part} {shlex.quote(str(given[part]))}" for part in chosen) + flag
+    return "".join(f" --{part.split()[-1]} {shlex.quote(str(given[part]))}" for part in chosen) + flag
 
 
 def command_line() -> str:

@@ -13,7 +13,8 @@ from calibrant.exceptions import InputError
 from calibrant.io.columns import IGNORED, ZERO_ONE
 from calibrant.io.frames import FrameTable
 from calibrant.io.predictions import Columns, Predictions, listed, predictions_of
-from calibrant.io.readers import note_on_ignored
+from calibrant.io.readers import SECOND, note_on_ignored
+from calibrant.metrics.crossed import two_columns
 from calibrant.metrics.views import check_order, check_places, class_predictions, column_names, label_codes
 
 ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
@@ -45,10 +46,8 @@ def array_predictions(
         columns have the names of the labels; otherwise labels are 0 and 1, or 0 to K - 1, or the columns are
         in the sorted order of the labels.
     clusters, sample_weight
-        (n,) clusters and weights. The items of a `calibrant.Calibrated` have the column of clusters that it
-        names.
-    wide
-        Return a wide table for two classes too, which has more views.
+        (n,) clusters and weights; clusters of two kinds are (n, 2), or a pair of arrays. The items of a
+        `calibrant.Calibrated` have the column of clusters that it names.
 
     Returns
     -------
@@ -67,7 +66,10 @@ def array_predictions(
     """
     scored = hasattr(source, "predict_proba") or hasattr(source, "fit")
     rows = {"X": p, "y": y} if scored else {"y": source, "p": p}
-    paired = _checks.same_rows(**rows, sample_weight=sample_weight, clusters=clusters)
+    second = None
+    if (kinds := two_columns(clusters)) is not None:
+        clusters, second = kinds
+    paired = _checks.same_rows(**rows, sample_weight=sample_weight, clusters=clusters, second_clusters=second)
     if scored:
         labels, score, classes = _scored(source, p, y, classes)
         named = getattr(source, "clusters", None)  # of a `Calibrated`: a column of its items
@@ -93,7 +95,7 @@ def array_predictions(
         score = score[:, 0]
     columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
     if score.ndim == 2 and (score.shape[1] > 2 or wide):
-        predictions = _wide(labels, score, classes, columns)
+        predictions = _wide(labels, score, classes, columns, second)
         predictions.notes = paired + predictions.notes
         return predictions
     if score.ndim == 2 or classes is not None:
@@ -105,7 +107,7 @@ def array_predictions(
         score = class_predictions(code, score, label_name="y", score_name="p").prob[:, 1]
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
     found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
-    predictions = _table(found, pairs.weight, pairs.cluster)
+    predictions = _table(found, pairs.weight, pairs.cluster, _second(second, columns))
     predictions.notes = paired
     if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
         predictions.notes = (
@@ -222,7 +224,17 @@ def _check_items(X: Any, y: Any, known: Collection[Any]) -> None:
         raise InputError(message, "pass the items before their labels: (model, X, y)", code="parameter")
 
 
-def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None, columns: Any) -> Predictions:
+def _second(clusters: Any, columns: dict[str, Any]) -> NDArray[Any] | None:
+    """Return the codes of the second kind of clusters, of the rows that weigh something."""
+    if clusters is None:
+        return None
+    none = np.zeros(len(clusters), np.int64)
+    return _checks.pairs(none, none, sample_weight=columns["sample_weight"], clusters=clusters).cluster
+
+
+def _wide(
+    labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None, columns: Any, second: Any
+) -> Predictions:
     """One column per class."""
     count = score.shape[1]
     code, known = label_codes(labels, count, classes)
@@ -236,7 +248,7 @@ def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None,
     found = class_predictions(code, score, label_name="y", score_name="p", **columns)
     table = {"label": np.array(names)[found.label]}
     table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
-    predictions = _table(table, found.weight, found.cluster)
+    predictions = _table(table, found.weight, found.cluster, _second(second, columns))
     absent = [name for place, name in enumerate(names) if not (code == place).any()]
     if classes is None and absent and known.dtype.kind in "iu":
         note = f"Labels were taken as the places of the columns, 0 to {count - 1}; no label is "
@@ -251,10 +263,14 @@ def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None,
 
 
 def _table(
-    columns: dict[str, NDArray[Any]], weight: NDArray[Any] | None, cluster: NDArray[Any] | None
+    columns: dict[str, NDArray[Any]],
+    weight: NDArray[Any] | None,
+    cluster: NDArray[Any] | None,
+    second: NDArray[Any] | None,
 ) -> Predictions:
     import pyarrow as pa
 
-    extra = {"weight": weight, "cluster": cluster}
+    extra = {"weight": weight, "cluster": cluster, SECOND: second}
     columns |= {name: values for name, values in extra.items() if values is not None}
-    return predictions_of(FrameTable(pa.table(columns), "the arrays"), Columns())
+    named = Columns() if second is None else Columns(cluster=("cluster", SECOND))
+    return predictions_of(FrameTable(pa.table(columns), "the arrays"), named)

@@ -90,6 +90,7 @@ def write_predictions(
     ...     open_predictions(f"{folder}/long.csv").read().label.tolist(), found.columns
     ([True, False, False, True], ('score', 'label', 'class', 'item'))
     """
+    predictions.check_one_cluster("a converted table")
     name = os.fspath(output)
     archive = name.lower().endswith(ARCHIVE)
     form = to or ("wide" if archive else predictions.form)

@@ -200,14 +200,35 @@ def row_count(frame: Any) -> int:
     >>> row_count(pl.LazyFrame({"score": [0.5, 0.7]}))
     2
     """
+    return _row_count(frame, "counting rows")
+
+
+def has_repeats(frame: Any, columns: Sequence[str]) -> bool:
+    """Return True if two rows of a lazy frame have the same values in some columns.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.LazyFrame({"item": [1, 1, 2], "model": ["a", "b", "a"]})
+    >>> has_repeats(frame, ["item"]), has_repeats(frame, ["item", "model"])
+    (True, False)
+    """
+    import narwhals as nw
+
+    lazy = nw.from_native(frame)
+    distinct = lazy.select(*dict.fromkeys(columns)).unique().to_native()
+    return _row_count(distinct, "counting items") < row_count(frame)
+
+
+def _row_count(frame: Any, doing: str) -> int:
     import narwhals as nw
 
     lazy = nw.from_native(frame)
     try:
         counted = lazy.select(nw.len().alias("rows"))
     except Exception as error:
-        raise _engine_frames.failure(lazy, "counting rows", error) from error
-    return int(_engine_frames.collected(counted, "counting rows")["rows"][0].as_py())
+        raise _engine_frames.failure(lazy, doing, error) from error
+    return int(_engine_frames.collected(counted, doing)["rows"][0].as_py())
 
 
 def _summed(

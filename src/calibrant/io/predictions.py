@@ -14,6 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.columns import class_name
 from calibrant.io.origin import reads_once
 from calibrant.io.readers import (
+    SECOND,
     Batch,
     Reader,
     TableReader,
@@ -43,6 +44,11 @@ CHANCE_NOTE = (
     "The column chance is not used. If it is the probability with which rows were drawn, all numbers are "
     "those of the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
 )
+ITEMS_NOTE = (
+    "The rows of an item are one cluster ({} with several rows). If items are in larger units, such as "
+    "documents, name their column as the column of clusters. If annotators label several items each, name "
+    "both as clusters: items and annotators. If the rows are of several models, write one file per model."
+)
 
 
 class Predictions:
@@ -60,6 +66,10 @@ class Predictions:
         Threshold below which scores were not written; None if all were.
     has_classes, clustered, weighted, has_items
         True if the table has these columns (a wide table always has classes).
+    crossed
+        True if two columns of clusters are named.
+    items_repeat
+        True if an item has several rows, which are one cluster in all views; False until they were read.
     notes
         Sentences on how the source was read, for a reader of the results.
     source_notes
@@ -71,6 +81,8 @@ class Predictions:
     notes: tuple[str, ...] = ()
     source_notes: tuple[str, ...] = ()
     log: LogTable | None = None
+    items_repeat: bool = False
+    crossed: bool = False
     _tops: Callable[[], Reader] | None = None
     _again: Callable[[LogTable], Predictions] | None = None
 
@@ -123,7 +135,7 @@ class Predictions:
     def told(self) -> tuple[str, ...]:
         """The notes on the table or the log; complete after all rows were read."""
         if self.log is not None:
-            return tuple(self.log.notes)
+            return tuple(dict.fromkeys([*self.log.notes, *self.notes]))
         ignored = 0 if self.table_reader is None else self.table_reader.ignored
         return (*self.notes, note_on_ignored(ignored)) if ignored else self.notes
 
@@ -131,6 +143,11 @@ class Predictions:
     def table_reader(self) -> TableReader | None:
         """Reader of the table, if it has named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
+
+    @property
+    def is_long_with_classes(self) -> bool:
+        """True if an item has one row per class, so that its rows are of different classes."""
+        return self.form == "long" and self.has_classes
 
     @property
     def is_lazy(self) -> bool:
@@ -188,6 +205,14 @@ class Predictions:
         if self.log is not None:
             self.log.check_one_model()
 
+    def check_one_cluster(self, doing: str) -> None:
+        """Raise `InputError` if two columns of clusters are named, and what is done takes one."""
+        if self.crossed:
+            hint = "name one of them (`columns={'cluster': NAME}`); of items and annotators, the items"
+            raise InputError(
+                f"{doing} takes one column of clusters, not two", hint, code="cluster", file=self.name
+            )
+
     def of_model(self, model: str) -> Predictions:
         """Return the part of a log that is of one model."""
         assert self.log is not None
@@ -219,7 +244,8 @@ class Columns:
     form
         ``long`` or ``wide``; needed only when the columns fit both.
     score, label, class_column, cluster, item, weight
-        Names of columns that are called otherwise. A column named here must be there.
+        Names of columns that are called otherwise. A column named here must be there. ``cluster`` may name
+        two columns that are crossed, such as items and annotators.
     normalise, gold, scorer, allow_dropped
         For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
@@ -237,7 +263,7 @@ class Columns:
     score: str | None = None
     label: str | None = None
     class_column: str | None = None
-    cluster: str | None = None
+    cluster: str | Sequence[str] | None = None
     item: str | None = None
     weight: str | None = None
     normalise: Normalise = "none"
@@ -279,13 +305,18 @@ class Columns:
     @property
     def named(self) -> dict[str, str | None]:
         """The names of columns by what they are for."""
+        clusters = [self.cluster] if self.cluster is None or isinstance(self.cluster, str) else self.cluster
+        if not 1 <= len(clusters) <= 2 or len(set(clusters)) < len(clusters):
+            message, hint = f"cluster names {len(clusters)} columns", "name one column, or two that differ"
+            raise InputError(message, hint, code="column")
         return {
             "score": self.score,
             "label": self.label,
             "class": self.class_column,
-            "cluster": self.cluster,
+            "cluster": clusters[0],
             "item": self.item,
             "weight": self.weight,
+            **({SECOND: clusters[1]} if len(clusters) == 2 else {}),
         }
 
 
@@ -422,6 +453,7 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         has_classes=bool(wide) or "class" in roles,
         has_items="item" in roles,
     )
+    found.crossed = SECOND in roles
     if "chance" in table.columns and "weight" not in roles and "chance" not in asked.named.values():
         found.notes = found.source_notes = (CHANCE_NOTE,)
     if log is None:

@@ -43,6 +43,8 @@ class Batch:
         such column (or items were not asked for).
     slice_code
         (n,) int64 codes of the slices that rows belong to; None unless slices were asked for.
+    second
+        (n,) int64 codes of clusters of a second kind; None unless two columns of clusters were named.
     """
 
     score: NDArray[np.floating[Any]]
@@ -52,6 +54,7 @@ class Batch:
     item: Integers | None = None
     class_code: Integers | None = None
     slice_code: Integers | None = None
+    second: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.label)
@@ -72,7 +75,7 @@ class Batch:
             return None if values is None else np.repeat(values, width)
 
         code = np.tile(np.arange(width), count)
-        rest = {name: repeated(getattr(self, name)) for name in ("weight", "cluster", "item", "slice_code")}
+        rest = {name: repeated(getattr(self, name)) for name in ALONG}
         return Batch(self.score.ravel(), repeated(self.label) == code, class_code=code, **rest)
 
     def without_weightless(self) -> Batch:
@@ -142,6 +145,8 @@ def gathered(batches: list[Batch]) -> Batch:
     return table
 
 
+SECOND = "second cluster"  # the part of a second column of clusters
+ALONG = ("weight", "cluster", "item", "slice_code", "second")  # of a wide row, for each of its scores
 ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
 FEWEST = 20  # rows that show if logits are probabilities
@@ -152,6 +157,7 @@ PARTS = (
     "cluster",
     "item",
     "weight",
+    SECOND,
 )  # of a table; the others are scores of classes
 
 
@@ -171,7 +177,7 @@ class TableReader:
         Threshold below which scores were dropped, so a wide row need not sum to 1; None if there is none.
     slices
         Slices of the rows; None if not requested.
-    cluster_codes, item_codes, class_codes
+    cluster_codes, item_codes, class_codes, second_codes
         Names read so far.
     whole_items
         True if an item has a class at most once; a day, which is the item in a log, has it often.
@@ -189,6 +195,7 @@ class TableReader:
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
+    second_codes: Codes = field(default_factory=Codes)
     whole_items: bool = True
     change: Callable[[Block], Block] | None = None
     ignored: int = 0
@@ -267,6 +274,7 @@ class TableReader:
             codes("item", self.item_codes) if items else None,
             codes("class", self.class_codes),
             None if slices is None else slices.codes([block.column(own.name) for own in slices.columns]),
+            codes(SECOND, self.second_codes),
         )
 
     def _check_threshold(self, score: NDArray[Any], block: Block) -> None:
@@ -488,7 +496,7 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     for part in PARTS:
         if part in named and not (wide and part in ("score", "class")):
             what = HOLD.get(part, "name")
-            how = f"{log}name it with `columns={{'{part}': ...}}`"
+            how = f"{log}name it with `columns={{'{part.removeprefix('second ')}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
 
@@ -621,6 +629,7 @@ class ItemReader:
             self._shared(rows.cluster, item, width, "cluster"),
             item,
             slice_code=self._shared(rows.slice_code, item, width, "slice"),
+            second=self._shared(rows.second, item, width, SECOND),
         )
 
     def _shared(

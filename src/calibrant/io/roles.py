@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 What = Literal["score", "finite", "label", "name"]
 KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "label", "name": "name"}
-GROUPS = {"cluster", "document", "period", "date"}  # may be the column of each other, and of these:
+# Groups may be the column of each other, and of units:
+GROUPS = {"cluster", "second cluster", "document", "period", "date"}
 UNITS = {"item", "fold", "class"}
 NAMED = {"annotator", "cluster", "document", "item", "system"}  # whose names are never a word such as NA
 ROWS = 1 << 18  # of a batch

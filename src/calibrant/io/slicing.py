@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.exceptions import InputError
-from calibrant.io.predictions import Predictions
+from calibrant.io.predictions import ITEMS_NOTE, Predictions
 from calibrant.io.readers import TableReader
 from calibrant.io.roles import blocks
 from calibrant.io.slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
@@ -63,13 +63,30 @@ def tallies_in_engine(predictions: Predictions, by: Sequence[str], few: int) -> 
     banded = any(column.bands is not None for column in _slice_columns(reader, by))
     if banded or (few and row_count(frame) <= few):
         return None
-    named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight", "cluster")}
+    named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight")}
+    named["cluster"] = cluster_in_engine(predictions, by)
     found = engine_tallies(frame, by, name=predictions.name, **named)
     if len(found) > MOST_SLICES:
         message = f"there are {len(found):,} slices"
         hint = f"choose columns that make at most {MOST_SLICES:,}"
         raise InputError(message, hint, code="parameter", file=predictions.name)
     return found
+
+
+def cluster_in_engine(predictions: Predictions, by: Sequence[str] = ()) -> str | None:
+    """Return the column of clusters of a lazy frame: the named one, or items that repeat (in one slice)."""
+    reader = _reader(predictions)
+    item = reader.column_of("item")
+    if predictions.clustered or item is None:
+        return reader.column_of("cluster")
+    from calibrant.io.engines import has_repeats
+
+    predictions.items_repeat = has_repeats(reader.lazy, [item, *by])
+    if not predictions.items_repeat:
+        return None
+    note = ITEMS_NOTE.format("some items")
+    predictions.notes = tuple(dict.fromkeys([*predictions.notes, note]))
+    return item
 
 
 def _reader(predictions: Predictions) -> TableReader:

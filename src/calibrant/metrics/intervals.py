@@ -13,16 +13,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Floats, Pairs, one_of, pairs, positive_integer, proportion, sample_count
+from calibrant._checks import Floats, Pairs, one_of, positive_integer, proportion, sample_count
 from calibrant._kernels import clusters as cluster_kernels
 from calibrant._kernels import debiased as kernels
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.crossed import clustered_pairs
 from calibrant.metrics.grouping import ratio
 from calibrant.metrics.logistic import NO_NOISE
 from calibrant.metrics.moments import Moments, undefined
-from calibrant.metrics.residuals import SECTION, Residuals, residuals
+from calibrant.metrics.residuals import SECTION, CrossedResiduals, Residuals, residuals
 from calibrant.metrics.resolutions import FEW_CONTRARY, Resolutions, contrary_labels, resolutions_of
 from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.metrics.tally import Tally
@@ -55,6 +56,7 @@ def bootstrap(table: Residuals, samples: int, rng: np.random.Generator) -> Float
     The copies of one cluster are one cluster, so their products stay out; counting them as different
     would bring the plug-in's bias back.
     """
+    _refuse_crossed(table)
     if table.cells is None:
         return _bootstrap_pairs(table, samples, rng)
     cells = table.cells
@@ -84,6 +86,12 @@ def _bootstrap_pairs(table: Residuals, samples: int, rng: np.random.Generator) -
             _both(copies * gap), _both(squares * gap**2), _both(copies), _both(squares)
         )
     return estimates
+
+
+def _refuse_crossed(table: Residuals) -> None:
+    if isinstance(table, CrossedResiduals):
+        message = "clusters of two kinds cannot be resampled"
+        raise InputError(message, "name one kind, or take the default method", code="parameter")
 
 
 def _refuse_weights(table: Residuals) -> None:
@@ -128,6 +136,7 @@ def redrawn(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
 
 def sign_flipped(table: Residuals, samples: int, rng: np.random.Generator) -> Floats:
     """Return debiased squared errors (samples,) with random sign flips of clusters (or pairs)."""
+    _refuse_crossed(table)
     estimates = np.empty(samples)
     if table.cells is None:
         _refuse_weights(table)
@@ -317,7 +326,10 @@ def calibration_error(
         (n,) non-negative weights; None counts every pair once.
     clusters
         (n,) names of what is dependent (sentence, document, item). Quantiles come from Student's t with one
-        degree of freedom less than the effective number of clusters, (sum W_c)^2 / sum W_c^2.
+        degree of freedom less than the effective number of clusters, (sum W_c)^2 / sum W_c^2. Two kinds that
+        are crossed, such as items and annotators, are (n, 2) names, or a pair of arrays: T is then of pairs
+        that share neither, and variances are two-way sums (Cameron, Gelbach and Miller 2011), for the methods
+        ``inverted`` and ``wald``.
     method
         ``"inverted"``; ``"wald"`` (T +- z sd in the finest bins, which undercovers near 0); ``"bootstrap"``
         (percentiles of the debiased squared error of resampled clusters); ``"sampling"`` (Algorithm 2 of the
@@ -364,7 +376,7 @@ def calibration_error(
     >>> interval.method, round(interval.estimate, 3), round(interval.low, 3), round(interval.high, 3)
     ('inverted', 0.194, 0.116, 0.316)
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    source = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return error_interval(source, method=method, level=level, seed=seed, samples=samples, bin_size=bin_size)
 
 

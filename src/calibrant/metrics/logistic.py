@@ -11,6 +11,7 @@ has no logit; such pairs are left out of the fits and counted.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,9 +19,10 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Floats, Integers, pairs, proportion
+from calibrant._checks import Floats, Integers, proportion
 from calibrant._kernels.logistic import log_likelihood, sums_by_cluster
 from calibrant.metrics.binning import Source
+from calibrant.metrics.crossed import CrossedPairs, by_both, clustered_pairs, two_way
 from calibrant.metrics.rows import PairRows, rows_of
 from calibrant.metrics.tails import cr2, effective_number, few_events, quantile, wilson
 from calibrant.metrics.tally import Tally
@@ -260,6 +262,13 @@ def calibration_in_the_large_of(source: Source | PairRows, *, level: float = 0.9
     from calibrant._special import expit
 
     level = proportion(level, "level")
+    if isinstance(source, CrossedPairs):
+        found = [calibration_in_the_large_of(part, level=level) for part in by_both(source)]
+        return msgspec.structs.replace(
+            found[0],
+            mean_error=_two_way([each.mean_error for each in found]),
+            intercept=_two_way([each.intercept for each in found]),
+        )
     tally = rows_of(source)
     total = tally.total_weight
     base_rate = float(tally.weight_positives.sum() / total)
@@ -288,6 +297,26 @@ def calibration_in_the_large_of(source: Source | PairRows, *, level: float = 0.9
     )
 
 
+def _two_way(ways: Sequence[Estimate]) -> Estimate:
+    """Return the estimate with the two-way sum of variances; each end is the farther one of both kinds."""
+    undefined = next((way for way in ways[:2] if way.reason or not way.standard_error), None)
+    if undefined is not None:
+        return undefined
+    error = math.sqrt(two_way([(way.standard_error or 0.0) ** 2 for way in ways]))
+    estimate = ways[0].estimate or 0.0
+    reaches = [
+        max(abs((end or 0.0) - estimate) * error / (way.standard_error or 1.0) for way, end in ends)
+        for ends in ([(way, way.low) for way in ways[:2]], [(way, way.high) for way in ways[:2]])
+    ]
+    return msgspec.structs.replace(
+        ways[0],
+        low=estimate - reaches[0],
+        high=estimate + reaches[1],
+        standard_error=error,
+        warning=ways[0].warning or ways[1].warning,
+    )
+
+
 def mean_error_of(source: Source | PairRows, *, level: float = 0.95) -> Estimate:
     """Return mean score minus base rate; see `calibration_in_the_large`.
 
@@ -297,6 +326,8 @@ def mean_error_of(source: Source | PairRows, *, level: float = 0.95) -> Estimate
     >>> round(mean_error_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])).estimate, 3)
     -0.2
     """
+    if isinstance(source, CrossedPairs):
+        return _two_way([mean_error_of(part, level=level) for part in by_both(source)])
     rows = rows_of(source)
     return _with_noise_of_labels(mean_error(rows, level), rows, level)
 
@@ -383,6 +414,12 @@ def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> Cox
     'one threshold of the score separates the classes, so the slope has no finite estimate'
     """
     level = proportion(level, "level")
+    if isinstance(source, CrossedPairs):
+        crossed = [cox_calibration_of(part, level=level) for part in by_both(source)]
+        intercept, slope = (
+            _two_way([getattr(each, name) for each in crossed]) for name in ("intercept", "slope")
+        )
+        return msgspec.structs.replace(crossed[0], intercept=intercept, slope=slope)
     tally = rows_of(source)
     rows = _Rows.of(tally)
     problem = rows.problem(slope=True)
@@ -438,7 +475,8 @@ def calibration_in_the_large(
     sample_weight
         (n,) non-negative weights; None counts every pair once.
     clusters
-        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units.
+        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units. Two
+        kinds that are crossed, such as items and annotators, are (n, 2), or a pair of arrays.
     level
         Nominal coverage of the intervals.
 
@@ -463,7 +501,7 @@ def calibration_in_the_large(
     >>> round(result.mean_score, 3), result.base_rate
     (0.3, 0.5)
     """
-    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    checked = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return calibration_in_the_large_of(checked, level=level)
 
 
@@ -493,5 +531,5 @@ def cox_calibration(
     >>> round(result.slope.estimate, 2), result.left_out
     (1.11, 0)
     """
-    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    checked = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return cox_calibration_of(checked, level=level)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 from calibrant._kernels import clusters as kernels
-from calibrant.metrics.residuals import Residuals, sum_by
+from calibrant.metrics.crossed import two_way
+from calibrant.metrics.residuals import CrossedResiduals, Residuals, sum_by
 
 Group = NDArray[np.int32]
 
@@ -26,6 +27,7 @@ _LEAST_SIGNAL = 1 / 3  # of the squared gaps of windows, however little of them 
 _LEAST_DESIGN_EFFECT = 0.5
 _LARGEST_SKEWNESS = 8**0.5  # of a single squared normal; beyond it a gamma distribution is nearly an atom
 _LARGEST_RELATIVE_ERROR = 0.4  # of the null variance by residuals; from there on the scores alone give it
+_ROUNDING = 1e-14
 _LEAST = 1e-150  # squared error, and null variance: the squares of smaller ones underflow
 
 
@@ -97,6 +99,8 @@ def moments_by_resolution(table: Residuals) -> list[Moments]:
     The variance per unit of error, and the covariances of clusters, come from *windows*: the bins themselves
     where they are few, else those of the last resolution with at most sqrt(n) bins (40 with clusters).
     """
+    if isinstance(table, CrossedResiduals):
+        return _crossed_moments(table)
     groups = _resolutions(table)
     count = [int(group[-1]) + 1 for group in groups]
     most = max(_MOST_WINDOWS if table.clusters else table.total_n**0.5, count[0])
@@ -113,6 +117,34 @@ def moments_by_resolution(table: Residuals) -> list[Moments]:
         if group is not before:
             coarse, before = coarse.joined(group[_starts(before)]), group
         results.insert(0, _moments(coarse.table, np.arange(len(coarse.gap), dtype=np.int32), coarse))
+    return results
+
+
+def _crossed_moments(table: CrossedResiduals) -> list[Moments]:
+    """Return T of pairs that share no cluster, with the two-way sums of its variances, by resolution."""
+    of_ways = [moments_by_resolution(way) for way in table.ways]
+    results = []
+    for group, *found in zip(_resolutions(table), *of_ways, strict=True):
+        bins = table.joined(group)
+        # Each kind leaves out fewer pairs than T does: its factors are too small.
+        scales = []
+        for way in bins.ways:
+            squares = way.unit[1] ** 2
+            of_way = float(np.sum(way.factor**2 * squares))
+            scales.append(float(np.sum(bins.factor**2 * squares)) / of_way if of_way > 0 else 1.0)
+        null, slope, curvature = (
+            two_way(values)
+            for values in (
+                [way.null_variance * scale for way, scale in zip(found, scales, strict=True)],
+                [way.slope for way in found],
+                [way.curvature for way in found],
+            )
+        )
+        third = max(way.null_skewness for way in found[:2]) * null**1.5
+        estimate = estimate_of(bins)
+        rounding = _ROUNDING * float(np.sum(bins.pair[2]) / np.sum(bins.weight))  # of sums that are fixed
+        estimate = estimate if abs(estimate) > rounding else 0.0
+        results.append(Moments(estimate, null, third, slope, curvature, len(bins.n)))
     return results
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant._checks import Floats, Integers, Pairs, instance, positive_intege
 from calibrant._kernels import clusters as kernels
 from calibrant._kernels import debiased as bin_kernels
 from calibrant.exceptions import InputError
+from calibrant.metrics.crossed import CrossedPairs, by_both
 from calibrant.metrics.grouping import ratio, sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
@@ -206,6 +208,43 @@ class Residuals:
         )
 
 
+@dataclass(frozen=True)
+class CrossedResiduals(Residuals):
+    """Sums of pairs in crossed clusters, such as items and annotators.
+
+    `unit` has the two-way sums of W^2 and U^2, S_first + S_second - S_both, so that `denominator`, `factor`
+    and the estimate are those of pairs that share no cluster of either kind. All other fields are those of
+    the kind with fewer effective clusters.
+
+    Attributes
+    ----------
+    ways
+        The sums by first cluster, by second, and by what is in the same cluster of both kinds.
+    """
+
+    ways: tuple[Residuals, ...] = ()
+
+    @classmethod
+    def of(cls, ways: Sequence[Residuals]) -> CrossedResiduals:
+        """Return the two-way sums of three tables of the same bins."""
+        fewest = min(ways[:2], key=lambda way: way.effective_clusters)
+        unit = fewest.unit.copy()
+        unit[:2] = ways[0].unit[:2] + ways[1].unit[:2] - ways[2].unit[:2]
+        values = {each.name: getattr(fewest, each.name) for each in fields(Residuals)}
+        return cls(**values | {"unit": unit}, ways=tuple(ways))
+
+    @property
+    def largest_cluster(self) -> float:
+        """Fraction of all weight that the largest cluster of either kind has."""
+        return max(way.largest_cluster for way in self.ways[:2])
+
+    def joined(
+        self, group: NDArray[np.int32], *, cells: bool = True, unit: Floats | None = None
+    ) -> CrossedResiduals:
+        """Return the same pairs in wider bins, with all their sums by cluster."""
+        return self.of([way.joined(group) for way in self.ways])
+
+
 def sum_by(group: NDArray[np.int32], values: Floats | Integers, groups: int) -> Floats:
     """Sum values by group, as float64 even where there is nothing to sum."""
     return np.bincount(group, values, groups).astype(np.float64, copy=False)
@@ -244,6 +283,8 @@ def residuals(
     size = estimator_bin_size(n) if bin_size is None else min(n, positive_integer(bin_size, "bin_size"))
     if isinstance(source, Pairs) and len(source) > LARGEST_SORT and source.cluster is None:
         source = Tally.from_pairs(source)
+    if isinstance(source, CrossedPairs):
+        return _crossed(source, bin_size, edges)
 
     if bin_size is None and source.cluster is not None:
         copies = _copies(source)
@@ -258,6 +299,17 @@ def residuals(
         # A bin's error is a ratio of weighted sums, and small bins bias it where weights follow the labels.
         table = summed(max(size, min(n, max(_BIN_OF_LABELLED_WEIGHTS, round(2 * n**0.5)))))
     return _separable(table, max(2.0, min(FEWEST_UNITS, size)))
+
+
+def _crossed(source: CrossedPairs, bin_size: int | None, edges: Floats | None) -> CrossedResiduals:
+    """Sum by each kind of clusters, and by both, over bins with enough clusters of each kind."""
+    parts = by_both(source)
+    size = residuals(parts[0], bin_size, edges=edges).size
+    ways = [_of_pairs(part, size, EDGES if edges is None else edges) for part in parts]
+    for kind in (0, 1):
+        group = _thin_bins(ways[kind], max(2.0, min(FEWEST_UNITS, size)))
+        ways = ways if group is None else [way.joined(group) for way in ways]
+    return CrossedResiduals.of(ways)
 
 
 def _copies(source: Pairs | Tally) -> float:
@@ -512,7 +564,13 @@ def _least_pairs(size: int) -> int:
 
 
 def _separable(table: Residuals, least: float) -> Residuals:
-    """Join bins of fewer than ``least`` units to their neighbors.
+    """Join bins of fewer than ``least`` units to their neighbors."""
+    group = _thin_bins(table, least)
+    return table if group is None else table.joined(group)
+
+
+def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
+    """Group bins of fewer than ``least`` units with their neighbors; None if there are none.
 
     A bin says something only through pairs of different units. Clusters count as they are: a bin of so many
     effective ones would swallow a third of the scores next to a large cluster with one score. Pairs count by
@@ -525,7 +583,7 @@ def _separable(table: Residuals, least: float) -> Residuals:
         fewest, whole = 0, float(table.weight.sum() ** 2 / table.unit[0].sum())
         least = max(_FEWEST_UNITS_EVER, min(least, whole / 2))
         if np.all(table.weight**2 >= least * table.unit[0]):
-            return table
+            return None
     else:
         cells, alone = table.cells, np.zeros(bins)
         fewest, least = min(int(least), table.clusters // 2), _FEWEST_UNITS_EVER
@@ -534,8 +592,8 @@ def _separable(table: Residuals, least: float) -> Residuals:
         weight = cells.weight[order]
         start = np.concatenate([[0], np.cumsum(np.bincount(cells.bin, minlength=bins))]).astype(np.int64)
         if np.all(np.diff(start) >= fewest) and np.all(table.weight**2 >= least * table.unit[0]):
-            return table
+            return None
     group = np.empty(bins, np.int32)
     units = int(unit.max()) + 1 if len(unit) else 0
     bin_kernels.join_thin(start, unit, weight, alone, table.weight, units, fewest, least, group)
-    return table.joined(group)
+    return group

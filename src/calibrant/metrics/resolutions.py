@@ -17,8 +17,9 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant._kernels import clusters as kernels
+from calibrant.metrics.crossed import two_way
 from calibrant.metrics.moments import Moments, moments_by_resolution, undefined
-from calibrant.metrics.residuals import Residuals
+from calibrant.metrics.residuals import CrossedResiduals, Residuals
 from calibrant.metrics.tails import SMALLEST, clopper_pearson
 
 _MEAN, _SLOPE, _WINDOW, _FINEST = 2.0, 2.0, 0.8, 0.7  # prior weights of the components of the test
@@ -226,10 +227,7 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
     skew = float(at_estimate.sum())
     of_data = alone
     if table.clusters and table.cells is not None:
-        cells = table.cells
-        of_data, cross, squares = kernels.contrast(
-            cells.start, cells.bin, cells.residual, cells.weight, residual, size
-        )
+        of_data, cross, squares = _of_clusters(table, residual, size)
         cross *= 2
         noise = float(np.sum(residual**4 * table.null[1] * typical * (1 - 2 * table.score / table.weight)))
         ratio = null / max(alone, 1e-300)
@@ -252,6 +250,18 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
         return min(1.0, float(tails.sum()))
 
     return p_value
+
+
+def _of_clusters(table: Residuals, residual: Floats, size: Floats) -> tuple[float, float, float]:
+    """Sums over clusters of X^2, X Y and Y^2, of X and Y as in `kernels.contrast`; two-way if crossed."""
+    ways = table.ways if isinstance(table, CrossedResiduals) else (table,)
+    sums = []
+    for way in ways:
+        cells = way.cells
+        assert cells is not None
+        sums.append(kernels.contrast(cells.start, cells.bin, cells.residual, cells.weight, residual, size))
+    own, cross, squares = zip(*sums, strict=True)
+    return two_way(own), cross[0] if len(cross) == 1 else cross[0] + cross[1] - cross[2], two_way(squares)
 
 
 FEW_CONTRARY = 20

@@ -187,7 +187,9 @@ class SliceTable(Record, frozen=True, kw_only=True):
     least: Annotated[
         int, setting("Pairs needed", "Number of pairs that a slice needs to be measured.", headline=True)
     ]
-    notes: Annotated[tuple[str, ...], setting("Notes", "Items with several rows; too few clusters.")] = ()
+    notes: Annotated[
+        tuple[str, ...], setting("Notes", "Items as clusters; seeming copies; too few clusters.")
+    ] = ()
 
     def plot(self, ax: Any = None, *, most: int = 20) -> Display:
         """Draw the worst slices on matplotlib axes, or on a new figure, which a notebook shows.

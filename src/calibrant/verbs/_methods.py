@@ -16,13 +16,14 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
 from calibrant.io.text import read_class_table
+from calibrant.metrics.copies import Copies
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tally import Tally
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.methods import DRAWS, METHODS, with_setting
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
+from calibrant.verbs.dependence import IN_MEMORY, TALLIED_AT_ONCE, add_rows, copies_note
 
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
 FEW_GROUPS = 5  # default number of groups by frequency, as in the paper
@@ -68,6 +69,7 @@ def labelled_scores(
     each score is used by itself. Without classes, the only tally has the key 0. ``units`` requests clusters;
     without a column of clusters, items; and without items, the rows of a wide table.
     """
+    predictions.check_one_cluster("a recalibrator")
     parts = _parts(predictions, threshold, joint=joint, units=units, progress=progress)
     held: list[Batch] = []
     rows = 0
@@ -90,7 +92,9 @@ def _parts(
 ) -> Iterator[Batch]:
     """Yield rows of a long table for any form, or rows of a wide table if they stay whole."""
     done = 0
+    copies = Copies()
     for batch in predictions.batches(items=units and not predictions.clustered):
+        add_rows(copies, batch, predictions)
         if units and batch.cluster is None:
             rows = np.arange(done, done + len(batch)) if predictions.form == "wide" else None
             batch = replace(batch, cluster=rows if batch.item is None else batch.item)
@@ -101,6 +105,8 @@ def _parts(
             part = part.take(reaching(part.score, threshold))
         if len(part):
             yield part
+    if copied := copies_note(copies):
+        predictions.notes = tuple(dict.fromkeys([*predictions.notes, copied]))
 
 
 def _tallies(parts: Iterable[Batch]) -> dict[int, Tally]:

@@ -15,6 +15,7 @@ from calibrant.io import Predictions
 from calibrant.io.predictions import listed
 from calibrant.io.readers import joined
 from calibrant.metrics.compare import error_difference
+from calibrant.metrics.crossed import CrossedPairs
 from calibrant.records.words import counted
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
@@ -42,6 +43,8 @@ def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: See
     both = paired(one, other)
     if isinstance(both, str):
         return both
+    if any(isinstance(pairs, CrossedPairs) for pairs in both):
+        return "two columns of clusters are named, and a difference takes one"
     first, second = both[0], _clustered_as(*both)
     for name, mine, theirs in (
         ("clusters", first.cluster, second.cluster),

@@ -18,6 +18,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.table_formats import parquet_parts
 from calibrant.metrics.binning import Cuts, Source, Ties, adaptive_ranks, at_ranks, display_cuts, uniform
+from calibrant.metrics.crossed import CrossedPairs
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
@@ -160,8 +161,9 @@ def measure(
         columns have the names of the labels; otherwise labels are 0 and 1, or 0 to K - 1, or the columns are
         in the sorted order of the labels, as in scikit-learn.
     clusters, sample_weight
-        (n,) clusters and weights, for ``p``; a table has columns of clusters and weights, and the items of a
-        `calibrant.Calibrated` the column of clusters that it names.
+        (n,) clusters and weights, for ``p``; clusters of two kinds that are crossed, such as items and
+        annotators, are (n, 2), or a pair of arrays. A table has columns of clusters and weights, and the
+        items of a `calibrant.Calibrated` the column of clusters that it names.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
@@ -414,12 +416,13 @@ def _by_rows(
     """Return what is computed from pairs in the order of their clusters, which are then freed."""
     rows, level = rows_of(source), settings.level
     clustered = rows if source.cluster_count else None
+    both = source if isinstance(source, CrossedPairs) else rows
     return (
         noise_floors(widths, clustered=clustered, level=level, seed=settings.seed)[
             "expected_calibration_error"
         ],
-        mean_error_of(rows, level=level),
-        cox_calibration_of(rows, level=level),
+        mean_error_of(both, level=level),
+        cox_calibration_of(both, level=level),
         bin_intervals(bins, level=level, clustered=clustered),
     )
 

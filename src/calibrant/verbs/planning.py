@@ -76,7 +76,7 @@ def plan(
 
 
 def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] | None) -> tuple[Any, bool]:
-    """Return the scores of a pilot, and True if its pairs are in clusters, or several of one item."""
+    """Return the scores of a pilot, and True if its pairs are in clusters."""
     if view == "classwise":
         hint = "give binary, top, class:NAME or pooled"
         raise InputError("the view classwise cannot be planned", hint, code="view")
@@ -87,4 +87,4 @@ def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] |
     if not isinstance(source, Pairs):
         message = "the pilot has more than 10 million rows"
         raise InputError(message, "give fewer rows", code="parameter", file=predictions.name)
-    return source.score, source.cluster is not None or bool(found.rows is not None and found.rows.repeated)
+    return source.score, source.cluster is not None

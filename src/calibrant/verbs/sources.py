@@ -16,13 +16,15 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.columns import array_of_names, sortable
 from calibrant.io.predictions import BATCH_ROWS
-from calibrant.io.readers import TableReader, gathered, note_on_ties
-from calibrant.io.slice_columns import JointCodes
+from calibrant.io.readers import TableReader, gathered
+from calibrant.io.slicing import cluster_in_engine
 from calibrant.metrics.binning import select_tally, tally_with_cuts
+from calibrant.metrics.crossed import crossed
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
-from calibrant.records.words import counted, percent
+from calibrant.verbs.dependence import IN_MEMORY as IN_MEMORY
+from calibrant.verbs.dependence import TALLIED_AT_ONCE, with_item_clusters, with_note
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -68,7 +70,7 @@ def _tallies(
     named["name"] = predictions.name
     column, cluster = reader.column_of("class"), reader.column_of("cluster")
     if column is None:
-        return {"binary": engine_tally(frame, cluster=cluster, **named)}
+        return {"binary": engine_tally(frame, cluster=cluster_in_engine(predictions), **named)}
     by_class = engine_tallies(frame, [column], cluster=cluster, **named)
     if (None,) in by_class:
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
@@ -200,9 +202,12 @@ def class_of(view: str, predictions: Predictions) -> int:
 def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int = 0) -> Pairs:
     """Return the pairs of one view in some rows; cluster codes count over the whole table.
 
-    In ``pooled``, an item is a cluster if there are no clusters, because its scores share one gold label.
-    ``first_row`` numbers the items of a wide table.
+    If no clusters are named, the rows of an item are one: in ``pooled``, where its scores share one gold
+    label, and in all views if items repeat (`calibrant.verbs.dependence.with_item_clusters`). ``first_row``
+    numbers the items of a wide table.
     """
+    if batch.cluster is None and predictions.items_repeat:
+        batch = replace(batch, cluster=batch.item)
     if predictions.form == "wide":
         return _of_classes(view, batch, predictions, first_row)
     if view.startswith(CLASS) and batch.class_code is not None:
@@ -217,7 +222,8 @@ def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int =
 
 def long_pairs(batch: Batch) -> Pairs:
     """Return the pairs of the rows of a long table."""
-    return Pairs(batch.score, batch.label, batch.weight, batch.cluster, _count(batch.cluster))
+    pairs = Pairs(batch.score, batch.label, batch.weight, batch.cluster, _count(batch.cluster))
+    return pairs if batch.second is None else crossed(pairs, batch.second)
 
 
 def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:
@@ -229,12 +235,18 @@ def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: in
     table = ClassPredictions(
         batch.label, batch.score, predictions.classes, batch.weight, cluster, _count(cluster)
     )
+    second = batch.second
     if view == "top":
-        return top_view(table)
-    if view == "pooled":
+        pairs = top_view(table)
+    elif view == "pooled":
         pairs = pooled_view(table)
+        second = None if second is None else np.repeat(second, len(predictions.classes))
     else:
         pairs = class_view(table, predictions.classes[class_of(view, predictions)])
+    if second is not None:
+        pairs = crossed(pairs, second)
+    if view == "top":
+        return pairs
     if predictions.threshold is None:
         return pairs
     return pairs.part(np.flatnonzero(reaching(pairs.score, predictions.threshold)))
@@ -244,7 +256,6 @@ def _count(cluster: NDArray[np.int64] | None) -> int:
     return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
 
 
-TALLIED_AT_ONCE = 1 << 21  # largest number of pairs of all views that are tallied at the same time
 LEAST_AT_ONCE = 1 << 14  # smallest number for one view
 FEW_BESIDE = 16
 
@@ -263,7 +274,7 @@ def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integer
         return pairs, codes
     place = np.zeros(pairs.cluster_count, np.int64)
     place[codes] = np.arange(len(codes))
-    return Pairs(pairs.score, pairs.outcome, pairs.weight, place[pairs.cluster], len(codes)), codes
+    return replace(pairs, cluster=place[pairs.cluster], cluster_count=len(codes)), codes
 
 
 class TallyParts:
@@ -336,10 +347,7 @@ def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = N
 
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
-IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
 NAMED_BATCHES = 8  # times as many rows in a batch with names of clusters or items
-FEW_NEIGHBORS = 50  # rows that do not show whether neighbors have equal scores
-OFTEN_EQUAL = 0.1  # part of the rows
 LEADING_CLASSES = 3  # number of scores by which rows of a wide table are sorted
 
 
@@ -490,22 +498,25 @@ def view_sources(
     if "top" in views and predictions.log is not None:
         of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
         others = [view for view in views if view != "top"]
-        found, rows = of(predictions.of_top_labels(), ["top"])
+        answers = predictions.of_top_labels()
+        found, rows = of(answers, ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
+        predictions.notes = tuple(dict.fromkeys(predictions.notes + answers.notes))
         return found + more, rows
-    if not whole and predictions.is_lazy:
+    if not whole and predictions.is_lazy and not predictions.crossed:
         inside = engine_sources(predictions, views, exact=exact, collected=collected, threads=threads)
         if inside is not None:
             return inside
     given = predictions
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    # Items are clusters in `pooled`; elsewhere a note names those with several rows, of tables in memory.
-    noted = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
-    items = items or (noted and not predictions.clustered)
+    # Items are clusters in `pooled`; of tables in memory, the reader finds items that have a class twice.
+    read = "pooled" in views or (predictions.rows or 0) <= IN_MEMORY
+    items = items or (read and not predictions.clustered)
     # Each batch of names looks up all names that were read before: few batches have less to look up.
     longer = NAMED_BATCHES if predictions.form == "long" and (items or predictions.clustered) else 1
-    batches = with_note(given, predictions.batches(longer * BATCH_ROWS, items=items), top="top" in views)
+    batches = with_item_clusters(predictions, longer * BATCH_ROWS, items=items, whole=whole)
+    batches = with_note(predictions, batches, given, top="top" in views)
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -518,64 +529,12 @@ def view_sources(
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
+    predictions.check_one_cluster("a table of more than 10^7 rows")
     batches, held = chain(held, batches), []
     sources, rows = _tallied(predictions, batches, views, threads)
     if exact:
         sources = [replace(each, chunks=partial(_chunks, predictions, each.view, items)) for each in sources]
     return sources, rows
-
-
-def with_note(predictions: Predictions, batches: Iterator[Batch], *, top: bool = False) -> Iterator[Batch]:
-    """Yield batches; then note items without a gold class, tied or with several rows but no clusters."""
-    codes, joint, unknown, tied, rows = [np.zeros(0, np.int64)], JointCodes(), 0, 0, 0
-    alike: str | None = None
-    for done, batch in enumerate(batches):
-        if not done and batch.score.ndim == 1 and batch.class_code is None:
-            alike = equal_neighbors(batch.score[:TALLIED_AT_ONCE])
-        if batch.score.ndim == 2:
-            unknown += int(np.count_nonzero(batch.label < 0))
-            if top:
-                largest = batch.score == batch.score.max(axis=1, keepdims=True)
-                tied, rows = tied + int(np.count_nonzero(largest.sum(axis=1) > 1)), rows + len(batch)
-        if batch.item is not None and sum(map(len, codes)) <= IN_MEMORY:
-            codes.append(batch.item if batch.slice_code is None else joint.of(batch.slice_code, batch.item))
-        yield batch
-    by_class = predictions.form == "long" and predictions.has_classes  # an item has one row per class
-    several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
-    notes = [*predictions.notes, *note_on_ties(tied, rows)]
-    if unknown:
-        notes.append(
-            f"Items without a row that has the label 1: {unknown:,}. Their top label counts as wrong; "
-            "leave them out if they were not labeled."
-        )
-    if several and not by_class and not predictions.clustered and predictions.log is None:
-        notes.append(
-            f"The intervals treat rows of the same item as independent ({counted(several, 'item')} with "
-            "several rows). Name the column of items as the column of clusters, too; or, if the "
-            "rows are of several models, write one file per model."
-        )
-    elif alike and not predictions.clustered and predictions.log is None:
-        notes.append(alike)
-    predictions.notes = tuple(dict.fromkeys(notes))
-
-
-def equal_neighbors(score: NDArray[np.floating[Any]]) -> str | None:
-    """Return a note if rows often have the score of the row before, as several rows of an item have.
-
-    Sorted scores, or such with few different values, do not count.
-    """
-    step = np.diff(score)
-    if len(step) < FEW_NEIGHBORS or (equal := float(np.mean(step == 0))) < OFTEN_EQUAL:
-        return None
-    up, down = np.count_nonzero(step > 0), np.count_nonzero(step < 0)
-    by_chance = float(np.sum((np.unique(score, return_counts=True)[1] / len(score)) ** 2))
-    if min(up, down) < (up + down) / 4 or equal < by_chance + OFTEN_EQUAL:
-        return None
-    return (
-        f"{percent(equal, 0)} of rows have the same score as the row before, by chance "
-        f"{percent(by_chance, 0)}. If they are of one item or person, name its column as the column of "
-        "clusters: otherwise the calibration error is too high, and its interval too narrow."
-    )
 
 
 def reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
@@ -649,7 +608,7 @@ def _tallied(
     predictions: Predictions, batches: Iterable[Batch], views: Sequence[str], threads: int | None
 ) -> tuple[list[ViewSource], int]:
     """Return tallies of the views, and the number of rows."""
-    if list(views) == ["binary"] and not predictions.clustered:
+    if list(views) == ["binary"] and not (predictions.clustered or predictions.items_repeat):
         stream = (pairs_of("binary", batch, predictions) for batch in batches)
         whole = Tally.from_batches(stream, threads=threads)
         return [ViewSource("binary", whole, threads)], whole.total_n

@@ -27,10 +27,10 @@ from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import COLUMNS, LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
+from calibrant.verbs.dependence import IN_MEMORY, with_item_clusters, with_note
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.sources import (
     CLASS,
-    IN_MEMORY,
     TallyParts,
     asked_views,
     class_of,
@@ -40,7 +40,6 @@ from calibrant.verbs.sources import (
     reported,
     tally_of_pairs,
     view_sources,
-    with_note,
 )
 
 CLASS_COLUMN = "class"
@@ -78,7 +77,7 @@ def tally(
     Returns
     -------
     Tally
-        Tally by cluster if the table has clusters; in ``pooled`` without clusters, by item.
+        Tally by cluster if the table has clusters; without them by item, in ``pooled`` and if items repeat.
 
     Raises
     ------
@@ -95,6 +94,7 @@ def tally(
     """
     check_threads(threads)
     predictions = open_predictions(source, columns)
+    predictions.check_one_cluster("a tally")
     views = [one_view(view, predictions)]
     (found,), _ = view_sources(
         predictions, views, whole=exact, collected=0, threads=threads, progress=progress
@@ -137,7 +137,7 @@ def tally_by(
     -------
     dict of tuple of str or None to Tally
         Tallies by the values of the columns as text, with None for missing values, by cluster if the table
-        has clusters.
+        has clusters, or by item if items repeat within slices.
 
     Raises
     ------
@@ -157,6 +157,7 @@ def tally_by(
     if not is_list(names) or not len(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
     opened = predictions = open_predictions(source, columns)
+    predictions.check_one_cluster("a table of slices")
     view = one_view(view, predictions)
     classes = _class_slices(predictions, names, view, columns)
     if view == "top" and predictions.log is not None:
@@ -173,17 +174,17 @@ def tally_by(
     if view == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = view == "pooled" and not predictions.clustered and classes is None
-    in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
-    units = JointCodes() if in_clusters else None
-    noted = units is None and (predictions.rows or 0) <= IN_MEMORY  # items with several rows get a note
     reader = opened.table_reader  # a column that is cut into bands has numbers, and no names of items
-    noted &= reader is None or not any(name.startswith(f"{reader.column_of('item')}:") for name in names)
+    banded = reader is not None and any(name.startswith(f"{reader.column_of('item')}:") for name in names)
+    small = not (banded or predictions.clustered) and (predictions.rows or 0) <= IN_MEMORY
+    batches = predictions.batches() if banded else with_item_clusters(predictions, items=items or small)
+    by_item = items and (predictions.form == "wide" or predictions.has_items)
+    units = JointCodes() if predictions.clustered or predictions.items_repeat or by_item else None
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
-        batches = predictions.batches(items=items or noted)
-        batches = with_note(opened, batches, top=view == "top") if noted else batches
+        batches = with_note(predictions, batches, opened, top=view == "top")
         for batch in reported(batches, predictions.rows, progress):
             if classes is not None:
                 batch = classes.long(batch)
@@ -431,8 +432,9 @@ def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progres
             for what, one in (("clusters", each.cluster is not None), ("weights", each.weighted)):
                 if one != (first[1].weighted if what == "weights" else first[1].cluster is not None):
                     message = f"the file has {what if one else f'no {what}'}, unlike {first[0]}"
-                    raise InputError(
-                        message, f"add {what} to all files, or to none", code="cluster", file=file
-                    )
+                    hint = f"add {what} to all files, or to none"
+                    if what == "clusters":  # items repeat in some of the files only
+                        hint += "; for items that repeat, name their column: columns={'cluster': ...}"
+                    raise InputError(message, hint, code="cluster", file=file)
             yield each
         tell(progress, "tallying", number, len(files))

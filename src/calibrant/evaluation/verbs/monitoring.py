@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -206,12 +206,14 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
     """Store the pairs of the view by their windows, in one pass."""
     _check(predictions, settings)
     single = settings.unit == "item" and settings.view != "pooled" and not predictions.clustered
-    found, labeled = timed(predictions, settings.time, settings.by, items=single)
+    clustered = single or settings.unit == "cluster"
+    found, labeled = timed(predictions, settings.time, settings.by, items=clustered)
     windows = Windows(settings.by, settings.until, labeled.place)
     seen = 0
     for batch in found.batches(items=True):
         assert batch.item is not None
         number = windows.numbers(found.items, batch.item, seen)
+        batch = replace(batch, item=None)  # which is the time
         pairs, rows = pairs_of(settings.view, batch, found, seen), np.arange(len(batch))
         if settings.view.startswith(CLASS) and batch.class_code is not None:
             name = settings.view.removeprefix(CLASS)
@@ -237,6 +239,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
 def _check(predictions: Predictions, settings: _Settings) -> None:
     """Raise `InputError` for a table that a monitor cannot use."""
     predictions.check_one_model()
+    predictions.check_one_cluster("a monitor")
     if settings.view in ("top", "pooled") and predictions.form == "long":
         hint = "write a wide table with one p_<class> column per class"
         message = f"a long table cannot be monitored for {settings.view}"
@@ -249,8 +252,11 @@ def _check(predictions: Predictions, settings: _Settings) -> None:
         hint = "remove or rename the column of weights; if rows were sampled by label, monitor all rows"
         message = "a monitor does not use weights, so each row counts once"
         raise InputError(message, hint, code="parameter", file=predictions.name)
-    if settings.unit == "cluster" and not predictions.clustered:
-        hint = "name the column of clusters (`columns={'cluster': ...}`), or use days as units (`unit='day'`)"
+    if settings.unit == "cluster" and not (predictions.clustered or predictions.has_items):
+        hint = (
+            "name the column of clusters or items (`columns={'cluster': ...}`), or use days as units "
+            "(`unit='day'`)"
+        )
         message = "a monitor by cluster needs clusters"
         raise InputError(message, hint, code="cluster", file=predictions.name)
 
