@@ -221,8 +221,8 @@ def test_errors_are_one_line_and_leave_nothing(
         (("--counts", "counts.tsv"), "counts is only for"),
         (("--min-scores", 3), "--min-scores is only for groups by class"),
         (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
-        (("--n-bins", 3), "isotonic has no n_bins: leave --n-bins out, or choose histogram"),
-        (("--penalty", 1), "isotonic has no penalty: leave --penalty out, or choose vector or matrix"),
+        (("--n-bins", 3), "auto has no n_bins: leave --n-bins out, or choose histogram"),
+        (("--penalty", 1), "auto has no penalty: leave --penalty out, or choose vector or matrix"),
         (("--method", "vector", "--penalty", 1), "vector maps all classes of a row at once"),
         (
             ("--group", "class", "--min-scores", 10_000),

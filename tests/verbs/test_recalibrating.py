@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyarrow import parquet as pq
 from calibrant.exceptions import InputError
 from calibrant.io import load_recalibrator, save_recalibrator, save_tally
 from calibrant.io.saved_recalibrators import file_digest
+from calibrant.metrics import calibration_error
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tally import Tally
 from calibrant.pages.text import difference_verdict
@@ -33,6 +35,7 @@ from calibrant.recalibrate import (
 from calibrant.recalibrate.choosing import GROUPS
 from calibrant.verbs import _methods, apply, fit, measure, report, tally_by
 from calibrant.verbs.applying import SAME_DATA
+from calibrant.verbs.recalibrating import summary
 from tests.quantities import defined
 
 CLASSES = ["N", "V", "D", "X"]
@@ -103,7 +106,7 @@ def test_classes_get_the_composition_asked_for(group: str, tmp_path: Path) -> No
         "given": PerGroup(Isotonic(), {"open": ["N", "V", "X"], "closed": ["D"]}),
     }[group]
     groups = 3 if group == "frequency" else None
-    model = fit(dev, group=homes if group == "given" else group, groups=groups)
+    model = fit(dev, method="isotonic", group=homes if group == "given" else group, groups=groups)
     composition.fit(*frame)
     expected = composition.transform(test["score"].to_numpy(), test["class"].to_pylist())
     np.testing.assert_allclose(applied_to(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
@@ -358,7 +361,7 @@ def test_a_fit_to_one_label_is_noted_where_it_is_not_refused(label: int) -> None
 def test_groups_whose_maps_are_odd_are_named() -> None:
     table = long(900, 21)
     turned = np.where(np.array(table["class"].to_pylist()) == "V", 0.3, table["score"].to_numpy())
-    model = fit(table.set_column(0, "score", pa.array(turned)), group="class")
+    model = fit(table.set_column(0, "score", pa.array(turned)), method="isotonic", group="class")
     assert len(model.notes) == 1
     assert model.notes[0].startswith("V: all scores are equal")
 
@@ -548,23 +551,56 @@ def test_dev_has_to_go_with_the_recalibrator() -> None:
     weighted = dev.append_column("weight", pa.array(np.linspace(1, 2, 400)))
     with pytest.raises(InputError, match="weights"):
         report(dev, model=model, dev=weighted)
-    with pytest.raises(InputError, match="wide"):
-        report(rows(80, 0), model=fit(rows(300, 0), method="temperature"), dev=rows(300, 0))
+    with pytest.raises(InputError, match="dev is a long table with classes"):
+        report(rows(80, 0), model=fit(rows(300, 0), method="temperature"), dev=long(50, 0))
 
 
-def test_the_note_on_a_fixed_map_asks_for_dev_only_where_dev_can_be_given() -> None:
-    long_notes = report(binary(400, 32), model=fit(binary(400, 31))).notes
-    wide_notes = report(rows(80, 0), model=fit(rows(300, 0), method="temperature")).notes
-    for notes, asked in ((long_notes, True), (wide_notes, False)):
+def test_the_note_on_a_fixed_map_asks_for_dev() -> None:
+    for dev, test in ((binary(400, 31), binary(400, 32)), (rows(300, 0), rows(80, 0))):
+        notes = report(test, model=fit(dev, method="temperature")).notes
         (fixed,) = (note for note in notes if "treat the calibration map as fixed" in note)
-        assert ("give the dev set" in fixed) == asked
+        assert "give the dev set" in fixed
 
 
-def test_a_method_can_be_fitted_to_a_wide_dev_set_whose_maps_are_not_refitted() -> None:
-    found = report(rows(80, 0), method="temperature", dev=rows(300, 0))
-    given = report(rows(80, 0), model=fit(rows(300, 0), method="temperature"))
-    assert found.differences == given.differences
-    assert any("treat the calibration map as fixed" in note for note in found.notes)
+@pytest.mark.parametrize(
+    "asked",
+    [{"method": "temperature"}, {"method": "platt"}, {"method": "platt", "group": "class", "min_scores": 9}],
+    ids=str,
+)
+def test_maps_of_a_wide_table_are_refitted_to_resamples_of_dev(asked: dict[str, Any]) -> None:
+    dev, test = rows(300, 0), rows(400, 1)
+    test = test.select(sorted(test.column_names))  # other order of classes than in dev
+    fixed = report(test, model=fit(dev, **asked), view=["top", "pooled"]).differences
+    found = report(test, model=fit(dev, **asked), dev=dev, view=["top", "pooled"])
+    assert [each.view for each in found.differences] == ["top", "pooled"]
+    for one, other in zip(found.differences, fixed, strict=True):
+        narrow, wide = other.difference, one.difference
+        assert (narrow.calibration_map, wide.calibration_map) == ("fixed", "resampled")
+        assert wide.mse_difference.estimate == pytest.approx(narrow.mse_difference.estimate)
+        assert defined(wide.mse_difference.low) < defined(narrow.mse_difference.low)
+        assert defined(wide.mse_difference.high) > defined(narrow.mse_difference.high)
+    if "group" not in asked:
+        assert report(test, dev=dev, view=["top", "pooled"], **asked).differences == found.differences
+
+
+def test_the_sampling_error_of_a_map_of_a_wide_table_is_that_over_dev_sets() -> None:
+    test = rows(2000, 1)
+    label = np.array(test["label"].to_pylist())
+    matrix = np.column_stack([test[f"p_{name}"].to_numpy() for name in CLASSES])
+
+    def squared(seed: int) -> float:
+        mapped = fit(rows(300, seed), method="temperature").recalibrator.transform(matrix)
+        top = mapped.argmax(axis=1)
+        error = calibration_error(label == np.array(CLASSES)[top], mapped.max(axis=1))
+        return defined(error.debiased_squared_error)
+
+    over_sets = np.std([squared(seed) for seed in range(100, 160)], ddof=1)
+    (top,) = (
+        defined(each.map_deviation.estimate)
+        for each in report(test, method="temperature", dev=rows(300, 100)).resampled
+        if each.change.before.measure == "top"
+    )
+    assert 0.4 < top / over_sets < 2.5
 
 
 def test_scores_at_the_threshold_are_recalibrated_in_float32_too() -> None:
@@ -605,3 +641,99 @@ def test_the_brier_scores_are_left_out_if_maps_are_resampled() -> None:
     assert fixed.differences[0].difference.brier_difference is not None
     assert "Brier" not in difference_verdict(resampled.differences[0])
     assert "Brier" in difference_verdict(fixed.differences[0])
+
+
+def few_tweets() -> pa.Table:
+    """Return 200 scores that are nearly calibrated, so that isotonic regression makes them worse."""
+    rng = np.random.default_rng(50)
+    score = 1 / (1 + np.exp(-rng.normal(0, 1.5, 200)))
+    return pa.table({"score": score, "label": (rng.random(200) < score).astype(int)})
+
+
+def test_the_default_map_prints_what_it_tried_and_how_close_the_maps_were() -> None:
+    dev = binary(4000, 51)
+    model = fit(dev)
+    assert model.method == "auto"
+    found = summary(model, output=None, seconds=0.0)
+    assert [each.name for each in found.tried] == [
+        "none",
+        "temperature",
+        "platt",
+        "beta",
+        "isotonic-smoothed",
+    ]
+    (chosen,) = (each for each in found.tried if each.chosen)
+    assert model.notes[0].startswith(f"the map is {chosen.name}, by five-fold cross-fitting over pairs")
+    none = found.tried[0]
+    assert defined(none.log_loss_difference.low) > 0
+    assert defined(none.log_loss.estimate) - defined(chosen.log_loss.estimate) == pytest.approx(
+        none.log_loss_difference.estimate
+    )
+    assert found.harm_warning is None
+    assert "isotonic-smoothed" in found.to_text()
+
+
+@pytest.mark.parametrize("method", ["isotonic", "histogram", "venn-abers", "beta"])
+def test_a_named_method_that_is_worse_than_no_map_has_a_warning(method: Any, tmp_path: Path) -> None:
+    model = fit(few_tweets(), method=method)
+    assert model.warning is not None
+    assert "worse than no map (log loss" in model.warning
+    save_recalibrator(model, tmp_path / "model.json")
+    assert load_recalibrator(tmp_path / "model.json").warning == model.warning
+    record = summary(model, output=None, seconds=0.0)
+    assert record.warnings() == (model.warning,)
+    assert model.warning in record.to_text()
+    assert record.to_dict()["harm_warning"] == model.warning
+    assert any("worse than no map" in note for note in report(few_tweets(), model=model).notes)
+    assert fit(few_tweets()).warning is None
+
+
+def test_groups_that_a_map_makes_worse_are_named() -> None:
+    good, over = few_tweets(), binary(3000, 52)
+    both = pa.concat_tables(
+        [
+            table.select(["score", "label"]).cast(pa.schema([("score", "f8"), ("label", "i8")]))
+            for table in (good, over)
+        ]
+    )
+    both = both.append_column("class", pa.array(["good"] * len(good) + ["over"] * len(over)))
+    model = fit(both, method="isotonic", group="class")
+    assert "the maps of good are worse than no map" in defined(model.warning)
+    parts: Any = fit(both, group="class").recalibrator
+    assert parts.parts_[0].chosen_name_ == "none"
+
+
+def test_a_method_of_whole_rows_is_compared_with_no_map() -> None:
+    rng = np.random.default_rng(53)
+    prob = rng.dirichlet([1.0] * 4, 120)
+    label = [CLASSES[int(rng.choice(4, p=row))] for row in prob]
+    table = pa.table({f"p_{name}": prob[:, k] for k, name in enumerate(CLASSES)} | {"label": label})
+    model = fit(table, method="vector", penalty=0.0001)
+    assert [each.name for each in model.tried] == ["none", "vector"]
+    assert "worse than no map" in defined(model.warning)
+    assert fit(table).recalibrator.chosen_ is None
+
+
+def test_the_comparison_is_that_of_a_tally_too(tmp_path: Path) -> None:
+    dev = few_tweets()
+    tally = Tally.from_arrays(y_true=dev["label"].to_numpy(), y_prob=dev["score"].to_numpy())
+    path = tmp_path / "dev.tally.parquet"
+    save_tally(replace(tally, view="binary"), path)
+    assert fit(path, method="isotonic").warning == fit(dev, method="isotonic").warning
+    assert fit(path).notes == fit(dev).notes
+
+
+@pytest.mark.parametrize("asked", [{}, {"method": "isotonic"}, {"group": "class", "min_scores": 1}], ids=str)
+def test_the_map_of_a_wide_table_is_called_with_a_matrix(asked: dict[str, Any], tmp_path: Path) -> None:
+    dev = rows(400, 54)
+    matrix = np.column_stack([dev[f"p_{name}"].to_numpy() for name in CLASSES])
+    label = np.array([CLASSES.index(name) for name in dev["label"].to_pylist()])
+    np.savez(tmp_path / "dev.npz", probs=matrix, labels=label, classes=np.array(CLASSES))
+    for source in (dev, tmp_path / "dev.npz"):
+        model = fit(source, **asked)
+        save_recalibrator(model, tmp_path / "model.json")
+        mapped = load_recalibrator(tmp_path / "model.json").recalibrator.transform(matrix)
+        np.testing.assert_allclose(mapped.sum(axis=1), 1)
+        np.testing.assert_array_equal(mapped, apply(model, matrix))
+    with pytest.raises(InputError, match="4"):
+        model.recalibrator.transform(matrix[:, :2])

@@ -40,7 +40,7 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _fits_again(source: str, columns: Columns) -> bool:
-    """Return True if maps can be fitted to resamples of a table: a long file without weights, not a pipe."""
+    """Return True if maps can be fitted to resamples of a table: a file without weights, not a pipe."""
     from calibrant.io import open_predictions
     from calibrant.io.origin import reads_once
 
@@ -50,7 +50,7 @@ def _fits_again(source: str, columns: Columns) -> bool:
         table = open_predictions(source, columns)
     except InputError:  # a tally
         return False
-    return table.form == "long" and not table.weighted
+    return not table.weighted
 
 
 @click.command(
@@ -63,8 +63,9 @@ def _fits_again(source: str, columns: Columns) -> bool:
 @click.option(
     "--method",
     type=click.Choice(list(METHODS)),
-    default="isotonic",
-    help=f"Recalibration method. {', '.join(ROWS[:-1])} and {ROWS[-1]} recalibrate all classes of a row of "
+    default="auto",
+    help="Recalibration method. auto uses the simplest map that cross-fitting cannot tell from the best, or "
+    f"none. {', '.join(ROWS[:-1])} and {ROWS[-1]} recalibrate all classes of a row of "
     f"a wide table together; {' and '.join(ONLY_ROWS)} {'require' if len(ONLY_ROWS) > 1 else 'requires'} "
     "a wide table.",
 )

@@ -17,6 +17,7 @@ from calibrant.records import plain
 
 if TYPE_CHECKING:
     from calibrant.recalibrate import Recalibrator
+    from calibrant.results.recalibration import TriedMap
 
 TableKind = Literal["binary", "classes", "wide"]
 
@@ -52,6 +53,7 @@ class _File(
     command: str | None
     notes: tuple[str, ...]
     state: dict[str, Any]
+    warning: str | None = None
     checksum: str = ""
 
 
@@ -88,7 +90,11 @@ class SavedRecalibrator:
     command
         Command line of the fit; None if there is none.
     notes
-        Choices by cross-validation, and unusual maps.
+        Choices by cross-fitting, and unusual maps.
+    warning
+        Warning that the map is worse than no map in cross-fitting; None if it is not.
+    tried
+        Results of maps in cross-fitting, which files do not contain.
     """
 
     recalibrator: Recalibrator
@@ -103,6 +109,8 @@ class SavedRecalibrator:
     version: str = ""
     command: str | None = None
     notes: tuple[str, ...] = ()
+    warning: str | None = None
+    tried: tuple[TriedMap, ...] = ()
 
 
 def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.PathLike[str]) -> None:
@@ -146,6 +154,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         command=model.command,
         notes=model.notes,
         state=model.recalibrator.to_state(),
+        warning=model.warning,
     )
     ENVELOPE.write(path, content)
 
@@ -195,6 +204,7 @@ def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> Saved
             saved.calibrant,
             saved.command,
             saved.notes,
+            saved.warning,
         )
         contradicted = _contradicted(model, saved.fitted_on.score_range)
     if contradicted is not None:

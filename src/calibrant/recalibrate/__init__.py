@@ -14,6 +14,7 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.recalibrate._renormalise import renormalise
+    from calibrant.recalibrate.auto import Auto
     from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
     from calibrant.recalibrate.bbq import BBQ
     from calibrant.recalibrate.beta import Beta
@@ -35,6 +36,7 @@ else:
 
 __all__ = [
     "BBQ",
+    "Auto",
     "Beta",
     "BinaryRecalibrator",
     "Calibrated",

@@ -16,7 +16,8 @@ from calibrant._checks import Check, Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator, check_estimator
+from calibrant.metrics.views import class_predictions
+from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator, check_estimator, divided
 
 
 class ClasswiseRecalibrator(Recalibrator):
@@ -123,21 +124,23 @@ class ClasswiseRecalibrator(Recalibrator):
         return self._learn_parts(classes, sizes, lambda estimator, name: estimator.fit_tally(merged[name]))
 
     def transform(
-        self, scores: ArrayLike, classes: ArrayLike, *, names: Sequence[str] | None = None
+        self, scores: ArrayLike, classes: ArrayLike | None = None, *, names: Sequence[str] | None = None
     ) -> Floats:
         """Return recalibrated probabilities.
 
         Parameters
         ----------
         scores
-            (n,) probabilities in [0, 1].
+            (n,) probabilities in [0, 1]; or, without ``classes``, (n, K) rows of the K classes of the fit, in
+            the order of ``classes_``.
         classes, names
             As in `fit`; each composition documents how it treats new classes.
 
         Returns
         -------
         ndarray of float64
-            (n,) in [0, 1].
+            (n,) in [0, 1]; or (n, K) rows that are divided by their sums. A row that all maps take to 0 stays
+            unchanged.
 
         Raises
         ------
@@ -145,20 +148,52 @@ class ClasswiseRecalibrator(Recalibrator):
             If it has not been fitted, for bad values, or for a class that has no map.
         """
         self.check_fitted()
+        if classes is None:
+            return self._map_rows(scores)
         score = _checks.scores(scores, "scores").astype(np.float64, copy=False)
         codes, found = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", len(score))
-        used = np.flatnonzero(np.bincount(codes, minlength=len(found)))
-        part_of = np.full(len(found), -1)
-        part_of[used] = self._fitted_parts_of([found[code] for code in used.tolist()])
-        if len(set(part_of[used].tolist())) == 1 and part_of[used[0]] >= 0:
-            recalibrated: Floats = self.parts_[part_of[used[0]]].transform(score)
-            return recalibrated
+        rows = self.rows_by_part(codes, found)
+        only = next(iter(rows)) if len(rows) == 1 else None
+        if only is not None:
+            return self._part(only).transform(score)
         out: Floats = np.array(score)
-        for number, rows in _runs(part_of[codes]):
-            if number >= 0:
-                out[rows] = self.parts_[number].transform(score[rows])
+        for name, some in rows.items():
+            if name is not None:
+                out[some] = self._part(name).transform(score[some])
         return out
+
+    def rows_by_part(self, codes: Integers, names: Sequence[str]) -> dict[str | None, Integers]:
+        """Return the rows that each part maps; the rows of None stay unchanged.
+
+        Parameters
+        ----------
+        codes
+            (n,) indices of the rows' classes.
+        names
+            Names of the classes.
+        """
+        used = np.flatnonzero(np.bincount(codes, minlength=len(names)))
+        part_of = np.full(len(names), -1)
+        part_of[used] = self._fitted_parts_of([names[code] for code in used.tolist()])
+        return {
+            self.part_names_[number] if number >= 0 else None: rows for number, rows in _runs(part_of[codes])
+        }
+
+    def _part(self, name: str) -> BinaryRecalibrator:
+        return self.parts_[self.part_names_.index(name)]
+
+    def _map_rows(self, scores: ArrayLike) -> Floats:
+        width = np.shape(scores)[1] if np.ndim(scores) == 2 else 1
+        if width != len(self.classes_):
+            message = f"scores have shape {np.shape(scores)}, and there are no classes"
+            hint = f"pass the class of each score, or rows of {len(self.classes_)} scores, one per class"
+            raise InputError(message, hint, code="shape")
+        given = class_predictions(np.zeros(len(np.asarray(scores)), np.int64), scores)
+        prob = given.prob.astype(np.float64)
+        columns = np.tile(np.arange(width), len(prob))
+        single = self.transform(prob.ravel(), columns, names=self.classes_)
+        return divided(single.reshape(prob.shape), prob)
 
     def _learn_parts(self, classes: tuple[str, ...], sizes: dict[str, int], learn: Any) -> Self:
         """Fit a copy of the estimator to each part; an error names the part that cannot be fitted."""

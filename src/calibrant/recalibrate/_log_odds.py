@@ -186,22 +186,33 @@ def points_of(source: Source, clip: float) -> Points:
         weight = np.ones(len(score)) if source.weight is None else source.weight
         positives, count = weight * source.label, np.ones(len(score), np.int64)
     else:
-        tally = source.without_clusters()
-        some, others = tally.positives > 0, tally.positives < tally.n
-        rest = tally.weight - tally.weight_positives
-        mean_positive = tally.anchor[some] + tally.offset_positive[some] / tally.weight_positives[some]
-        mean_negative = tally.anchor[others] + (tally.offset - tally.offset_positive)[others] / rest[others]
-        score = np.concatenate(
-            [
-                np.clip(mean_positive, tally.low[some], tally.high[some]),
-                np.clip(mean_negative, tally.low[others], tally.high[others]),
-            ]
-        )
-        weight = np.concatenate([tally.weight_positives[some], rest[others]])
-        positives = np.concatenate([tally.weight_positives[some], np.zeros(len(rest[others]))])
-        count = np.concatenate([tally.positives[some], (tally.n - tally.positives)[others]])
+        found = means_by_label(source.without_clusters())
+        score, weight, count = found.score, found.weight, found.pairs
+        positives = np.where(found.label, weight, 0.0)
     moved = (score < clip) | (score > 1 - clip)
     return Points(np.clip(score, clip, 1 - clip), weight, positives, int(count[moved].sum()))
+
+
+class Means(NamedTuple):
+    """Means of the scores of the positives, then of the negatives, of each row of a tally that has any."""
+
+    score: Floats
+    label: NDArray[np.bool_]
+    weight: Floats
+    pairs: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+
+def means_by_label(tally: Tally) -> Means:
+    """Return the mean scores of positives and negatives of a tally without clusters."""
+    some, others = np.flatnonzero(tally.positives), np.flatnonzero(tally.positives < tally.n)
+    row = np.concatenate([some, others])
+    label = np.arange(len(row)) < len(some)
+    weight = np.where(label, tally.weight_positives[row], (tally.weight - tally.weight_positives)[row])
+    offset = np.where(label, tally.offset_positive[row], (tally.offset - tally.offset_positive)[row])
+    score = np.clip(tally.anchor[row] + offset / weight, tally.low[row], tally.high[row])
+    count = np.where(label, tally.positives[row], (tally.n - tally.positives)[row])
+    return Means(score, label, weight, count, row)
 
 
 def check_clip(value: object, name: str) -> None:

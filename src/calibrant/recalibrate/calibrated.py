@@ -22,7 +22,6 @@ from calibrant.recalibrate.base import (
     BinaryRecalibrator,
     Recalibrator,
     UnfittedError,
-    divided,
 )
 from calibrant.recalibrate.methods import METHODS
 
@@ -66,8 +65,9 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X is passed to it unchanged, such as texts, dataframes or sparse matrices.
     recalibrator
         Unfitted recalibrator, or name of a method of `calibrant.fit`, such as ``"isotonic"``. None for
-        ``"platt-smoothed"``, which needs few items. For more than two classes, maps of single scores
-        are fitted one versus rest, and rows are divided by their sums.
+        ``"auto"``: the simplest map that cross-fitting cannot tell from the best, or none (`Auto`). For more
+        than two classes, other maps of single scores are fitted one versus rest, and rows are divided by
+        their sums.
     cv
         Number of folds (5 if None), a splitter of scikit-learn, or an iterable of train and test rows. Folds
         keep the proportions of the classes. ``"prefit"`` uses a fitted estimator; `fit` then needs data that
@@ -368,7 +368,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
     """Return the unfitted recalibrator of the argument."""
     if given is None:
-        given = "platt-smoothed"  # finite in a fold whose scores separate the labels
+        given = "auto"
     if isinstance(given, str):
         if given not in METHODS:
             hint = f"give one of {', '.join(METHODS)}, or an estimator"
@@ -581,9 +581,8 @@ def _columns(scores: Floats) -> Integers:
 def _mapped(recalibrator: Any, scores: Floats, classes: NDArray[Any]) -> Floats:
     """Recalibrated probabilities (n, K)."""
     if isinstance(recalibrator, ClasswiseRecalibrator):
-        names = list(map(str, classes.tolist()))
-        found = recalibrator.transform(scores.ravel(), _columns(scores), names=names)
-        return divided(found.reshape(scores.shape), scores)
+        rows: Floats = recalibrator.transform(scores)
+        return rows
     event = isinstance(recalibrator, BinaryRecalibrator) and len(classes) == 2
     mapped: Floats = recalibrator.predict_proba(scores[:, 1] if event else scores)
     return mapped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
@@ -12,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, positive_integer, sample_count
 from calibrant.exceptions import InputError
-from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of, subjects
+from calibrant.metrics.class_scores import Arguments, ClassScores, Recipe, Subject, error_of, subjects
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, changes_between
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
-from calibrant.metrics.views import reaching
+from calibrant.metrics.views import class_predictions, reaching, top_view
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.labelled import (
     LabelledScores,
@@ -85,7 +86,8 @@ def resampled_changes(
     -------
     tuple of ResampledChange
         Changes of MCE, SMCE, and GMCE of each group; for one event only SMCE, which is then its calibration
-        error. Their intervals are for the mean change over dev sets of this size.
+        error; for rows of K classes also the error of the top label (``top``). Their intervals are for the
+        mean change over dev sets of this size.
 
     Raises
     ------
@@ -153,7 +155,20 @@ class _Setting(NamedTuple):
         given = Arguments(test.label, test.code, test.names, None, test.cluster, self.threshold)
         # Test scores of float32 are widened here, and at the threshold would be below it.
         scores = given.scores(score, reference=self.high.astype(np.float64))
-        return subjects(scores, self.groups, self.min_scores, class_mean=self.class_mean)
+        found = subjects(scores, self.groups, self.min_scores, class_mean=self.class_mean)
+        return [*found, self._top(score)] if test.width > 1 else found
+
+    def _top(self, score: Floats) -> Subject:
+        """Return the error of the top label of each row of a wide table."""
+        test = self.test
+        assert test.cluster is not None
+        matrix, label = score.reshape(-1, test.width), test.label.reshape(-1, test.width)
+        rows = class_predictions(label.argmax(axis=1), matrix)
+        top, cluster = top_view(rows), test.cluster[:: test.width]
+        if test.cluster_count < len(matrix):
+            top = replace(top, cluster=cluster, cluster_count=test.cluster_count)
+        whole = ClassScores(top, np.zeros(len(top), np.int64), ("top",), np.zeros(1, np.int64), 0.0)
+        return Subject("top", None, whole)
 
     def after(self, fitted: Single) -> Floats:
         """Return test scores after a map; scores below the threshold stay unchanged."""

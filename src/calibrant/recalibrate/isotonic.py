@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Check, Floats, Integers, Pairs, option
+from calibrant._checks import Check, Floats, Integers, Pairs, flag, option
 from calibrant._kernels import isotonic as kernels
 from calibrant._kernels import maps as map_kernels
 from calibrant._parallel import default_threads, fold, slices
@@ -20,6 +20,7 @@ from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 LARGEST_SORTED = 1 << 17  # largest number of pairs for which sorting is as fast
 PAIRS_A_RANGE = 16  # approximate number of pairs per range of scores between those of a sample
 MOST_RANGES = 1 << 22
+HALF_A_PAIR = 0.5
 _SAMPLED = 4096
 _ROUNDING = 1e-14
 
@@ -60,23 +61,33 @@ class _Ranges:
         return cls(low, shift, (last >> shift) - low + 2)
 
 
-def pooled(source: Source) -> Blocks:
-    """Pool adjacent violators. A row of a compressed tally is one score, its mean."""
+def pooled(source: Source, *, added: float = 0.0) -> Blocks:
+    """Pool adjacent violators. A row of a compressed tally is one score, its mean.
+
+    ``added`` is the number of pairs of mean weight that are added at each end: positive at the lowest score,
+    negative at the highest.
+    """
     if isinstance(source, Pairs) and source.weight is None and len(source) > LARGEST_SORTED:
-        return _pooled_without_sorting(source)
+        return _pooled_without_sorting(source, added)
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
     tally = tally.without_clusters()
-    return _blocks(tally.score, tally.weight, tally.weight_positives)
+    added *= tally.total_weight / tally.total_n
+    return _blocks(tally.score, tally.weight, tally.weight_positives, added)
 
 
-def _blocks(score: Floats, weight: Floats, weight_positives: Floats) -> Blocks:
+def _blocks(score: Floats, weight: Floats, weight_positives: Floats, added: float) -> Blocks:
+    if added:
+        weight, weight_positives = weight.copy(), weight_positives.copy()
+        weight_positives[0] += added
+        weight[0] += added
+        weight[-1] += added
     start = kernels.pool_adjacent_violators(weight, weight_positives)
     total = np.add.reduceat(weight, start)
     frequency = np.minimum(1.0, np.add.reduceat(weight_positives, start) / total)
     return Blocks(score[start], score[np.append(start[1:], len(score)) - 1], frequency)
 
 
-def _pooled_without_sorting(pairs: Pairs) -> Blocks:
+def _pooled_without_sorting(pairs: Pairs, added: float) -> Blocks:
     ranges = _Ranges.fitting(pairs)
     n, positives = _counted(pairs, ranges)
     used = np.flatnonzero(n)
@@ -91,7 +102,8 @@ def _pooled_without_sorting(pairs: Pairs) -> Blocks:
     score = np.insert(scores_of(key), place, np.nan)  # no block begins or ends in them
     all_n = np.insert(count.sum(axis=1), place, _sums(np.where(looked_at, 0, n), whole))
     all_positives = np.insert(count[:, 1], place, _sums(np.where(looked_at, 0, positives), whole))
-    return _blocks(score, all_n.astype(np.float64), all_positives.astype(np.float64))
+    # Pairs added at the ends move no corner of the pooled blocks, so the corners found without them suffice.
+    return _blocks(score, all_n.astype(np.float64), all_positives.astype(np.float64), added)
 
 
 def _counted(pairs: Pairs, ranges: _Ranges) -> tuple[Integers, Integers]:
@@ -166,6 +178,9 @@ class Isotonic(BinaryRecalibrator):
     between
         Values between two blocks: ``"linear"`` interpolation from the highest score of one to the
         lowest of the next, or ``"steps"``, by which a block's value applies until the next block begins.
+    smoothing
+        True to add half a positive pair at the lowest score and half a negative pair at the highest (of mean
+        weight). No value is then 0 or 1, so the log loss of other labels is finite.
 
     Attributes
     ----------
@@ -190,21 +205,24 @@ class Isotonic(BinaryRecalibrator):
     >>> model = Isotonic().fit([0.1, 0.4, 0.5, 0.9], [0, 1, 0, 1])
     >>> model.transform([0.0, 0.25, 0.45, 0.7, 1.0]).round(3).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> Isotonic(smoothing=True).fit([0.1, 0.4, 0.5, 0.9], [0, 1, 0, 1]).values_.round(3).tolist()
+    [0.333, 0.5, 0.667]
     """
 
     method: ClassVar[str] = "isotonic"
     _learned: ClassVar[tuple[str, ...]] = ("first_", "last_", "values_")
-    _parameters: ClassVar[dict[str, Check]] = {"between": option("linear", "steps")}
+    _parameters: ClassVar[dict[str, Check]] = {"between": option("linear", "steps"), "smoothing": flag}
 
     first_: Floats
     last_: Floats
     values_: Floats
 
-    def __init__(self, *, between: Between = "linear") -> None:
+    def __init__(self, *, between: Between = "linear", smoothing: bool = False) -> None:
         self.between = between
+        self.smoothing = smoothing
 
     def _learn(self, source: Source) -> None:
-        blocks = pooled(source)
+        blocks = pooled(source, added=HALF_A_PAIR if self.smoothing else 0.0)
         self.first_, self.last_, self.values_ = blocks.first, blocks.last, blocks.frequency
 
     def _map(self, score: Floats) -> Floats:

@@ -7,9 +7,11 @@ from importlib import import_module
 from typing import Any, Literal
 
 Name = Literal[
+    "auto",
     "histogram",
     "bbq",
     "isotonic",
+    "isotonic-smoothed",
     "scaling-binning",
     "platt",
     "platt-smoothed",
@@ -61,9 +63,11 @@ PENALTY = {
 }
 
 METHODS: dict[str, Method] = {
+    "auto": Method("Auto", maps="both"),
     "histogram": Method("HistogramBinning", n_bins=15),
     "bbq": Method("BBQ"),
     "isotonic": Method("Isotonic"),
+    "isotonic-smoothed": Method("Isotonic", fixed={"smoothing": True}),
     "scaling-binning": Method("ScalingBinning", n_bins=10),
     "platt": Method("Platt"),
     "platt-smoothed": Method("Platt", fixed={"smoothing": True}),

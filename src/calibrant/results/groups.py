@@ -31,7 +31,7 @@ FewDraws = Annotated[
 class MarginalError(Record, frozen=True, kw_only=True):
     """Marginal calibration error of each class (MCE), of all classes (SMCE) or of a group (GMCE)."""
 
-    measure: Annotated[str, name("Measure", "mce, smce or gmce.")]
+    measure: Annotated[str, name("Measure", "mce, smce or gmce; top for the top label of rows of K classes.")]
     group: Annotated[str | None, name("Group", "Name of the group, for gmce; null otherwise.")]
     n: Annotated[int, number("n", "Number of scores used.", group=DATA, headline=True)]
     positives: Annotated[int, number("Positives", "Scores used whose class is the true class.", group=DATA)]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from calibrant.records import Quantity, Record, name, number, rows, setting
+from calibrant.records import Quantity, Record, name, number, rows, setting, warning
 
 FIT, TABLE = "Fit", "Table"
 
@@ -55,6 +55,68 @@ class ChainTemperature(Record, frozen=True):
         dict[str, int],
         setting("Unseen", "Gold tokens by tag that the model has never seen, the most frequent tag first."),
     ] = msgspec.field(default_factory=dict)
+
+
+class TriedMap(Record, frozen=True, kw_only=True):
+    """One calibration map, or no map, in cross-fitting on the data of a fit."""
+
+    name: Annotated[str, name("Map", "Method of the map; none for unchanged scores.")]
+    part: Annotated[
+        str | None, name("Group", "Class or group of classes of the map; null if there is one map.")
+    ]
+    log_loss: Annotated[
+        Quantity,
+        number(
+            "Log loss",
+            "Mean log loss of scores that are mapped by fits to the other folds. A probability of 0 for the "
+            "label counts as 1 / (2 n).",
+            group=LOSS,
+            best=0,
+            headline=True,
+            interval=False,
+        ),
+    ]
+    log_loss_difference: Annotated[
+        Quantity,
+        number(
+            "Difference",
+            "Log loss minus that of the map of this fit, with a paired interval over clusters.",
+            group=LOSS,
+            headline=True,
+            signed=True,
+        ),
+    ]
+    brier: Annotated[
+        Quantity,
+        number(
+            "Brier",
+            "Mean Brier score of these scores; a sum over classes if the map takes whole rows.",
+            group=LOSS,
+            best=0,
+            headline=True,
+            interval=False,
+        ),
+    ]
+    brier_difference: Annotated[
+        Quantity,
+        number(
+            "Difference of Brier",
+            "Brier score minus that of the map of this fit, with a paired interval over clusters.",
+            group=LOSS,
+            headline=True,
+            signed=True,
+        ),
+    ]
+    impossible: Annotated[
+        int | None,
+        number(
+            "Labels of probability 0",
+            "Held-out labels that the map gives probability 0, so that their log loss is infinite; null if "
+            "the map could not be fitted.",
+            group=LOSS,
+        ),
+    ]
+    chosen: Annotated[bool, setting("Chosen", "True for the map of this fit.")]
 
 
 class FittedRecalibrator(Record, frozen=True, kw_only=True):
@@ -112,9 +174,20 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
         tuple[str, ...],
         setting(
             "Notes",
-            "Choices by cross-validation, a temperature, and unusual maps: a map is constant, or decreases.",
+            "Choices by cross-fitting, a temperature, and unusual maps: a map is constant, or decreases.",
         ),
     ] = ()
+    tried: Annotated[
+        tuple[TriedMap, ...],
+        rows(
+            "Maps in cross-fitting",
+            "Held-out losses of the map, of no map, and for auto of all maps that were compared.",
+            most=30,
+        ),
+    ] = ()
+    harm_warning: Annotated[
+        str | None, warning("The map is worse than no map in cross-fitting on the data of the fit.")
+    ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the notes."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
@@ -19,7 +21,7 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.verbs._methods import Grouping, Labelled, labelled_scores
 from calibrant.verbs.applying import kind_of
 
-CALLED = {"smce": "all scores", "mce": "mean of the classes"}
+CALLED = {"smce": "all scores", "mce": "mean of the classes", "top": "the top label"}
 
 
 def refitted(
@@ -37,10 +39,6 @@ def refitted(
     InputError
         If scores are not single scores in memory without weights, or dev is another kind of table.
     """
-    if model.kind == "wide":
-        message = "maps are not refitted to resamples of a wide table"
-        hint = "leave out `dev`: intervals then treat the map as fixed (long tables have another kind of map)"
-        raise InputError(message, hint, code="parameter", file=dev.name)
     if kind_of(dev) != model.kind:
         message = f"the recalibrator is for {TABLE_KINDS[model.kind]}, and dev is {TABLE_KINDS[kind_of(dev)]}"
         hint = "give the table to which it was fitted (`dev`)"
@@ -48,8 +46,8 @@ def refitted(
     recalibrator: Any = model.recalibrator  # copies of it are fitted
     return resampled_changes(
         recalibrator,
-        _scores(dev, model.threshold, progress),
-        _scores(test, model.threshold, progress),
+        _scores(dev, model, progress),
+        _scores(test, model, progress),
         groups,
         threshold=model.threshold or 0.0,
         class_mean=False,
@@ -61,18 +59,21 @@ def refitted(
 
 
 def widened(
-    difference: ErrorDifference, changes: tuple[ResampledChange, ...], before: Pairs
+    difference: ErrorDifference, changes: tuple[ResampledChange, ...], before: Pairs, view: str
 ) -> ErrorDifference:
-    """Return the change of a pooled or binary view with the sampling error of the map included.
+    """Return the change of a pooled, binary or top view with the sampling error of the map included.
 
     The changes are those of the scores that reach the map's threshold. All other scores stay unchanged, so
-    the squared error of all scores varies less over maps, by the ratio of the numbers of scores.
+    the squared error of all scores varies less over maps, by the ratio of the numbers of scores. The squared
+    error of one of two columns is that of both.
     """
-    found = next((each for each in changes if each.change.before.measure == "smce"), None)
+    measures = {each.change.before.measure: each for each in changes}
+    wide = "top" in measures
+    found = measures.get("top" if wide and view == "top" else "smce")
     deviation = None if found is None else found.map_deviation.estimate
     if found is None or deviation is None or found.fixed is None or difference.mse_difference.low is None:
         return difference
-    deviation = deviation * found.fixed.n / difference.n
+    deviation *= 1.0 if wide else found.fixed.n / difference.n
     error = error_interval(before, level=1 - (1 - difference.level) / 2)
     test = effective_clusters(before.cluster)
     return with_map_error(difference, deviation, error, test=test, dev=found.dev_clusters or 0.0)
@@ -94,12 +95,17 @@ def notes_on(changes: tuple[ResampledChange, ...], dev: str) -> list[str]:
     return notes + list(dict.fromkeys(each.warning for each in changes if each.warning is not None))
 
 
-def _scores(table: Predictions, threshold: float | None, progress: Progress | None) -> LabelledScores:
-    found = labelled_scores(table, threshold, joint=False, units=True, progress=progress)
+def _scores(table: Predictions, model: SavedRecalibrator, progress: Progress | None) -> LabelledScores:
+    wide = model.kind == "wide"
+    found = labelled_scores(table, model.threshold, joint=wide, units=True, progress=progress)
     if not isinstance(found, Labelled) or found.weight is not None:
         why = "weights" if isinstance(found, Labelled) else "more than 10^7 scores"
         message = f"maps are not refitted to resamples of a table with {why}"
         hint = "give a fitted recalibrator (`model`) without `dev`"
         raise InputError(message, hint, code="parameter", file=table.name)
+    if wide:  # in the order of the classes of the fit
+        order = [table.classes.index(name) for name in model.classes]
+        label = np.argsort(order)[found.label]
+        return LabelledScores(found.score[:, order], label, None, found.unit, model.classes)
     names = table.classes if table.has_classes else None
     return LabelledScores(found.score, found.label, found.code, found.unit, names)

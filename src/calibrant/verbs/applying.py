@@ -143,21 +143,12 @@ class Recalibration:
         return new
 
     def _wide(self, scores: Floats) -> Floats:
-        """Return mapped rows in the table's order of classes; maps of single scores are renormalized."""
+        """Return mapped rows in the table's order of classes."""
         names = list(self._table.classes)
         order = [names.index(name) for name in self._model.classes]
         recalibrator: Any = self._model.recalibrator
-        width = len(order)
         new = np.empty(scores.shape)
-        if recalibrator.n_features_in_ > 1:
-            new[:, order] = recalibrator.transform(scores[:, order])
-            return new
-        from calibrant.recalibrate.base import divided
-
-        codes = np.tile(np.arange(width), len(scores))
-        single = recalibrator.transform(scores[:, order].ravel(), codes, names=self._model.classes)
-        # Rows of zeros become equal probabilities.
-        new[:, order] = divided(single.reshape(-1, width), np.full((len(scores), width), 1 / width))
+        new[:, order] = recalibrator.transform(scores[:, order])
         return new
 
 

@@ -22,6 +22,7 @@ from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, loa
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate import (
+    Auto,
     BinaryRecalibrator,
     LabelledScores,
     MatrixScaling,
@@ -30,6 +31,7 @@ from calibrant.recalibrate import (
     VennAbers,
 )
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
+from calibrant.recalibrate.crossfit import NO_MAP
 from calibrant.recalibrate.methods import METHODS, Name
 from calibrant.records.formats import library_of, session_library
 from calibrant.records.words import counted
@@ -49,6 +51,7 @@ from calibrant.verbs._methods import (
     map_count,
     named_groups_of,
 )
+from calibrant.verbs._trials import harm_warning, tried_maps
 from calibrant.verbs.applying import Recalibration, array_scores, digest_of, kind_of, of_file
 
 POINTS = 1001
@@ -71,6 +74,9 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
     >>> map_notes(Platt().fit([0.1, 0.2, 0.8, 0.9], [0, 1, 0, 1]))
     ()
     """
+    if isinstance(recalibrator, Auto):
+        used = recalibrator.chosen_
+        return (choice_note([recalibrator], ["all"]), *(() if used is None else map_notes(used)))
     if isinstance(recalibrator, VectorScaling | MatrixScaling):
         vector = isinstance(recalibrator, VectorScaling)
         scale = recalibrator.scale_ if vector else np.diag(recalibrator.matrix_)
@@ -82,10 +88,13 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         penalty = (f"the penalty is {recalibrator.penalty_:g}",) if chosen else ()
         return (*penalty, *_clipped([recalibrator]), *([falls] if turned else []))
     parts = getattr(recalibrator, "parts_", None)
-    only = recalibrator if parts is None else parts[0] if len(parts) == 1 else None
     told: tuple[str, ...] = ()
+    if parts is not None and isinstance(parts[0], Auto):
+        told = (choice_note(parts, recalibrator.part_names_),)
+        parts = [part if part.chosen_ is None else part.chosen_ for part in parts]
+    only = recalibrator if parts is None else parts[0] if len(parts) == 1 else None
     if isinstance(only, Temperature):
-        told = (f"the temperature is {only.temperature_:.4g}",)
+        told += (f"the temperature is {only.temperature_:.4g}",)
     if parts is None:
         single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
         what = _behaviour(recalibrator) if single else None
@@ -102,6 +111,23 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         + _rounding(parts)
         + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items())
     )
+
+
+def choice_note(parts: Sequence[Auto], names: Sequence[str]) -> str:
+    """Return a sentence on the maps that `Auto` chose."""
+    how = f"by five-fold cross-fitting over {'clusters' if parts[0].clusters_ else 'pairs'}"
+    if len(parts) == 1:
+        name, tried = parts[0].chosen_name_, parts[0].tried_
+        losses = ", ".join(
+            f"{other} {result['log_loss']:.4f}" for other, result in tried.items() if "log_loss" in result
+        )
+        what = "no map is used, since none is better" if name == NO_MAP else f"the map is {name}"
+        return f"{what}, {how} (log loss: {losses})"
+    homes: dict[str, list[str]] = {}
+    for name, part in zip(names, parts, strict=True):
+        homes.setdefault(part.chosen_name_, []).append(name)
+    maps = "; ".join(f"{chosen}: {listed(some, most=5)}" for chosen, some in homes.items())
+    return f"the maps, {how}, are {maps}"
 
 
 def _behaviour(part: BinaryRecalibrator) -> str | None:
@@ -122,7 +148,8 @@ def _clipped(parts: Any) -> tuple[str, ...]:
     clipped = sum(getattr(part, "clipped_count_", 0) for part in parts)
     if not clipped:
         return ()
-    what, clip = "scores are" if clipped > 1 else "score is", f"{parts[0].clip:.2g}"
+    what = "scores are" if clipped > 1 else "score is"
+    clip = f"{next(part.clip for part in parts if hasattr(part, 'clip')):.2g}"
     near = f"closer to 0 or 1 than {clip}, and moved to this distance"
     near = f"0, and moved to {clip} or less" if parts[0].n_features_in_ > 1 else near
     return (f"{clipped:,} {what} {near}, on which the map depends",)
@@ -138,7 +165,6 @@ def _rounding(parts: Any) -> tuple[str, ...]:
     return (f"fitted to sums on a grid: {what} {most:.2g}, and by {mean:.2g} on average",)
 
 
-Auto = Literal["auto"]
 AUTO = "auto"
 
 
@@ -148,13 +174,13 @@ class Asked:
 
     estimator: Any
     group: str | Mapping[str, str]
-    groups: int | Auto
-    n_bins: int | Auto | None
+    groups: int | Literal["auto"]
+    n_bins: int | Literal["auto"] | None
     min_scores: int | None
     counts: Mapping[str, int]
     classes: Sequence[str]
 
-    def made(self, groups: int | Auto, n_bins: int | Auto | None) -> Any:
+    def made(self, groups: int | Literal["auto"], n_bins: int | Literal["auto"] | None) -> Any:
         """Return an estimator with these numbers of groups and bins."""
         numbers = {"n_bins": n_bins} if isinstance(n_bins, int) else {}
         alone = type(self.estimator)(**self.estimator.get_params(deep=False) | numbers)
@@ -204,7 +230,7 @@ def chosen(
 def fit(
     source: Any,
     *,
-    method: Name = "isotonic",
+    method: Name = "auto",
     group: str | Mapping[str, str] = SHARED,
     groups: int | Literal["auto"] | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
@@ -219,9 +245,13 @@ def fit(
     """Fit a recalibrator to the labeled scores of a table.
 
     A long table without classes gets one map. A long table with classes gets one map for all classes, one per
-    class, or one per group. A wide table gets one map of whole rows (``temperature``, ``vector``,
+    class, or one per group. A wide table gets one map of whole rows (``auto``, ``temperature``, ``vector``,
     ``matrix``), or maps of its single scores as for a long table with classes; rows are then divided by their
-    sums.
+    sums. With groups, ``auto`` maps single scores.
+
+    Every map is compared with the unchanged scores by five-fold cross-fitting, which divides no cluster (else
+    no item): ``tried`` has the log losses and Brier scores, and ``warning`` is set if the map is worse than
+    no map.
 
     Tables of more than 10^7 scores are tallied on a fixed grid as they are read.
 
@@ -230,9 +260,11 @@ def fit(
     source
         Prediction table (see `calibrant.io.open_predictions`), saved tally, or dataframe.
     method
-        One of `calibrant.recalibrate.methods.METHODS`: ``histogram``, ``bbq``, ``isotonic``,
-        ``scaling-binning``, ``platt``, ``platt-smoothed`` (Platt's targets, finite for separable labels),
-        ``temperature``, ``beta``, ``venn-abers``, or ``vector`` or ``matrix`` (wide tables only).
+        One of `calibrant.recalibrate.methods.METHODS`: ``auto`` (the simplest map that cross-fitting cannot
+        tell from the best, or none: `calibrant.recalibrate.Auto`), ``histogram``, ``bbq``, ``isotonic``,
+        ``isotonic-smoothed`` (values are never 0 or 1), ``scaling-binning``, ``platt``, ``platt-smoothed``
+        (Platt's targets, finite for separable labels), ``temperature``, ``beta``, ``venn-abers``, or
+        ``vector`` or ``matrix`` (wide tables only).
     group
         ``"shared"``: one map for all classes. ``"class"``: one per class. ``"frequency"``: one for each of
         ``groups`` groups of similarly frequent classes. Or the group of each class: a mapping of names, or
@@ -289,12 +321,12 @@ def fit(
     predictions = open_predictions(source, columns)
     predictions.check_one_model()
     kind = kind_of(predictions)
-    joint = kind == "wide" and METHODS[method].maps != "scores"
+    alone_in_groups = method == AUTO and homes != SHARED
+    joint = kind == "wide" and METHODS[method].maps != "scores" and not alone_in_groups
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, threshold)
     choosing = AUTO in (groups, n_bins)
-    units = choosing or alone.splits
-    found = labelled_scores(predictions, least, joint=joint, units=units, progress=progress)
+    found = labelled_scores(predictions, least, joint=joint, units=True, progress=progress)
     tell(progress, "fitting")
     classes = predictions.classes if predictions.has_classes else ()
     count_here = counts is None and homes == FREQUENCY
@@ -308,6 +340,7 @@ def fit(
         else:
             made = asked.made(number, n_bins)
         fit_to(made, found, classes)
+        tried = tried_maps(made, method, found, classes)
     path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
     return SavedRecalibrator(
         made,
@@ -322,6 +355,8 @@ def fit(
         __version__,
         command,
         (*said, *predictions.told, *map_notes(made)),
+        harm_warning(tried),
+        tried,
     )
 
 
@@ -343,6 +378,8 @@ def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> 
         seconds=seconds,
         version=model.version,
         notes=model.notes,
+        tried=model.tried,
+        harm_warning=model.warning,
     )
 
 
@@ -481,6 +518,7 @@ def _of_tally(
         raise InputError(message, hint, code="parameter", file=name)
     with of_file(name):
         made.fit_tally(tally)
+        tried = tried_maps(made, method, {0: tally}, ())
     return SavedRecalibrator(
         made,
         method,
@@ -494,6 +532,8 @@ def _of_tally(
         __version__,
         command,
         map_notes(made),
+        harm_warning(tried),
+        tried,
     )
 
 

@@ -149,7 +149,7 @@ def report(
     dev
         Table to which the recalibrator was fitted. It is refitted to 200 resamples of the table, and the
         intervals of the changes include the sampling error of the map; ``resampled`` contains both kinds. For
-        long tables of at most 10^7 scores. A note says how many items of the test table are in it.
+        tables of at most 10^7 scores without weights. A note says how many items of the test table are in it.
     group, groups, counts
         As in `calibrant.verbs.group_changes`: groups of classes whose change is shown. By default the groups
         of the recalibrator, if it has any.
@@ -187,8 +187,8 @@ def report(
     settings = Settings(
         asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
-    fitted_to = dev = open_predictions(dev, columns) if reads_once(dev) else dev
-    model, dev = _fitted(model, method, dev, columns, progress)
+    dev = open_predictions(dev, columns) if reads_once(dev) else dev
+    model = _fitted(model, method, dev, columns, progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give a recalibrator (`model`), or a method to fit (`method`)"
@@ -197,7 +197,7 @@ def report(
         tables = _Tables(*by_model(sources, names, columns))
     else:
         grouping = Grouping(group, groups, counts, level=level, seed=seed)
-        tables = _before_and_after(sources, names, model, dev, fitted_to, grouping, columns, progress)
+        tables = _before_and_after(sources, names, model, dev, grouping, columns, progress)
     sources, called = tables.sources, _named(tables.names, tables.sources)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
@@ -297,17 +297,17 @@ def _before_and_after(
     names: Sequence[str] | None,
     model: SavedRecalibrator | str | os.PathLike[str],
     dev: Any,
-    fitted_to: Any,
     grouping: Grouping,
     columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> _Tables:
-    """Return one table before and after recalibration; dev is None if maps cannot be refitted to it."""
+    """Return one table before and after recalibration; maps are refitted to resamples of dev, if given."""
     from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
     from calibrant.verbs.comparing import overlap_note
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
-    notes = [*notes, *(f"The map: {note.removesuffix('.')}." for note in saved.notes)]
+    told = saved.notes if saved.warning is None else (*saved.notes, saved.warning)
+    notes = [*notes, *(f"The map: {note.removesuffix('.')}." for note in told)]
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else open_predictions(dev, columns)
@@ -319,15 +319,14 @@ def _before_and_after(
         notes = [*notes, "Groups of classes are only shown for long tables."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
-    if fitted_to is not None:
-        digest = file_digest(fitted_to)
+        digest = file_digest(dev)
         if digest is None or file_digest(sources[0]) != digest:
-            shared = overlap_note(tables[0], open_predictions(fitted_to, columns) if again is None else again)
+            shared = overlap_note(tables[0], again)
             notes += [] if shared is None else [shared]
-        elif again is not None:  # else a note on the recalibrator says so
+        else:
             notes.append(SAME_DATA)
         known = None if saved.source is None else saved.digest
-        if again is not None and digest is not None and known is not None and digest != known:
+        if digest is not None and known is not None and digest != known:
             notes.append(
                 f"{again.name} is not the file to which the recalibrator was fitted ({saved.source}). The "
                 f"sampling error is that of a map fitted to {again.name}."
@@ -342,17 +341,16 @@ def _fitted(
     dev: Any,
     columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,
-) -> tuple[SavedRecalibrator | str | os.PathLike[str] | None, Any]:
-    """Return the given recalibrator, or one fitted to dev, and dev if maps can be refitted to it."""
+) -> SavedRecalibrator | str | os.PathLike[str] | None:
+    """Return the given recalibrator, or one fitted to dev."""
     if method is None:
-        return model, dev
+        return model
     if model is not None or dev is None:
         message = "a method is given " + ("and a recalibrator" if model is not None else "without dev data")
         raise InputError(message, "give the method and dev data (`dev`) only", code="parameter")
     from calibrant.verbs.recalibrating import fit
 
-    model = fit(dev, method=method, columns=columns, progress=progress)
-    return model, None if model.kind == "wide" else dev
+    return fit(dev, method=method, columns=columns, progress=progress)
 
 
 def _table_notes(models: Sequence[ReportedModel], sources: Sequence[Any]) -> list[str]:
@@ -372,8 +370,6 @@ def _map_notes(tables: _Tables, differences: Sequence[ModelDifference]) -> list[
     if tables.recalibrator is not None and fixed:
         of = f" ({', '.join(fixed)})" if tables.resampled or len(fixed) < len(differences) else ""
         hint = "" if tables.resampled else "; give the dev set to include it"
-        if kind_of(tables.sources[0]) == "wide":
-            hint = "; only maps of long tables are refitted to resamples of the dev set"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 
@@ -450,12 +446,13 @@ def _of_map(difference: ErrorDifference, before: ViewSource, tables: _Tables) ->
     if tables.recalibrator is None:
         return difference
     difference = msgspec.structs.replace(difference, calibration_map="fixed")
-    answers = before.view == "top" and not tables.sources[0].has_classes  # one row per item, as in binary
+    # One row per item, as in binary; or rows of K classes, whose top label is resampled.
+    answers = before.view == "top" and kind_of(tables.sources[0]) != "classes"
     if not (before.view in ("binary", "pooled") or answers) or not isinstance(before.source, Pairs):
         return difference
     from calibrant.verbs._refitting import widened
 
-    return widened(difference, tables.resampled, before.source)
+    return widened(difference, tables.resampled, before.source, before.view)
 
 
 def model_names(sources: Sequence[Any]) -> list[str]:
