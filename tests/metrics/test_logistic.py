@@ -183,7 +183,7 @@ def test_pairs_with_clusters_give_the_estimates_of_their_exact_tally(weights: bo
     tally = Tally.from_pairs(source)
     cox = (cox_calibration_of(held).to_dict() for held in (source, tally))
     large = (calibration_in_the_large_of(held).to_dict() for held in (source, tally))
-    for (of_pairs, of_tally), names in ((cox, ("intercept", "slope")), (large, ("intercept", "difference"))):
+    for (of_pairs, of_tally), names in ((cox, ("intercept", "slope")), (large, ("intercept", "mean_error"))):
         for name in names:
             assert of_pairs[name] == pytest.approx(of_tally[name], rel=1e-9, abs=1e-13)
 

@@ -248,9 +248,9 @@ def interval_of(
     finest = resolutions.finest
     about["debiased_squared_error"] = finest.estimate
     if method == "inverted":
-        if finest.null_variance == 0:
+        if resolutions.reason is not None:
             about["estimate"] = math.sqrt(max(0.0, finest.estimate))
-            return ErrorInterval(reason=NO_NOISE, standard_error=0.0, **about)
+            return ErrorInterval(reason=resolutions.reason, standard_error=0.0, **about)
         low, high = resolutions.interval(level)
         # The estimate does not depend on the level, as long as it is inside the interval.
         about["estimate"] = min(max(resolutions.estimate(), low), high)
@@ -430,8 +430,8 @@ def calibration_test(
     draws = reason = statistic = p_value = strongest = None
     if resolutions is None:
         reason = undefined(table) or ""
-    elif resolutions.finest.null_variance == 0:
-        reason = NO_NOISE
+    elif resolutions.reason is not None:
+        reason = resolutions.reason
     elif method == "resolutions":
         p_value, strongest = resolutions.p_value(), resolutions.strongest
     else:

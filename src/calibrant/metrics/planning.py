@@ -20,6 +20,7 @@ from calibrant.results.intervals import LabelPlan
 SMALLEST = 40
 LARGEST = 10**9
 USUAL_ERROR = 0.05
+_PART = 0.4  # of the level that a contrast has in effect, since other components help it
 WHY_FEWER = (
     "labels grow by less than the design effect: the squared error is estimated from pairs of different "
     "clusters, so that clusters hardly add to the noise of a calibrated model"
@@ -39,10 +40,11 @@ def labels_needed(
 ) -> LabelPlan:
     """Return the smallest number of labels with which the interval excludes 0 with the required power.
 
-    Uses the large-sample variance of the debiased squared error, for an overconfident model, whose labels
-    vary most, and for a shift of all scores; checked by simulation in the tests. With clusters, the design
-    effect multiplies only the noise of the error itself, so for a small error labels grow by little; the
-    interval is Student's, and a plan has 10 clusters or more, the fewest for which intervals do not warn.
+    The larger number of labels of two models counts: one whose scores are all shifted, which the mean error
+    shows, and an overconfident one, which the slope of the log-odds shows; where few labels vary, the
+    debiased squared error can need fewer. Checked by simulation in the tests. With clusters, the design effect
+    multiplies the noise of the mean error. The interval is Student's, and a plan has 10 clusters or more, the
+    fewest for which intervals do not warn.
 
     Parameters
     ----------
@@ -108,6 +110,7 @@ def labels_needed(
         raise InputError(message, "give a smaller error", code="parameter")
     sections = _sections(q, weight, pilot=scores is not None)
     shifted, overconfident = _noise(q, weight, worse)
+    slope = _alignment_with_slope(q, weight)
     effect = 1 + (cluster_size - 1) * label_correlation
 
     def clusters(n: float) -> float:
@@ -115,12 +118,15 @@ def labels_needed(
 
     def of_error(n: float) -> float:
         theta, margins = worse**2, []
+        # A component of the test has a part of 1 - level.
+        critical = quantile(1 - _PART * (1 - level), clusters(n))
         # Dependence cancels if the model is too high at half of the scores and too low at the others.
-        for variances, factor in ((shifted, effect), (overconfident, 1.0)):
+        for variances, factor, alignment in ((shifted, effect, 1.0), (overconfident, 1.0, slope)):
+            of_contrast = alignment * worse / math.sqrt(variances[0] * factor / n) - critical
             null, skewness = _null_moments(n, sections, effect, *variances)
-            z = critical_statistic(level, skewness, clusters(n))
+            z = critical_statistic(1 - _PART * (1 - level), skewness, clusters(n))
             spread = math.sqrt(null + 4 * variances[0] * factor * theta / n)
-            margins.append((theta - z * math.sqrt(null)) / spread)
+            margins.append(max(of_contrast, (theta - z * math.sqrt(null)) / spread))
         return min(margins)
 
     def of_difference(n: float) -> float:
@@ -145,6 +151,16 @@ def labels_needed(
         assumptions=_assumptions(scores, beta, difference, worse, cluster_size),
         reason=None if labels is not None else f"more than {LARGEST:,} labels would be needed",
     )
+
+
+def _alignment_with_slope(q: Floats, weight: Floats) -> float:
+    """Return the correlation of an overconfident model's error with the contrast of the slope."""
+    inner = np.clip(q, 1e-12, 1 - 1e-12)
+    line, information = np.log(inner / (1 - inner)), weight * inner * (1 - inner)
+    line = line - np.average(line, weights=information)
+    error = np.where(q < 0.5, -1.0, 1.0)
+    square = float(np.average(line**2, weights=weight))
+    return abs(float(np.average(line * error, weights=weight))) / math.sqrt(square) if square > 1e-12 else 1.0
 
 
 @dataclass(frozen=True)

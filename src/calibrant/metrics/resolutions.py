@@ -18,6 +18,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant._kernels import clusters as kernels
 from calibrant.metrics.crossed import two_way
+from calibrant.metrics.logistic import BALANCED, NO_NOISE
 from calibrant.metrics.moments import Moments, moments_by_resolution, undefined
 from calibrant.metrics.residuals import CrossedResiduals, Residuals
 from calibrant.metrics.tails import SMALLEST, clopper_pearson
@@ -62,6 +63,13 @@ class Resolutions:
     def finest(self) -> Moments:
         """Moments in the finest bins."""
         return self.moments[-1]
+
+    @property
+    def reason(self) -> str | None:
+        """Return why there is no test, and so no interval; None if there is one."""
+        if self.finest.null_variance == 0:
+            return NO_NOISE
+        return None if self.contrasts or self._tested else BALANCED
 
     def p_value(self, theta: float = 0.0) -> float:
         """Return the p-value of the hypothesis that the squared error is at most ``theta``.

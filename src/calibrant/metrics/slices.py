@@ -142,8 +142,8 @@ class SquaredError:
         resolutions = resolutions_of(table)
         if resolutions is None:
             return undefined(table) or NO_NOISE
-        if resolutions.finest.null_variance == 0:
-            return NO_NOISE
+        if resolutions.reason is not None:
+            return resolutions.reason
         return cls(resolutions, float(min(table.labels[0].sum(), table.labels[2].sum())))
 
     @property
