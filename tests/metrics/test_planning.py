@@ -16,7 +16,9 @@ from tests.quantities import defined
 REPLICATIONS = 250
 
 
-def drawn_power(n: int, error: float, *, cluster_size: int = 1, label_correlation: float = 0.0) -> float:
+def drawn_power(
+    n: int, error: float, *, cluster_size: int = 1, label_correlation: float = 0.0, shifted: bool = False
+) -> float:
     """Return the fraction of intervals that exclude 0 if every score from 0.2 to 0.8 is off by ``error``."""
     rng = np.random.default_rng(0)
     seen = 0
@@ -25,7 +27,8 @@ def drawn_power(n: int, error: float, *, cluster_size: int = 1, label_correlatio
             n, cluster_size, rng, label_correlation=label_correlation, score_correlation=0.0
         )
         q = 0.2 + 0.6 * uniform
-        low = error_interval(pairs(threshold < q + np.where(q < 0.5, error, -error), q, clusters=cluster)).low
+        away = np.where((q < 0.5) & (not shifted), error, -error)
+        low = error_interval(pairs(threshold < q + away, q, clusters=cluster)).low
         seen += low is not None and low > 0
     return seen / REPLICATIONS
 
@@ -48,7 +51,10 @@ def test_an_overconfident_model_is_detected_with_the_wanted_power(
 def test_the_planned_labels_give_the_wanted_power(dependence: dict[str, Any]) -> None:
     pilot = np.linspace(0.2, 0.8, 1001)
     plan = labels_needed(error=0.1, power=0.8, scores=pilot, **dependence)
-    assert drawn_power(defined(plan.labels), 0.1, **dependence) == pytest.approx(0.8, abs=0.1)
+    powers = [
+        drawn_power(defined(plan.labels), 0.1, **dependence, shifted=shifted) for shifted in (False, True)
+    ]
+    assert 0.74 < min(powers) < 0.92
 
 
 @pytest.mark.slow
@@ -96,17 +102,11 @@ def half_rounded(size: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("scores", "pilot", "error", "fewer"),
-    [(with_values, 200, 0.06, 2.5), (rounded, 150, 0.04, 1.5), (half_rounded, 500, 0.08, 1.2)],
+    ("scores", "pilot", "error"), [(with_values, 200, 0.06), (rounded, 150, 0.04), (half_rounded, 500, 0.08)]
 )
-def test_a_pilot_with_few_distinct_scores_needs_fewer_labels(
-    scores: Any, pilot: int, error: float, fewer: float
-) -> None:
-    # A score of many pairs is one bin, however many pairs it has.
-    some = scores(pilot)
-    plan = labels_needed(error=error, scores=some)
-    apart = some + np.random.default_rng(0).uniform(-1e-6, 1e-6, pilot)
-    assert fewer * defined(plan.labels) < defined(labels_needed(error=error, scores=apart).labels)
+def test_a_pilot_with_few_distinct_scores_needs_no_more_labels(scores: Any, pilot: int, error: float) -> None:
+    """It asked for two to ten times as many."""
+    plan = labels_needed(error=error, scores=scores(pilot))
     rng, population, seen = np.random.default_rng(1), scores(10**6), 0
     for _ in range(REPLICATIONS):
         q = rng.choice(population, defined(plan.labels))
@@ -128,7 +128,7 @@ def test_fewer_labels_would_not_do() -> None:
     assert drawn_power(defined(plan.labels) // 2, 0.1) < 0.65
 
 
-def test_a_small_error_needs_fewer_labels_than_the_design_effect_says() -> None:
+def test_labels_grow_by_less_than_the_design_effect() -> None:
     dependence: dict[str, Any] = {"cluster_size": 10, "label_correlation": 0.2}
     pilot = np.linspace(0.2, 0.8, 1001)
     alone, plan = (
@@ -137,10 +137,9 @@ def test_a_small_error_needs_fewer_labels_than_the_design_effect_says() -> None:
     )
     assert alone.labels is not None
     assert plan.labels is not None
-    assert alone.labels < plan.labels < 1.3 * alone.labels
+    assert 1.5 * alone.labels < plan.labels < 2.8 * alone.labels
     assert plan.design_effect == pytest.approx(2.8)
-    assert any("less than the design effect" in sentence for sentence in plan.assumptions)
-    assert drawn_power(plan.labels, 0.05, **dependence) == pytest.approx(0.8, abs=0.08)
+    assert any("up to the design effect" in sentence for sentence in plan.assumptions)
 
 
 @pytest.mark.parametrize(("size", "correlation", "error"), [(500, 0.0, 0.1), (40, 0.1, 0.3), (20, 0.2, 0.2)])

@@ -14,16 +14,16 @@ from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
 from calibrant.metrics.grouping import ratio
 from calibrant.metrics.residuals import EDGES, estimator_bin_size
-from calibrant.metrics.tails import FEW_CLUSTERS, critical_statistic, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, quantile
 from calibrant.results.intervals import LabelPlan
 
 SMALLEST = 40
 LARGEST = 10**9
 USUAL_ERROR = 0.05
-_PART = 0.4  # of the level that a contrast has in effect, since other components help it
-WHY_FEWER = (
-    "labels grow by less than the design effect: the squared error is estimated from pairs of different "
-    "clusters, so that clusters hardly add to the noise of a calibrated model"
+_PART = 0.6  # of 1 - level that a contrast has in effect: other components have parts, and help it
+DEPENDENCE = (
+    "labels grow by up to the design effect, which multiplies the noise of the mean error; an error that "
+    "differs between scores needs fewer"
 )
 
 
@@ -41,10 +41,9 @@ def labels_needed(
     """Return the smallest number of labels with which the interval excludes 0 with the required power.
 
     The larger number of labels of two models counts: one whose scores are all shifted, which the mean error
-    shows, and an overconfident one, which the slope of the log-odds shows; where few labels vary, the
-    debiased squared error can need fewer. Checked by simulation in the tests. With clusters, the design effect
-    multiplies the noise of the mean error. The interval is Student's, and a plan has 10 clusters or more, the
-    fewest for which intervals do not warn.
+    shows, and an overconfident one, which the slope of the log-odds shows. The tests check the power by
+    simulation. With clusters, the design effect multiplies the noise of the mean error. The interval is Student's, and a plan has 10 clusters or
+    more, the fewest for which intervals do not warn.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ def labels_needed(
     level
         Level of the interval.
     scores
-        (n,) scores of a pilot; their labels are not needed. Few distinct scores need fewer labels.
+        (n,) scores of a pilot; their labels are not needed.
     beta
         Parameters (a, b) of the Beta distribution that scores are assumed to have, without a pilot.
     cluster_size
@@ -117,22 +116,18 @@ def labels_needed(
         return n / cluster_size if cluster_size > 1 else 0
 
     def of_error(n: float) -> float:
-        theta, margins = worse**2, []
-        # A component of the test has a part of 1 - level.
         critical = quantile(1 - _PART * (1 - level), clusters(n))
         # Dependence cancels if the model is too high at half of the scores and too low at the others.
-        for variances, factor, alignment in ((shifted, effect, 1.0), (overconfident, 1.0, slope)):
-            of_contrast = alignment * worse / math.sqrt(variances[0] * factor / n) - critical
-            null, skewness = _null_moments(n, sections, effect, *variances)
-            z = critical_statistic(1 - _PART * (1 - level), skewness, clusters(n))
-            spread = math.sqrt(null + 4 * variances[0] * factor * theta / n)
-            margins.append(max(of_contrast, (theta - z * math.sqrt(null)) / spread))
-        return min(margins)
+        models = ((shifted, effect, 1.0), (overconfident, 1.0, slope))
+        return min(
+            alignment * worse / math.sqrt(noise[0] * factor / n) - critical
+            for noise, factor, alignment in models
+        )
 
     def of_difference(n: float) -> float:
         better = worse - (difference or 0.0)
         linear = 4 * shifted[0] * effect * (worse**2 + better**2) / n
-        null = 2 * _null_moments(n, sections, effect, *shifted)[0]
+        null = 2 * _null_variance(n, sections, effect, *shifted)
         return (worse**2 - better**2) / math.sqrt(null + linear) - quantile(level, clusters(n))
 
     labels = _smallest(of_error if difference is None else of_difference, power, cluster_size)
@@ -217,10 +212,8 @@ def _noise(q: Floats, weight: Floats, worse: float) -> list[tuple[float, Floats]
     return found
 
 
-def _null_moments(
-    n: float, sections: Sections, effect: float, variance: float, variance2: Floats
-) -> tuple[float, float]:
-    """Return variance and skewness of T for n pairs of a calibrated model: each bin adds a chi-squared."""
+def _null_variance(n: float, sections: Sections, effect: float, variance: float, variance2: Floats) -> float:
+    """Return the variance of T for n pairs of a calibrated model: each bin adds a chi-squared."""
     size, own = estimator_bin_size(n), n * (sections.repeated + sections.others)
     number = sections.bins(n, size)
     # The last bin of a section is short, and the noise of few pairs is larger.
@@ -228,10 +221,7 @@ def _null_moments(
     last = np.where(number < own / size - 1e-9, 0, 0.5)  # bins of one value each are not short
     bins = np.where(own < size, short, number * ratio(own, own - number) + last)
     parts = np.append(variance2 * bins, ((effect - 1) * variance) ** 2)  # of sections, and of dependence
-    number = np.append(np.maximum(1, number), 1)
-    whole = float(parts.sum())
-    skewness = math.sqrt(8) * float((parts**1.5 / np.sqrt(number)).sum()) / whole**1.5 if whole else 0.0
-    return 2 * whole / n**2, skewness
+    return 2 * float(parts.sum()) / n**2
 
 
 def _goal(value: float, name: str) -> float:
@@ -300,7 +290,7 @@ def _assumptions(
             "labels, unless they err in opposite directions)",
         ]
     if cluster_size > 1:
-        found += ["scores of one cluster are as different as those of different clusters", WHY_FEWER]
+        found += ["scores of one cluster are as different as those of different clusters", DEPENDENCE]
     else:
         found.append("pairs are independent")
     return tuple(found)

@@ -72,25 +72,6 @@ def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
     return max(tail, SMALLEST)
 
 
-def critical_statistic(level: float, skewness: float, clusters: float) -> float:
-    """Return the statistic whose `p_value_of` is half of one minus the level.
-
-    Examples
-    --------
-    >>> round(critical_statistic(0.95, 0.0, 0), 2), round(critical_statistic(0.95, 0.5, 0), 2)
-    (1.96, 2.19)
-    """
-    from calibrant._special import gammainccinv, ndtr, ndtri, stdtrit
-
-    tail = (1 - level) / 2
-    if clusters:
-        tail = float(ndtr(stdtrit(_freedom(clusters), tail)))
-    if skewness < 1e-3:
-        return -float(ndtri(tail))
-    shape = 4 / skewness**2
-    return (float(gammainccinv(shape, tail)) - shape) / math.sqrt(shape)
-
-
 def two_sided_p_value(statistic: float, clusters: float = 0) -> float:
     """Return the two-sided p-value of a standard normal statistic; of Student's t with clusters.
 

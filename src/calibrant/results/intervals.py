@@ -247,7 +247,7 @@ class LabelPlan(Record, frozen=True, kw_only=True):
         number(
             "Labels",
             "Smallest number of labeled pairs that reaches the goal with this power; half of the error needs "
-            "five to ten times as many.",
+            "about four times as many.",
             group=NEEDED,
             headline=True,
         ),
@@ -290,8 +290,8 @@ class LabelPlan(Record, frozen=True, kw_only=True):
         float,
         number(
             "Design effect",
-            "1 + (cluster size - 1) times the label correlation. The number of labels grows by less, because "
-            "clusters add little to the noise of a calibrated model.",
+            "1 + (cluster size - 1) times the label correlation: the factor of the variance of the mean "
+            "error.",
             group=ASSUMED,
         ),
     ]
