@@ -42,8 +42,8 @@ def labels_needed(
 
     The larger number of labels of two models counts: one whose scores are all shifted, which the mean error
     shows, and an overconfident one, which the slope of the log-odds shows. The tests check the power by
-    simulation. With clusters, the design effect multiplies the noise of the mean error. The interval is Student's, and a plan has 10 clusters or
-    more, the fewest for which intervals do not warn.
+    simulation. With clusters, the design effect multiplies the noise of the mean error. The interval is
+    Student's, and a plan has 10 clusters or more, the fewest for which intervals do not warn.
 
     Parameters
     ----------
