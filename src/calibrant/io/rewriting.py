@@ -180,7 +180,7 @@ class ScoreTable:
             return wide_scores(block, self._roles, partial=False).astype(np.float64, copy=False), None
         score = block.column(self._roles["score"].name).scores().astype(np.float64, copy=False)
         named = self._roles.get("class")
-        return score, None if named is None else block.column(named.name).codes(self._codes)
+        return score, None if named is None else block.column(named.name).codes(self._codes, words=False)
 
     def _with(self, batch: pa.RecordBatch, scores: Floats, note: str) -> pa.RecordBatch:
         """The batch with new scores in the places of the old ones."""
