@@ -214,3 +214,12 @@ def test_a_folder_of_files_is_rewritten_as_one_table_and_its_files_stay(
         open_scores(parts).rewrite(tmp_path / "other.parquet", squared, note="n")
     assert not (tmp_path / "other.parquet").exists()
     assert capfd.readouterr().err == ""
+
+
+def test_a_class_may_be_a_full_stop(tmp_path: Path) -> None:
+    """A word for a missing value is refused as a name of an item or a cluster, not as a tag."""
+    path = tmp_path / "tags.csv"
+    path.write_text("class,score,label\n.,0.2,0\nNN,0.9,1\n-,0.4,1\n")
+    assert open_scores(path).rewrite(tmp_path / "new.csv", squared, note="squared") == 3
+    rows = (tmp_path / "new.csv").read_text().split()
+    assert [row.split(",")[0] for row in rows[1:]] == [".", "NN", "-"]
