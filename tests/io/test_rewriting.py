@@ -222,4 +222,4 @@ def test_a_class_may_be_a_full_stop(tmp_path: Path) -> None:
     path.write_text("class,score,label\n.,0.2,0\nNN,0.9,1\n-,0.4,1\n")
     assert open_scores(path).rewrite(tmp_path / "new.csv", squared, note="squared") == 3
     rows = (tmp_path / "new.csv").read_text().split()
-    assert [row.split(",")[0] for row in rows[1:]] == [".", "NN", "-"]
+    assert [row.split(",")[0].strip('"') for row in rows[1:]] == [".", "NN", "-"]
