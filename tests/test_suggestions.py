@@ -160,7 +160,6 @@ HINTS = {
     "slices classes.csv --by class --view top": "--view pooled",
     "monitor classes.csv --time item --by value": "--view class:red",
     "monitor stream.csv --time date --by value --against reference": "--reference 2026-01-05",
-    "monitor stream.csv --time date --unit cluster": "--unit day",
     "monitor stream.csv --time day": "--time date",
     "measure binary.csv --level 95": "--level 0.95",
     "measure binary.csv --n-ece-bins 20000": "--n-ece-bins 10000",

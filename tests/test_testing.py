@@ -137,7 +137,7 @@ def test_tables_and_measurements_are_taken_too(kind: str, tmp_path: Path) -> Non
 
 
 def test_clusters_widen_the_interval() -> None:
-    label, score = drawn(40, off=0.1)
+    label, score = drawn(40, off=0.05)
     label, score, cluster = np.repeat(label, 50), np.repeat(score, 50), np.repeat(np.arange(40), 50)
     with pytest.raises(AssertionError):
         assert_calibrated(label, score)

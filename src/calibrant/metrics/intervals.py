@@ -224,7 +224,7 @@ def error_interval(
     >>> tally = Tally.from_arrays(y_true=[0] * 50 + [1] * 50, y_prob=[0.3] * 100)
     >>> interval = error_interval(tally)
     >>> round(interval.low, 3), round(interval.high, 3)
-    (0.116, 0.316)
+    (0.113, 0.316)
     """
     level = proportion(level, "level")
     one_of(method, get_args(Method), "method")
@@ -374,7 +374,7 @@ def calibration_error(
     --------
     >>> interval = calibration_error([0] * 50 + [1] * 50, [0.3] * 100)
     >>> interval.method, round(interval.estimate, 3), round(interval.low, 3), round(interval.high, 3)
-    ('inverted', 0.194, 0.116, 0.316)
+    ('inverted', 0.194, 0.113, 0.316)
     """
     source = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return error_interval(source, method=method, level=level, seed=seed, samples=samples, bin_size=bin_size)

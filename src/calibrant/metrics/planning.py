@@ -79,12 +79,12 @@ def labels_needed(
     References
     ----------
     Chao (1984), "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
-    Statistics 11, for the number of distinct scores.
+    Statistics 11, for the number of distinct scores, which a difference depends on.
 
     Examples
     --------
     >>> plan = labels_needed(error=0.05, beta=(2, 2))
-    >>> 5000 < plan.labels < 8000
+    >>> 1000 < plan.labels < 1500
     True
     >>> labels_needed(error=0.05, beta=(2, 2), cluster_size=20, label_correlation=0.3).labels > plan.labels
     True

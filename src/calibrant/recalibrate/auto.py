@@ -98,8 +98,8 @@ class Auto(BinaryRecalibrator):
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
     >>> auto = Auto().fit(p**2 / (p**2 + (1 - p) ** 2), y)  # overconfident
-    >>> auto.chosen_name_, auto.transform([0.5, 0.9]).round(2).tolist()
-    ('temperature', [0.5, 0.75])
+    >>> auto.chosen_name_, auto.transform([0.5, 0.9]).round(1).tolist()
+    ('temperature', [0.5, 0.8])
     >>> Auto().fit(p, y).chosen_name_  # calibrated
     'none'
     """

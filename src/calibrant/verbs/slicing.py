@@ -63,7 +63,7 @@ def slices(
     >>> from calibrant.data import predictions
     >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
     >>> [(row.slice, row.n, row.error.found) for row in found.slices]
-    [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, False)]
+    [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, True)]
     """
     predictions = copy(open_predictions(source, columns))
     predictions.notes = predictions.source_notes  # those of other slices do not apply
