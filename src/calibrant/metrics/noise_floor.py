@@ -117,12 +117,19 @@ class Flips:
             self.normal_root = _root_of_covariance(others, places)
         self.clusters = len(cells.start) - 1
         self.cluster, self.place, self.residual = cells.cluster, cells.place.astype(np.int64), cells.value
+        # Signs are drawn in an order of the clusters that does not depend on their names or that of the rows.
+        sums = [
+            np.round(np.bincount(self.cluster, self.residual * by, self.clusters), 12)
+            for by in (self.place + 1.0, np.ones(len(self.place)))
+        ]
+        self.order = np.lexsort(sums)
 
     def draw(self, rng: np.random.Generator, times: int) -> Floats:
         """Return (times, places) sums of residuals, with new random signs of clusters each time."""
         from calibrant._kernels.smooth import add_by_cluster
 
-        sign = rng.integers(0, 2, (self.clusters, times)).astype(np.float64) * 2 - 1
+        sign = np.empty((self.clusters, times))
+        sign[self.order] = rng.integers(0, 2, (self.clusters, times)) * 2.0 - 1
         sums = np.zeros((self.places, times))
         add_by_cluster(self.place, self.cluster, self.residual, sign, sums)
         if self.normal_root is not None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         OrderEffect,
         RecalibratorCandidate,
         RecalibratorChoice,
+        TriedMap,
     )
     from calibrant.results.scores import (
         BrierDecomposition,
@@ -104,4 +105,5 @@ __all__ = [
     "SmoothCurve",
     "SmoothError",
     "TaskErrors",
+    "TriedMap",
 ]

@@ -53,7 +53,7 @@ def significance(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study
     --------
     >>> study = significance(replications=8)
     >>> len(study.tables["folds"])
-    4
+    8
     """
     started = time.perf_counter()
     folds = _folds(seed, replications)
