@@ -27,7 +27,7 @@ from calibrant.events.results.events import EventCount
 from calibrant.exceptions import InputError
 from calibrant.metrics.periods import By, period_of
 from calibrant.records import Quantity
-from tests.quantities import limits
+from tests.quantities import defined, limits
 
 SAMPLES = 20
 BY: tuple[By, ...] = ("week", "month", "quarter", "year")
@@ -297,7 +297,9 @@ def test_the_figure_draws_what_the_table_holds(store: Path, tmp_path: Path) -> N
     mean, best = (line.get_ydata() for line in ax.get_lines()[-2:])
     rows: list[EventCount] = [row for row in found.counts if row.country == "IRQ"]
     there = [row.documents > 0 for row in rows]  # periods without documents are gaps
-    np.testing.assert_array_equal(mean, np.where(there, [row.count.estimate for row in rows], np.nan))
+    np.testing.assert_array_equal(
+        mean, np.where(there, [defined(row.count.estimate) for row in rows], np.nan)
+    )
     np.testing.assert_array_equal(best, np.where(there, [row.best for row in rows], np.nan))
     assert len([each for each in event_series(found, rates=True).axes if each.get_visible()]) == 2
     with pytest.raises(InputError, match="no known ending of a figure"):
