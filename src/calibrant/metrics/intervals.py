@@ -62,9 +62,13 @@ def bootstrap(table: Residuals, samples: int, rng: np.random.Generator) -> Float
     cells = table.cells
     units = len(cells.start) - 1
     sums = np.empty((4, len(table.n)))
-    estimates = np.empty(samples)
+    unit = np.repeat(np.arange(units), np.diff(cells.start))
+    # Clusters are drawn in an order that does not depend on their names.
+    sums_by_unit = (cells.residual * (cells.bin + 1.0), cells.residual, cells.weight)
+    order = np.lexsort([np.round(np.bincount(unit, values, units), 12) for values in sums_by_unit])
+    estimates, copies = np.empty(samples), np.empty(units, np.int64)
     for s in range(samples):
-        copies = np.bincount(rng.integers(units, size=units), minlength=units)
+        copies[order] = np.bincount(rng.integers(units, size=units), minlength=units)
         cluster_kernels.resampled_sums(cells.start, cells.bin, cells.residual, cells.weight, copies, sums)
         estimates[s] = _estimates(*sums)
     return estimates

@@ -109,19 +109,17 @@ def labels_needed(
         raise InputError(message, "give a smaller error", code="parameter")
     sections = _sections(q, weight, pilot=scores is not None)
     shifted, overconfident = _noise(q, weight, worse)
-    slope = _alignment_with_slope(q, weight)
     effect = 1 + (cluster_size - 1) * label_correlation
+    alignment = _alignment(q, weight, effect)
 
     def clusters(n: float) -> float:
         return n / cluster_size if cluster_size > 1 else 0
 
     def of_error(n: float) -> float:
         critical = quantile(1 - _PART * (1 - level), clusters(n))
-        # Dependence cancels if the model is too high at half of the scores and too low at the others.
-        models = ((shifted, effect, 1.0), (overconfident, 1.0, slope))
+        models = ((shifted, effect, 1.0), (overconfident, *alignment))
         return min(
-            alignment * worse / math.sqrt(noise[0] * factor / n) - critical
-            for noise, factor, alignment in models
+            aligned * worse / math.sqrt(noise[0] * factor / n) - critical for noise, factor, aligned in models
         )
 
     def of_difference(n: float) -> float:
@@ -148,14 +146,19 @@ def labels_needed(
     )
 
 
-def _alignment_with_slope(q: Floats, weight: Floats) -> float:
-    """Return the correlation of an overconfident model's error with the contrast of the slope."""
+def _alignment(q: Floats, weight: Floats, effect: float) -> tuple[float, float]:
+    """Return the design effect of the contrast that sees an overconfident model, and its correlation with it.
+
+    Dependence cancels in the slope if the model is too high at half of the scores and too low at the others.
+    """
     inner = np.clip(q, 1e-12, 1 - 1e-12)
     line, information = np.log(inner / (1 - inner)), weight * inner * (1 - inner)
     line = line - np.average(line, weights=information)
     error = np.where(q < 0.5, -1.0, 1.0)
     square = float(np.average(line**2, weights=weight))
-    return abs(float(np.average(line * error, weights=weight))) / math.sqrt(square) if square > 1e-12 else 1.0
+    mean = abs(float(np.average(error, weights=weight)))
+    slope = abs(float(np.average(line * error, weights=weight))) / math.sqrt(max(square, 1e-12))
+    return (effect, mean) if mean / math.sqrt(effect) > slope else (1.0, slope)
 
 
 @dataclass(frozen=True)
