@@ -266,7 +266,7 @@ def test_the_figures_show_every_cell() -> None:
 
 
 @pytest.mark.xfail(
-    reason="the record is of the finest bins alone; it takes an hour to write it anew", strict=True
+    reason="the record is of the finest bins alone; it takes an hour to write it again", strict=True
 )
 def test_the_record_is_recomputed(record: dict[str, Any]) -> None:
     """One cell of the record, from its seed."""

@@ -304,7 +304,7 @@ def calibration_error(
     the slope of the log-odds, and at the debiased squared error T_m in 1, 2, 4, ... bins up to the finest.
     Each of them bounds the error from below, so the lower end uses all of them; the upper end can come from
     the finest bins only. ``low`` is above 0 exactly if `calibration_test` has p < 1 - level: at an error of 0
-    the whole of 1 - level lies below (Feldman and Cousins 1998), further up half of it on each side.
+    the whole of 1 - level is below (Feldman and Cousins 1998), further up half of it on each side.
     ``high == 1`` means that few pairs carry the error, which then has no upper limit. If fewer than 20 labels
     are on the other side of 0.5 than their scores, both ends allow for as many of them as a binomial interval
     of their proportion.

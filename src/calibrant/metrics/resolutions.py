@@ -134,7 +134,7 @@ class Resolutions:
         """Return an interval of the calibration error; its lower end is above 0 if p < 1 - level.
 
         The lower end uses all components, the upper end the finest bins. At an error of 0 the whole of
-        1 - level lies below, further up half of it on each side, as in the unified ordering [1]_.
+        1 - level is below, further up half of it on each side, as in the unified ordering [1]_.
 
         References
         ----------
@@ -327,7 +327,7 @@ def _tail(z: Floats, skewness: Floats) -> Floats:
 
 @cache
 def shares_below(alpha: float) -> tuple[Floats, Floats]:
-    """Return distances of the truth from 0, in standard errors, and the part of alpha that lies below.
+    """Return distances of the truth from 0, in standard errors, and the part of alpha that is below.
 
     The acceptance region of a normal mean that is at least 0 has ends of equal likelihood ratio.
     """
