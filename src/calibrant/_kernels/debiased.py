@@ -111,39 +111,6 @@ def bins_of_rows(
 
 
 @jit
-def group_sections(
-    n: Floats, section: Integers, part: Integers, width: float, least: float, group: NDArray[np.int32]
-) -> None:
-    """Group adjoining bins: close at ``width`` pairs, or at ``least`` pairs where a section ends.
-
-    Bins of different parts never share a group. A last group of a part that has fewer than ``least`` pairs
-    joins the one before.
-    """
-    used = 0
-    first = 0  # of the group
-    filled = 0.0
-    opened = 0  # first group of this part
-    for b in range(len(n) + 1):
-        ended = b == len(n) or (b > 0 and part[b] != part[b - 1])
-        if ended:
-            if filled < least and used > opened:
-                group[first:b] = used - 1
-                used -= 1
-            if b == len(n):
-                break
-            used += 1
-            opened = used
-            first = b
-            filled = 0.0
-        elif b > 0 and (filled >= width or (filled >= least and section[b] != section[first])):
-            used += 1
-            first = b
-            filled = 0.0
-        group[b] = used
-        filled += n[b]
-
-
-@jit
 def join_thin(
     start: Integers,
     unit: Integers,

@@ -169,16 +169,6 @@ class Residuals:
         weight = self.cluster_weight
         return float(weight.max() / weight.sum()) if len(weight) else 0.0
 
-    def windows(self, width: float, least: float = FEWEST_UNITS) -> NDArray[np.int32]:
-        """Group adjoining bins into windows: (B,) numbers from 0.
-
-        A window has about ``width`` pairs, or at least ``least`` where a section of the score ends.
-        """
-        section = np.searchsorted(EDGES, self.score / self.weight, side="right")
-        group = np.empty(len(self.n), np.int32)
-        bin_kernels.group_sections(self.n, section, self.part, width, least, group)
-        return group
-
     def joined(
         self, group: NDArray[np.int32], *, cells: bool = True, unit: Floats | None = None
     ) -> Residuals:

@@ -120,15 +120,9 @@ class Resolutions:
         error = np.sqrt(np.maximum(null + slope * theta + curvature * theta**2, 1e-100))
         # The first-order part is skewed as a noncentral chi-square is.
         skewness = np.clip((third + 1.5 * slope**2 * theta) / error**3, _SYMMETRIC, _LARGEST_SKEWNESS)
-        return weight, np.append(p_values, self._student(_tail((estimate - theta) / error, skewness)))
-
-    def _student(self, p: Floats) -> Floats:
-        """Return tails of Student's t with one degree of freedom less than there are effective clusters."""
-        if not self.clusters:
-            return p
-        from calibrant._special import ndtri, stdtr
-
-        return np.asarray(stdtr(max(1.0, self.clusters - 1), ndtri(np.clip(p, 1e-300, 1 - 1e-16))))
+        return weight, np.append(
+            p_values, _student(_tail((estimate - theta) / error, skewness), self.clusters)
+        )
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return an interval of the calibration error; its lower end is above 0 if p < 1 - level.
@@ -245,16 +239,12 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
         return None  # as in a pooled view, where the residuals of an item sum to 0
 
     def p_value(s: float) -> float:
-        from calibrant._special import ndtri, stdtr
-
         back = max(0.0, 1 - s / max(estimate, 1e-300))
         variance = of_data + cross * s + squares * s**2 + (null - of_data) * back
         error = max(math.sqrt(max(variance, 0.0)) / whole, 1e-50)
         skewness = float(np.clip((skew + (third - skew) * back) / (error * whole) ** 3, -6, 6))
         z = np.array([(estimate - s) / error, (estimate + s) / error])
-        tails = _tail(z, np.array([skewness, -skewness]))
-        if clusters:
-            tails = stdtr(max(1.0, clusters - 1), ndtri(np.clip(tails, 1e-300, 1 - 1e-16)))
+        tails = _student(_tail(z, np.array([skewness, -skewness])), clusters)
         return min(1.0, float(tails.sum()))
 
     return p_value
@@ -323,6 +313,15 @@ def _tail(z: Floats, skewness: Floats) -> Floats:
     point = np.maximum(0.0, shape + np.sign(skewness) * z * np.sqrt(shape))
     gamma = np.where(skewness > 0, gammaincc(shape, point), gammainc(shape, point))
     return np.asarray(np.where(np.abs(skewness) <= _SYMMETRIC, ndtr(-z), gamma))
+
+
+def _student(p: Floats, clusters: float) -> Floats:
+    """Return tails of Student's t with one degree of freedom less than there are effective clusters."""
+    if not clusters:
+        return p
+    from calibrant._special import ndtri, stdtr
+
+    return np.asarray(stdtr(max(1.0, clusters - 1), ndtri(np.clip(p, 1e-300, 1 - 1e-16))))
 
 
 @cache
