@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,43 @@ def test_products_of_the_cells_of_clusters(seed: int) -> None:
     clusters.products(start, cell_bin, residual, product[0])
     clusters.products_in_arrays(start, cell_bin, residual, product[1])
     assert_same(*product)
+
+
+def cells(seed: int) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
+    """Starts of clusters, and the bins, residuals and weights of their cells."""
+    rng = np.random.default_rng(seed)
+    held = [np.sort(rng.choice(12, rng.integers(0, 12), replace=False)) for _ in range(30)]
+    start = np.cumsum([0, *map(len, held)])
+    return (
+        start,
+        np.concatenate(held).astype(np.int32),
+        rng.normal(size=start[-1]),
+        rng.gamma(2, 1, start[-1]),
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_power_sums_of_groups_are_those_of_each_cluster(seed: int) -> None:
+    start, where, residual, weight = cells(seed)
+    groups = np.stack([np.arange(12) // width for width in (1, 3, 5)]).astype(np.int32)
+    sums = np.zeros((3, 12, 5))
+    clusters.grouped_power_sums(start, where, residual, weight, groups, sums)
+    expected = np.zeros((3, 12, 5))
+    for first, stop in pairwise(start.tolist()):
+        for level, group in enumerate(groups):
+            of_group = group[where[first:stop]]
+            u = np.bincount(of_group, residual[first:stop], 12)
+            w = np.bincount(of_group, weight[first:stop], 12)
+            expected[level] += np.stack([w**2, u**2, u**3, u**4, u**6], axis=1)
+    np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sums_of_a_contrast_are_those_of_each_cluster(seed: int) -> None:
+    start, where, residual, weight = cells(seed)
+    a, b = np.random.default_rng(seed + 100).normal(size=(2, 12))
+    spans = list(pairwise(start.tolist()))
+    x = np.array([a[where[i:j]] @ residual[i:j] for i, j in spans])
+    y = np.array([b[where[i:j]] @ weight[i:j] for i, j in spans])
+    sums = clusters.contrast(start, where, residual, weight, a, b)
+    np.testing.assert_allclose(sums, [x @ x, x @ y, y @ y], rtol=1e-12)

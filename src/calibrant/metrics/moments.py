@@ -294,11 +294,15 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     observed_third = float(np.sum(factor**3 * (8 * triple + 4 * (third**2 - sixth))))
     apart = table.denominator / table.weight**2
     null, null_third = table.null
+    effect = 1.0
+    if table.clusters:  # labels of a cluster that come together are as one label of that many pairs
+        effect = max(1.0, float(np.sum(factor * second)) / max(float(np.sum(factor * table.pair[2])), 1e-300))
+    null, null_third = null * effect, null_third * effect**2
     expected = 2 * float(np.sum(factor**2 * null**2 * apart))
     if observed >= expected or expected < _LEAST:
         return observed, observed_third
     skew = 1 - 2 * table.score / table.weight
-    noise = 16 * np.sum(factor**4 * null**3 * skew**2 * table.pair[0] / table.n) / expected**2
+    noise = 16 * effect**2 * np.sum(factor**4 * null**3 * skew**2 * table.pair[0] / table.n) / expected**2
     trust = min(1.0, float(noise) / _LARGEST_RELATIVE_ERROR**2)
     expected_third = float(np.sum(factor**3 * (8 * null**3 * apart**2 + 4 * null_third**2 * apart)))
     observed_third += trust * (expected_third - observed_third)

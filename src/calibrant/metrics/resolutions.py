@@ -200,11 +200,12 @@ def resolutions_of(table: Residuals) -> Resolutions | None:
 
 
 def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | None:
-    """Return the p-value, as a function of s, of |E[phi u]| / |phi| <= s; two-sided at s = 0.
+    """Return the p-value, as a function of s, of |E[phi u]| / |phi| <= s; twice one tail at s = 0.
 
     The variance runs from that of the hypothesis at s = 0, q (1 - q), to that of the data at the estimate, as
     in Wilson's interval: that of the data is blind where few labels carry the sum, as among scores of 0.999.
-    With clusters the variance at s = 0 is the smaller one, unless few labels show it.
+    With clusters the variance at s = 0 is q (1 - q) times the design effect, which the data show well even
+    where few clusters have an event: those few tell how many labels come together, not how many there are.
     """
     whole = float(table.weight.sum())
     square = float(np.sum(table.weight * phi**2)) / whole
@@ -231,10 +232,10 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
     if table.clusters and table.cells is not None:
         of_data, cross, squares = _of_clusters(table, residual, size)
         cross *= 2
-        noise = float(np.sum(residual**4 * table.null[1] * typical * (1 - 2 * table.score / table.weight)))
-        ratio = null / max(alone, 1e-300)
-        trust = min(1.0, noise / max(null, 1e-150) ** 2 / 0.16)  # above 1 only where positives are rare
-        null = of_data * (ratio if ratio < 1 else 1 + trust * (ratio - 1))
+        effect = of_data / max(alone, 1e-300)
+        # The sums of few clusters with events are skewed as those of as many batches of events.
+        third *= max(1.0, effect) ** 2
+        null *= effect
     if max(of_data, null) <= _LEAST_VARIANCE * max(alone, 1e-300):
         return None  # as in a pooled view, where the residuals of an item sum to 0
 
@@ -244,7 +245,7 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
         error = max(math.sqrt(max(variance, 0.0)) / whole, 1e-50)
         skewness = float(np.clip((skew + (third - skew) * back) / (error * whole) ** 3, -6, 6))
         z = np.array([(estimate - s) / error, (estimate + s) / error])
-        tails = _student(_tail(z, np.array([skewness, -skewness])), clusters)
+        tails = _student(_tail(z, np.full(2, skewness)), clusters)
         return min(1.0, float(tails.sum()))
 
     return p_value
