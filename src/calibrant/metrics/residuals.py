@@ -577,12 +577,13 @@ def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
     else:
         cells, alone = table.cells, np.zeros(bins)
         fewest, least = min(int(least), table.clusters // 2), _FEWEST_UNITS_EVER
+        units_in = np.bincount(cells.bin, minlength=bins)
+        if np.all(units_in >= fewest) and np.all(table.weight**2 >= least * table.unit[0]):
+            return None
+        start = np.concatenate([[0], np.cumsum(units_in)]).astype(np.int64)
         order = np.argsort(cells.bin, kind="stable")
         unit = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))[order]
         weight = cells.weight[order]
-        start = np.concatenate([[0], np.cumsum(np.bincount(cells.bin, minlength=bins))]).astype(np.int64)
-        if np.all(np.diff(start) >= fewest) and np.all(table.weight**2 >= least * table.unit[0]):
-            return None
     group = np.empty(bins, np.int32)
     units = int(unit.max()) + 1 if len(unit) else 0
     bin_kernels.join_thin(start, unit, weight, alone, table.weight, units, fewest, least, group)
