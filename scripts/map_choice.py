@@ -183,7 +183,7 @@ def compared(source: Source, n: int, samples: int) -> str:
         own = np.array(gaps["auto"])[:, loss] * 1e3
         error = own.std(ddof=1) / np.sqrt(len(own))
         cells.append(f"{round(own.mean(), 2) + 0.0:+.2f} ± {error:.2f}")
-        harm = "yes" if harm or own.mean() > BEYOND * error > 0 else ""
+        harm = "yes" if harm or np.isinf(own.mean()) or own.mean() > BEYOND * error > 0 else ""
     for name in ("line", "isotonic"):
         mean = np.mean([gap[0] for gap in gaps[name]]) * 1e3 if gaps[name] else np.nan
         cells.append("-" if np.isnan(mean) else "infinite" if np.isinf(mean) else f"{mean:+.2f}")

@@ -201,3 +201,18 @@ def test_smoothed_isotonic_values_are_never_certain_and_equal_isotonic_ones_else
     assert np.isfinite(odds).all()
     exact = Isotonic(smoothing=True).fit_tally(Tally.from_arrays(y_true=y, y_prob=q, exact=True))
     np.testing.assert_allclose(exact.values_, smooth.values_)
+
+
+def test_the_default_map_never_makes_a_label_impossible() -> None:
+    q = np.linspace(0.001, 0.999, 999)
+    reached = []
+    for seed in range(20):
+        scores, labels = sample(60, seed, lambda z: z > 0.1)  # nearly separated by a threshold
+        labels[np.argsort(np.abs(scores - 0.52))[:2]] ^= True
+        auto = Auto().fit(scores, labels)
+        mapped = auto.transform(q)
+        assert np.all(np.diff(mapped) >= 0)
+        assert np.all(mapped >= np.minimum(q, 0.5 / 61))
+        assert np.all(mapped <= np.maximum(q, 1 - 0.5 / 61))
+        reached.append(auto.chosen_ is not None and auto.chosen_.transform(q).min() < 1e-6)
+    assert any(reached)  # without the rule

@@ -63,7 +63,8 @@ class Auto(BinaryRecalibrator):
     Maps are fitted to four fifths of the pairs and measured on the rest, five times, without dividing
     clusters. A map takes part if the 95 % interval of its improvement of the log loss over unchanged scores
     is above 0, and its Brier score is not higher. The simplest of these maps whose log loss and Brier score
-    are at most one standard error above the lowest ones is fitted to all pairs.
+    are at most one standard error above the lowest ones is fitted to all pairs. A single score is not mapped
+    nearer to 0 or 1 than half a pair of those of the fit, unless it is there already.
 
     The maps are, from simple to complex: `Temperature`, `Platt`, `Beta` and `Isotonic` with ``smoothing``.
     For K > 2 classes, `Temperature` and `VectorScaling` (with a weak penalty) map whole rows, and the other
@@ -130,7 +131,12 @@ class Auto(BinaryRecalibrator):
                 self.chosen_.fit_tally(source)
 
     def _map(self, score: Floats) -> Floats:
-        return score if self.chosen_ is None else self.chosen_.transform(score)
+        if self.chosen_ is None:
+            return score
+        # A map of separated labels may reach 0 and 1, where one label of the other side costs everything.
+        least = 0.5 / (self.pair_count_ + 1)
+        mapped = self.chosen_.transform(score)
+        return np.clip(mapped, np.minimum(score, least), np.maximum(score, 1 - least))
 
     def _fit_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, clusters: ArrayLike | None
