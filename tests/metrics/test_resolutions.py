@@ -85,6 +85,17 @@ def test_a_calibrated_model_is_rejected_in_one_of_twenty_samples(cluster_size: i
     assert 0.02 < np.mean(rejected) < 0.08
 
 
+@pytest.mark.parametrize("center", [-10, -8, -6])
+def test_one_label_among_rare_scores_is_no_evidence(center: int) -> None:
+    # Half a positive, or three, in 200 pairs; a gamma distribution has nothing below its end, and no steps.
+    rng = np.random.default_rng(-center)
+    rejected = []
+    for _ in range(300):
+        q = 1 / (1 + np.exp(-rng.normal(center, 2.5, 200)))
+        rejected.append(defined(calibration_test(pairs(rng.random(200) < q, q)).p_value) < 0.05)
+    assert np.mean(rejected) < 0.08
+
+
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("n", [1000, 4000])
 def test_few_clusters_with_events_are_not_taken_for_many(n: int, shared: bool) -> None:

@@ -25,6 +25,8 @@ from calibrant.metrics.tails import SMALLEST, clopper_pearson
 
 _MEAN, _SLOPE, _WINDOW, _FINEST = 2.0, 2.0, 0.8, 0.7  # prior weights of the components of the test
 _LARGEST_SKEWNESS = 8**0.5
+_LIGHTEST = -1.0  # skewness of a contrast toward its light tail, where few labels leave more than a gamma has
+_MANY = 0.35  # skewness below which labels are so many, over eight, that sums of theirs are continuous
 _SYMMETRIC = 1e-2  # skewness below which a tail is that of a normal distribution
 _LEAST_LOW = 1e-9  # of the lower end if the test rejects
 _LEAST_VARIANCE = 1e-12  # of a contrast, relative to that of independent pairs: sums that are fixed have none
@@ -239,12 +241,16 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
     if max(of_data, null) <= _LEAST_VARIANCE * max(alone, 1e-300):
         return None  # as in a pooled view, where the residuals of an item sum to 0
 
+    # Labels come one by one: half of one, where they are so few that it counts.
+    step = max(0.0, abs(third) / max(null, 1e-300) - _MANY * math.sqrt(null)) / 2
+    step = min(step, math.sqrt(null))
+
     def p_value(s: float) -> float:
         back = max(0.0, 1 - s / max(estimate, 1e-300))
         variance = of_data + cross * s + squares * s**2 + (null - of_data) * back
         error = max(math.sqrt(max(variance, 0.0)) / whole, 1e-50)
-        skewness = float(np.clip((skew + (third - skew) * back) / (error * whole) ** 3, -6, 6))
-        z = np.array([(estimate - s) / error, (estimate + s) / error])
+        skewness = float(np.clip((skew + (third - skew) * back) / (error * whole) ** 3, _LIGHTEST, 6))
+        z = (np.array([estimate - s, estimate + s]) - step / whole) / error
         tails = _student(_tail(z, np.full(2, skewness)), clusters)
         return min(1.0, float(tails.sum()))
 
