@@ -151,12 +151,12 @@ def _of_all(
     statistics = sums.chance_statistics(len(ratings.labels), alike=patterns.alike)
     statistics["krippendorff_alpha"] = alpha_statistic
     if not patterns.pairable.any():
-        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+        statistics = {name: replace(value, undefined=sums.NO_PAIR) for name, value in statistics.items()}
     for name in statistics.keys() - {"raw_agreement"}:
         statistics[name] = replace(statistics[name], warning=patterns.warning)
     of_alpha = {"krippendorff_alpha": statistics.pop("krippendorff_alpha")}
-    found = estimates(chance, statistics, level)
-    return found | estimates(patterns.cells(alpha, cluster), of_alpha, level), warning_of(chance)
+    by_chance = estimates(chance, statistics, level)
+    return by_chance | estimates(patterns.cells(alpha, cluster), of_alpha, level), warning_of(chance)
 
 
 def _alpha(ratings: Ratings, patterns: sums.Patterns, distance: Distance) -> tuple[Floats, Statistic]:
@@ -178,13 +178,13 @@ def _pairs(
 def _classes(
     ratings: Ratings, patterns: sums.Patterns, cluster: Integers | None, level: float
 ) -> tuple[ClassAgreement, ...]:
-    found = []
+    classes = []
     for label, name in enumerate(ratings.labels):
         own = patterns.of_label(label).with_possible()
         cells = own.cells(sums.class_sums(own), cluster)
-        each = estimates(cells, sums.class_statistics(alike=own.alike), level)
-        found.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **each))
-    return tuple(found)
+        coefficients = estimates(cells, sums.class_statistics(alike=own.alike), level)
+        classes.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **coefficients))
+    return tuple(classes)
 
 
 def _annotators(
@@ -198,14 +198,14 @@ def _annotators(
     given = patterns.given[pattern]
     alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
     together = sums.quotient([1], [0], "no other annotator labeled these items")
-    found = []
+    annotators = []
     for code, name in enumerate(ratings.annotators):
         own = ratings.annotator == code
         values = np.zeros((len(ratings.items), 2))
         values[ratings.item[own]] = np.column_stack([given >= 2, alike])[own]
         alpha, why = _alpha_without(ratings, code, distance)
         share = np.bincount(ratings.label[own], minlength=len(ratings.labels)) / own.sum()
-        found.append(
+        annotators.append(
             AnnotatorAgreement(
                 annotator=name,
                 items=int(own.sum()),
@@ -216,7 +216,7 @@ def _annotators(
                 reason=why,
             )
         )
-    return tuple(found)
+    return tuple(annotators)
 
 
 def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tuple[float | None, str | None]:
@@ -353,17 +353,17 @@ def pair_of(
     counts = _confusion(one, other, labels)
     statistics = sums.two_statistics(weight)
     if counts.sum() == 0:
-        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+        statistics = {name: replace(value, undefined=sums.NO_PAIR) for name, value in statistics.items()}
     cells = pair_cells(one, other, counts, weight, cluster)
-    found = estimates(cells, statistics, level)
+    coefficients = estimates(cells, statistics, level)
     return PairAgreement(
         first=ratings.annotators[first],
         second=ratings.annotators[second],
         items=int(counts.sum()),
         confusion=tuple(tuple(line) for line in counts.tolist()),
-        raw_agreement=found["raw_agreement"],
-        cohen_kappa=found["cohen_kappa"],
-        scott_pi=found["scott_pi"],
+        raw_agreement=coefficients["raw_agreement"],
+        cohen_kappa=coefficients["cohen_kappa"],
+        scott_pi=coefficients["scott_pi"],
         warning=warning_of(cells),
     )
 

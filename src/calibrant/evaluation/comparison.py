@@ -150,8 +150,8 @@ def compare_systems(
         mean_interval(row, unit=unit, test_train_ratio=ratio, clusters=clusters, level=level) for row in table
     ]
     if unit == "fold" and ratio is None:
-        means = [replace(each, mean=replace(each.mean, warning=PLAIN)) for each in means]
-        pairs = [replace(each, difference=replace(each.difference, warning=PLAIN)) for each in pairs]
+        means = [replace(system, mean=replace(system.mean, warning=PLAIN)) for system in means]
+        pairs = [replace(pair, difference=replace(pair.difference, warning=PLAIN)) for pair in pairs]
     return Comparison(
         unit=unit,
         n=table.shape[1],
@@ -259,13 +259,13 @@ def _adjusted(
     holm = adjusted_p_values(p_values)
     hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
     decided = unit == "item" or ratio is not None
-    found = []
+    compared = []
     for place, ((one, other), test) in enumerate(tests.items()):
         adjusted = holm[place]
         sure = decided and adjusted is not None and adjusted <= 1 - level
         winner = one if ((test.difference.estimate or 0) > 0) == higher_is_better else other
         wins, losses = (test.wins, test.losses) if higher_is_better else (test.losses, test.wins)
-        found.append(
+        compared.append(
             SystemPair(
                 first=systems[one],
                 second=systems[other],
@@ -275,7 +275,7 @@ def _adjusted(
                 **asdict(test) | {"wins": wins, "losses": losses},
             )
         )
-    return found
+    return compared
 
 
 def _resampled(

@@ -220,8 +220,8 @@ def _expected(score: Floats, ratio: Fraction) -> Floats:
 
     parts = ratio.numerator, ratio.denominator
     if len(score) <= LARGEST_EXACT:
-        found: Floats = expected_f_of_best(score, *parts)
-        return found
+        expected: Floats = expected_f_of_best(score, *parts)
+        return expected
     square = float(ratio)
     right = np.concatenate([[0.0], np.cumsum(score)])
     total = square * score.sum() + np.arange(len(right))

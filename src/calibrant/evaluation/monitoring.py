@@ -178,8 +178,8 @@ def upper_bound(mean: Floats, largest: float, risk: float) -> float:
 
 def _log_wealth(mean: Floats, bound: float, largest: float) -> float:
     gain = (bound - mean) / max(largest - bound, 1e-12)
-    each = np.array([np.log1p(strength * np.maximum(gain, -1.0)).sum() for strength in STRENGTHS])
-    return float(np.logaddexp.reduce(each)) - math.log(len(STRENGTHS))
+    by_strength = np.array([np.log1p(strength * np.maximum(gain, -1.0)).sum() for strength in STRENGTHS])
+    return float(np.logaddexp.reduce(by_strength)) - math.log(len(STRENGTHS))
 
 
 class CalibrationMonitor:
@@ -389,7 +389,7 @@ class CalibrationMonitor:
         InputError
             A value is invalid, clusters are missing, or the day is not after the last one.
         """
-        name = checked_day(day, [each.day for each in self._days])
+        name = checked_day(day, [past.day for past in self._days])
         pairs = _checks.pairs(y_true, y_prob, clusters=clusters)
         group = self._groups(pairs)
         bets = self._bets

@@ -167,11 +167,11 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
         raise InputError("there is nothing to draw", "pass at least one curve", code="empty")
     ax = style.axes_or_new(ax, (style.PANEL_SIZE[0], style.PANEL_SIZE[1] + 0.5))
     style.grid(ax)
-    for index, (name, found) in enumerate(curves):
+    for index, (name, curve) in enumerate(curves):
         look = style.series(index)
         ax.plot(
-            found.coverage,
-            found.risk,
+            curve.coverage,
+            curve.risk,
             color=look.color,
             linestyle=look.line,
             marker=look.marker,
@@ -181,7 +181,7 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
             label=style.shown(name),
             gid=f"curve-{index}",
         )
-        ax.axhline(found.error_rate, color=look.color, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.axhline(curve.error_rate, color=look.color, linewidth=0.8, linestyle=(0, (1, 2)))
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("fraction of items kept, most confident first")

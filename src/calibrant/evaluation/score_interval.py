@@ -376,10 +376,10 @@ class GoodnessOfFit:
         place = np.arange(columns)
         below = np.maximum(mean - self._step, 0.0)
         moved[place, place], moved[columns + place, place] = mean + self._step, below
-        found = self._values(moved)
-        slope = (found[:columns] - found[columns:-1]) / (mean + self._step - below)
+        values = self._values(moved)
+        slope = (values[:columns] - values[columns:-1]) / (mean + self._step - below)
         slope[np.isnan(slope)] = 0.0
-        return self._rows @ slope - mean @ slope, float(found[-1])
+        return self._rows @ slope - mean @ slope, float(values[-1])
 
     def _end(self, side: int, critical: float) -> float:
         """Return the most extreme value over the probabilities that the test does not reject."""
@@ -481,19 +481,19 @@ class GoodnessOfFit:
         mean, change = share @ self._rows, move @ self._rows
 
         def values(steps: Floats) -> Floats:
-            found = side * self._values(np.maximum(mean + steps[:, None] * change, 0.0))
-            return np.where(np.isnan(found), -np.inf, found)
+            signed = side * self._values(np.maximum(mean + steps[:, None] * change, 0.0))
+            return np.where(np.isnan(signed), -np.inf, signed)
 
         if not len(steps):
             return share, value
-        found = np.append(value, values(steps))
+        objective = np.append(value, values(steps))
         steps = np.append(0.0, steps)
-        best = int(np.argmax(found))
-        step, value = float(steps[best]), float(found[best])
+        best = int(np.argmax(objective))
+        step, value = float(steps[best]), float(objective[best])
         near = slice(best - 1, best + 2)
-        if 0 < best < len(steps) - 1 and np.isfinite(found[near]).all():
+        if 0 < best < len(steps) - 1 and np.isfinite(objective[near]).all():
             # The top of the parabola through the best step and its neighbors.
-            x, y = steps[near], found[near]
+            x, y = steps[near], objective[near]
             first, second = np.diff(y) / np.diff(x)
             top = (x[0] + x[1]) / 2 - first * (x[2] - x[0]) / (2 * (second - first))
             higher = float(values(np.array([top]))[0])
@@ -513,5 +513,5 @@ class GoodnessOfFit:
 
 def _ratio(totals: Floats) -> Floats:
     unknown = np.full(len(totals), np.nan)
-    found: Floats = np.divide(totals[:, 0], totals[:, 1], out=unknown, where=totals[:, 1] > 0)
-    return found
+    ratio: Floats = np.divide(totals[:, 0], totals[:, 1], out=unknown, where=totals[:, 1] > 0)
+    return ratio

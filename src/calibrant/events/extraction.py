@@ -108,18 +108,18 @@ def extract(
     if document.mentions is None:
         found_mentions = detect_mentions(document, possessive_endings=possessive_endings)
         document = replace(document, mentions=found_mentions)
-    found = candidates(document, lexicon, rules)
-    if not found.can_count:
+    eligible = candidates(document, lexicon, rules)
+    if not eligible.can_count:
         return None
     posterior = posterior_of(document)
     labels = posterior.sample(samples, seed=seed, threads=1)
-    entities = count(found, labels)
-    best = count(found, posterior.clusters_of(posterior.best_antecedents()))[0]
+    entities = count(eligible, labels)
+    best = count(eligible, posterior.clusters_of(posterior.best_antecedents()))[0]
     kept = np.flatnonzero((entities > 0).any(axis=0) | (best > 0))
     if not len(kept):
         return None
     evidence: list[Evidence] = []
     for place in kept:
-        evidence += evidence_of(found, labels, np.array([place]))[:MOST_EVIDENCE]
-    countries = tuple(found.countries[place] for place in kept)
+        evidence += evidence_of(eligible, labels, np.array([place]))[:MOST_EVIDENCE]
+    countries = tuple(eligible.countries[place] for place in kept)
     return DocumentEvents(document, countries, entities[:, kept], best[kept], tuple(evidence))

@@ -133,4 +133,4 @@ def _between_gaps(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:
     """Return (3, periods) estimates, lower ends and upper ends of the intervals."""
-    return np.array([(each.estimate, each.low, each.high) for each in counts], np.float64).T
+    return np.array([(count.estimate, count.low, count.high) for count in counts], np.float64).T

@@ -186,9 +186,9 @@ def timed(
         role.name for role in reader.roles.values() if role.part != "item"
     ]
     labeled = LabeledRows(reader, column, dated=dated, items=items)
-    found = predictions.through(labeled, predictions.name)
-    found.has_items = True
-    return found, labeled
+    stream = predictions.through(labeled, predictions.name)
+    stream.has_items = True
+    return stream, labeled
 
 
 def _days(values: pa.Array) -> pa.Array:

@@ -71,8 +71,8 @@ def _load(settings: Extraction) -> tuple[Extractor, Prepared]:
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [
-        f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}; it counts for {each.kept}"
-        for each in conflicts
+        f"the lexicon gives {name.name!r} to {name.kept} and {name.dropped}; it counts for {name.kept}"
+        for name in conflicts
     ]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
     return extractor, Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
@@ -219,8 +219,8 @@ def extract_events(
         fresh = done.fresh(iter_unread(documents), writer)
         batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
-        for found in stack.enter_context(closing(pool.map(doing, batches, _named))):
-            for document in found:
+        for stored in stack.enter_context(closing(pool.map(doing, batches, _named))):
+            for document in stored:
                 writer.write(document)
                 done.add(writer[document.id])
             tell(progress, "extracting", done.read, total)
@@ -275,15 +275,15 @@ class Done:
 
     def notes(self) -> list[str]:
         """Return notes on documents with the text of an earlier one, and on those that changed since."""
-        found = []
+        notes = []
         for names, one, more, what in (
             (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
             (self.changed, "differs", "differ", CHANGED),
         ):
             if names:
                 some = f"{len(names):,} documents {more}" if names[1:] else f"1 document {one}"
-                found.append(f"{some} {what}: {listed(names, SHOWN)}")
-        return found
+                notes.append(f"{some} {what}: {listed(names, SHOWN)}")
+        return notes
 
     def add(self, countries: frozenset[str] | None) -> None:
         """Count a document of the store by its countries, which are None if it was not parsed."""

@@ -60,10 +60,10 @@ def draw_events(
     'IRN'
     """
     figure_kind(output)
-    found = event_table(store, **table)
+    counted = event_table(store, **table)
     from calibrant.events.plots import event_series
 
     if width is not None:
         columns = min(positive_integer(columns, "columns"), max(1, int(width / LEAST_PANEL)))
-    save_figure(event_series(found, columns=columns, most=most, rates=rates), output, width=width)
-    return found
+    save_figure(event_series(counted, columns=columns, most=most, rates=rates), output, width=width)
+    return counted

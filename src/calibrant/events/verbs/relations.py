@@ -85,17 +85,17 @@ def country_relations(
         possessive_endings,
     )
     extractor = Extractor(settings)
-    found = _Frequencies(frozenset(settings.rules.verbs))
+    frequencies = _Frequencies(frozenset(settings.rules.verbs))
     read = described = 0
     for item in iter_dated(documents, progress=progress):
         read += 1
         if any(extractor.lexicon.matches(words) for words in extractor.words(item)):
-            described += found.add(extractor.parsed(item)[0], extractor)
+            described += frequencies.add(extractor.parsed(item)[0], extractor)
     return RelationCounts(
         source=os.fspath(documents),
         documents=read,
         described=described,
-        relations=found.rows(),
+        relations=frequencies.rows(),
         coref=settings.coref,
         trained_on=extractor.model.trained_on or UNKNOWN_TEXTS,
         samples=settings.samples,
@@ -149,7 +149,7 @@ class _Frequencies:
 
 
 def _falling(counts: dict[str, float]) -> list[tuple[str, float]]:
-    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _shares(described: list[tuple[int, str]], labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -118,8 +118,8 @@ class PartReader:
         if file is None:
             return None
         try:
-            found = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
-            return None if found is None else _record(name, found)
+            row = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
+            return None if row is None else _record(name, row)
         except (self._failure, TypeError) as error:
             message = "the part of the store is missing or damaged"
             hint = "run `calibrant events run` again, then restart the explorer"
@@ -351,17 +351,17 @@ class Explorer:
         if rows is None:
             hint = "the store contains only documents that may count for a country"
             raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
-        found = self.document_of(name)
-        pairs = pairs_of(found.evidence, found.text)
+        stored = self.document_of(name)
+        pairs = pairs_of(stored.evidence, stored.text)
         return DocumentPage(
             about=self.about,
             id=name,
             date=str(self.counts.day[rows[0]]),
-            title=found.title,
+            title=stored.title,
             counts=tuple(self._document_count(int(row)) for row in rows),
             pairs=pairs,
-            text=found.text,
-            note=note_of(found.text, pairs),
+            text=stored.text,
+            note=note_of(stored.text, pairs),
         )
 
     @cached_property
@@ -394,11 +394,11 @@ class Explorer:
     @cached_property
     def _cuts(self) -> dict[By, int]:
         """Return the number of periods of each length, if small: a wrong date can span thousands of years."""
-        found: dict[By, int] = {}
+        cuts: dict[By, int] = {}
         for by in get_args(By):
             with suppress(InputError):
-                found[by] = len(self.calendar(by).periods)
-        return found
+                cuts[by] = len(self.calendar(by).periods)
+        return cuts
 
     @cached_property
     def rows_by_name(self) -> dict[str, Rows]:
@@ -415,9 +415,9 @@ class Explorer:
     def document_of(self, name: str) -> StoredDocument:
         """Return a document that counts, with its evidence, title and text."""
         day = self.counts.day[self.rows_by_name[name][0]].item()
-        found = self._parts.document(name) or StoredDocument(name, day)
+        stored = self._parts.document(name) or StoredDocument(name, day)
         given = self._texts.get(name)
-        return found if given is None else replace(found, title=given.title or None, text=given.text)
+        return stored if given is None else replace(stored, title=given.title or None, text=given.text)
 
     def _count(self, country: str, by: By) -> Series:
         rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))

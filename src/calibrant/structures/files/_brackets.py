@@ -125,7 +125,7 @@ class Brackets:
 
     def finish(self) -> tuple[list[Mention], list[str]]:
         """Return the mentions in the order of the text, and the entity of each."""
-        left = [(each[0].place.line, entity) for entity, each in self._open.items() if each]
+        left = [(openings[0].place.line, entity) for entity, openings in self._open.items() if openings]
         for line, entity in sorted(left):
             raise self._broken(line, f"entity {entity!r} is opened but not closed", BALANCE)
         for pieces in self._pieces:

@@ -134,11 +134,11 @@ class ConlluDocuments(ConlluReader):
 
     def _order_fields(self, number: int, names: list[str]) -> None:
         """Process the names of an entity's fields."""
-        found = [names.index(name) for name in ENTITY_IDS if name in names]
-        if not found:
+        places = [names.index(name) for name in ENTITY_IDS if name in names]
+        if not places:
             message = f"global.Entity has no field {' or '.join(ENTITY_IDS)}"
             raise self.broken(number, message, "name the fields, GRP-etype-head-other")
-        self._id_field = found[0]
+        self._id_field = places[0]
         self._head_field = names.index("head") if "head" in names else -1
         self._fields_stated = self._annotated = True
         if self._parts is not None:

@@ -104,7 +104,7 @@ def _record(text: str) -> dict[str, Any]:
     missing = [key for key in NEEDED if key not in record]
     for key in record:
         # Unknown keys are ignored, unless one looks like a misspelled required key.
-        near = None if key in KEYS else closest(key, [each for each in KEYS if each not in record])
+        near = None if key in KEYS else closest(key, [known for known in KEYS if known not in record])
         if near is not None:
             raise _broken(f"there is no key {key!r}", f"did you mean {near!r}?", "column")
     if missing:

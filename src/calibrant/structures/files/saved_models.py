@@ -96,8 +96,9 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     state = to_state() if callable(to_state) else {}
     kind = state.get("kind")
     if kind not in KINDS:
-        found = f"an object of type {type(model).__name__} is not a model"
-        message = found if kind is None else f"models of kind {kind!r} cannot be saved"
+        message = f"models of kind {kind!r} cannot be saved"
+        if kind is None:
+            message = f"an object of type {type(model).__name__} is not a model"
         hint = "save an HMMTagger, a CRFTagger or a CoreferenceModel"
         raise InputError(message, hint, code="parameter", file=name)
     arrays: dict[str, NDArray[Any]] = {}
@@ -327,6 +328,6 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     return value
 
 
-def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
-    message, hint = f"this is {found}, not {wanted}", f"train a model with {command}"
+def _other(path: str | os.PathLike[str], content: str, wanted: str, command: str) -> InputError:
+    message, hint = f"this is {content}, not {wanted}", f"train a model with {command}"
     return InputError(message, hint, code="parameter", file=os.fspath(path))

@@ -175,10 +175,10 @@ def _union(scored: FoundColumns, true: FoundColumns, part: str) -> dict[str, int
 
 
 def _spans(
-    found: FoundColumns, documents: Mapping[str, int], types: Mapping[str, int], kept: NDArray[np.bool_]
+    cells: FoundColumns, documents: Mapping[str, int], types: Mapping[str, int], kept: NDArray[np.bool_]
 ) -> SpanRows:
     """Return the checked spans of the kept rows."""
-    start, end = (_places(found, part) for part in ("start", "end"))
+    start, end = (_places(cells, part) for part in ("start", "end"))
     empty = np.flatnonzero(end <= start)
     if len(empty):
         row = int(empty[0])
@@ -186,29 +186,29 @@ def _spans(
         hint = (
             "the end must be the first position after the span; add 1 if it is the last position in the span"
         )
-        raise found.error(row, message, hint, "span", part="end")
+        raise cells.error(row, message, hint, "span", part="end")
     kind = np.zeros(len(start), np.int64)
-    if "type" in found:
-        kind = np.array([types[name] for name in found.names["type"]], np.int64)[found["type"]]
-    document = np.array([documents[name] for name in found.names["document"]], np.int64)[found["document"]]
-    score = found.get("score")
+    if "type" in cells:
+        kind = np.array([types[name] for name in cells.names["type"]], np.int64)[cells["type"]]
+    document = np.array([documents[name] for name in cells.names["document"]], np.int64)[cells["document"]]
+    score = cells.get("score")
     return SpanRows(
         document[kept], start[kept], end[kept], kind[kept], None if score is None else score[kept]
     )
 
 
-def _places(found: FoundColumns, part: str) -> Integers:
-    values = found[part]
+def _places(cells: FoundColumns, part: str) -> Integers:
+    values = cells[part]
     wrong = np.flatnonzero((values < 0) | (values > LARGEST_PLACE) | (values != np.floor(values)))
     if len(wrong):
         row = int(wrong[0])
         message = f"{values[row].item()!r} is not a position"
-        raise found.error(row, message, "count characters or tokens from 0", "span", part=part)
+        raise cells.error(row, message, "count characters or tokens from 0", "span", part=part)
     return values.astype(np.int64)
 
 
-def _first(found: FoundColumns) -> str:
-    return repr(found.names["document"][0])
+def _first(cells: FoundColumns) -> str:
+    return repr(cells.names["document"][0])
 
 
 class SpanWriter(RowWriter):

@@ -114,8 +114,8 @@ def _text(document: Document, labels: Sequence[int | str | None]) -> str:
 
 
 def _name_and_part(name: str) -> tuple[str, int]:
-    base, found, number = name.rpartition(PART)
-    if found and base and number.isascii() and number.isdecimal() and len(number) < 7:
+    base, separator, number = name.rpartition(PART)
+    if separator and base and number.isascii() and number.isdecimal() and len(number) < 7:
         return base, int(number)
     return name, 0
 
@@ -142,23 +142,23 @@ def _brackets(
             else:
                 opening[first].append((-mention.end, f"({entity}"))
                 closing[last].append((-mention.start, f"{entity})"))
-    found: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    brackets: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for ends in (closing, opening):
         for place, marks in ends.items():
-            found[place] += [mark for _, mark in sorted(marks)]
-    return found
+            brackets[place] += [mark for _, mark in sorted(marks)]
+    return brackets
 
 
 def _check_nesting(document: str, entity: str, mentions: Sequence[Mention]) -> None:
     """Raise an error if two mentions of an entity cross, since brackets would be paired wrongly."""
     open_mentions: list[Mention] = []
-    for mention in sorted(mentions, key=lambda each: (each.sentence, each.start, -each.end)):
+    for mention in sorted(mentions, key=lambda span: (span.sentence, span.start, -span.end)):
         open_mentions = [
-            each
-            for each in open_mentions
-            if each.sentence == mention.sentence and each.end - 1 > mention.start
+            outer
+            for outer in open_mentions
+            if outer.sentence == mention.sentence and outer.end - 1 > mention.start
         ]
-        crossed = next((each for each in open_mentions if each.end < mention.end), None)
+        crossed = next((outer for outer in open_mentions if outer.end < mention.end), None)
         if crossed is not None:
             message = (
                 f"document {document!r}: mentions {list(crossed)} and {list(mention)} of entity {entity!r}"

@@ -341,8 +341,8 @@ class CoreferenceModel:
         encoded = self._encoded(documents)
         for document in documents:
             if document.clusters is None:
-                found, hint = f"document {document.name!r} has no gold entities", "give clusters to train on"
-                raise InputError(found, hint, code="empty")
+                message = f"document {document.name!r} has no gold entities"
+                raise InputError(message, "give clusters to train on", code="empty")
         if not any(len(document.mentions) for document in encoded):
             raise InputError("there are no mentions", "train on documents with mentions", code="empty")
         lexicon = Lexicon.learn(encoded, self.least)

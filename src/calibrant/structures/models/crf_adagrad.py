@@ -118,9 +118,9 @@ class Weights:
     @property
     def transition(self) -> Floats:
         """Weights of pairs of tags, (K, K)."""
-        found = np.zeros(self.seen.shape)
-        found[self.seen] = self.value[len(self.tag) :]
-        return found
+        transition = np.zeros(self.seen.shape)
+        transition[self.seen] = self.value[len(self.tag) :]
+        return transition
 
     def unary(self, text: Text) -> Floats:
         """Scores of each tag at each token."""

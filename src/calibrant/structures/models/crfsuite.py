@@ -117,9 +117,9 @@ def train(
     def message(line: str) -> None:
         nonlocal iterations, converged
         converged = converged or _CONVERGED.match(line) is not None
-        found = _ITERATION.match(line)
-        if found:
-            iterations = int(found.group(1))
+        match = _ITERATION.match(line)
+        if match:
+            iterations = int(match.group(1))
             tell(progress, "train", iterations, int(settings["max_iterations"]))
 
     trainer = pycrfsuite.Trainer(algorithm, settings, verbose=False)
@@ -199,12 +199,12 @@ def parse_model(content: bytes) -> ModelFile:
         raise FormatError("CRFsuite wrote no model", "check the space left on disk", code="file-truncated")
     header = np.frombuffer(content, HEADER, 1)[0]
     if (header["magic"], header["type"], header["version"]) != (b"lCRF", b"FOMC", 100):
-        found = "CRFsuite wrote a model that this release cannot read"
-        raise FormatError(found, "use python-crfsuite 0.9", code="file-newer")
+        message = "CRFsuite wrote a model that this release cannot read"
+        raise FormatError(message, "use python-crfsuite 0.9", code="file-newer")
     if header["size"] != len(content):
-        found = f"CRFsuite's model has {len(content)} bytes, expected {header['size']}"
+        message = f"CRFsuite's model has {len(content)} bytes, expected {header['size']}"
         hint = "train on fewer features; its files cannot exceed 4 GiB"
-        raise FormatError(found, hint, code="file-truncated")
+        raise FormatError(message, hint, code="file-truncated")
     begin = int(header["features_at"])  # start of their chunk; the count in the header stays 0
     count = int(np.frombuffer(content, "<u4", 1, begin + COUNT_AT)[0])
     feature = np.frombuffer(content, FEATURE, count, begin + FEATURES_AT)

@@ -180,9 +180,9 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
         names = (features,)
     unknown = [name for name in names if not isinstance(name, str) or name not in FEATURE_GROUPS]
     if unknown or not names:
-        found = f"there is no feature group {unknown[0]!r}" if unknown else "features is empty"
+        message = f"there is no feature group {unknown[0]!r}" if unknown else "features is empty"
         hint = f"use one of {', '.join(FEATURE_SETS)}, some of {', '.join(FEATURE_GROUPS)}, or a function"
-        raise InputError(found, hint, code="parameter")
+        raise InputError(message, hint, code="parameter")
     return tuple(name for name in FEATURE_GROUPS if name in names)
 
 

@@ -165,14 +165,14 @@ def candidates(word: str) -> list[str]:
     """Return the classes of a word, the most specific first and `ANY` last."""
     whole = shape(word)
     form = whole[:LONGEST_SHAPE]
-    found = []
+    classes = []
     for size in range(min(LONGEST_SUFFIX, len(word) - SHORTEST_STEM), 0, -1):
         suffix = word[-size:].lower()
         if suffix.isalpha():
-            found.append(f"{form}{ENDING}{suffix}")
-    found.extend(form[:size] for size in range(len(form), 0, -1))
-    found.append(ANY)
-    return found
+            classes.append(f"{form}{ENDING}{suffix}")
+    classes.extend(form[:size] for size in range(len(form), 0, -1))
+    classes.append(ANY)
+    return classes
 
 
 def choose_classes(words: Sequence[str], frequency: Sequence[int]) -> list[str]:

@@ -209,6 +209,6 @@ def token_accuracy(gold: Sentences, predicted: Sentences) -> float:
     """
     lengths = sentence_lengths(gold, "gold")
     same_lengths(lengths, predicted, "predicted", "gold")
-    pairs = (zip(truth, found, strict=True) for truth, found in zip(gold, predicted, strict=True))
-    right = sum(sum(truth == found for truth, found in sentence) for sentence in pairs)
+    pairs = (zip(truth, prediction, strict=True) for truth, prediction in zip(gold, predicted, strict=True))
+    right = sum(sum(truth == prediction for truth, prediction in sentence) for sentence in pairs)
     return int(right) / int(lengths.sum())

@@ -198,26 +198,26 @@ class ChainPotentials:
         InputError
             If every tag sequence of a sentence is forbidden.
         """
-        found = messages(self.unary, self.steps, block, marginal)
-        forbidden = np.flatnonzero(found.state == kernels.FORBIDDEN)
+        sent = messages(self.unary, self.steps, block, marginal)
+        forbidden = np.flatnonzero(sent.state == kernels.FORBIDDEN)
         if len(forbidden):
             raise no_path(block.first + int(forbidden[0]))
-        return found
+        return sent
 
     def block_messages(self, block: Block) -> BlockMessages:
         """Return the messages and transitions of a block for the kernels."""
         return self.as_block(self.messages(block))
 
-    def as_block(self, found: Messages) -> BlockMessages:
+    def as_block(self, sent: Messages) -> BlockMessages:
         """Return given messages and the transitions for the kernels."""
         return BlockMessages(
-            found.alpha,
-            found.future,
-            found.marginal,
+            sent.alpha,
+            sent.future,
+            sent.marginal,
             self.steps.plain,
             self.steps.logarithm,
-            found.state,
-            found.block.offsets,
+            sent.state,
+            sent.block.offsets,
         )
 
     def transitions(self) -> Floats:

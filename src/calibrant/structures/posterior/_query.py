@@ -155,10 +155,10 @@ class SentenceSums:
 
     def add(self, first: int, score: Floats, label: NDArray[np.bool_], start: Integers) -> None:
         """Add the pairs of sentences ``first``, first + 1, ..., which begin at ``start``."""
-        shared, found = grid(), groups()
+        shared, grouping = grid(), groups()
         sentence, group, columns = room = self.room(np.diff(start))
         used = kernels.sums_by_sentence(
-            score, label, start, shared.part_of, shared.cut, found.of_row, found.shift, self.sums, *room
+            score, label, start, shared.part_of, shared.cut, grouping.of_row, grouping.shift, self.sums, *room
         )
         self.keep(first, sentence[:used], group[:used], columns[:used])
 
@@ -190,12 +190,12 @@ def tally_by_cluster(
     n, positives, offset, offset2, offset_positive = (
         cells.sum(columns[:, index]) for index in range(COLUMNS)
     )
-    found, row = groups(), cells.first(group)
+    grouping, row = groups(), cells.first(group)
     return Tally(
         "compressed",
-        found.low[row],
-        found.high[row],
-        found.anchor[row],
+        grouping.low[row],
+        grouping.high[row],
+        grouping.anchor[row],
         n.astype(np.int64),
         positives.astype(np.int64),
         n,
@@ -353,8 +353,8 @@ class Query:
         code = np.zeros(len(place), np.int64) if class_code is None else np.asarray(class_code, np.int64)
         start = np.searchsorted(place, np.arange(count + 1)).astype(np.int64)
         source = ListedSource(given, true.astype(np.bool_, copy=False), code, start)
-        found = (dict(unseen or {}), dict(missed or {}), threshold)
-        return cls(view, classes or (view,), names, *found, _source=source, _cluster=cluster)
+        left_out = (dict(unseen or {}), dict(missed or {}), threshold)
+        return cls(view, classes or (view,), names, *left_out, _source=source, _cluster=cluster)
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -516,8 +516,8 @@ def _tags(posterior: ChainPosterior, gold: GoldTags) -> tuple[list[str], Integer
     flat: list[Any] = []
     for sentence, (tags, length) in enumerate(zip(gold, posterior.lengths.tolist(), strict=True)):
         if not _checks.is_list(tags) or len(tags) != length:
-            found = f"has {len(tags)} tags" if _checks.is_list(tags) else f"is {tags!r:.40}"
-            message = f"gold sentence {sentence} {found}, but has {length} tokens"
+            given = f"has {len(tags)} tags" if _checks.is_list(tags) else f"is {tags!r:.40}"
+            message = f"gold sentence {sentence} {given}, but has {length} tokens"
             raise InputError(message, "give a list with one tag per token", code="length", row=sentence)
         flat.extend(tags)
     if all(isinstance(tag, (int, np.integer)) for tag in flat):

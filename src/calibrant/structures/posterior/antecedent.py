@@ -137,8 +137,8 @@ class AntecedentPosterior:
         Traceback (most recent call last):
         calibrant.exceptions.InputError: row 1: document '0', mention 1: the probabilities sum to 0.9: ...
         """
-        logarithms, counts, found = checks.rows_as_logarithms(rows, names, window, tolerance)
-        return cls(logarithms, counts, window=window, names=found)
+        logarithms, counts, document_names = checks.rows_as_logarithms(rows, names, window, tolerance)
+        return cls(logarithms, counts, window=window, names=document_names)
 
     @property
     def document_count(self) -> int:
@@ -277,9 +277,9 @@ class AntecedentPosterior:
         >>> AntecedentPosterior(np.log([1, 0.7, 0.3, 0.2, 0.5, 0.3]), [3]).best_antecedents().tolist()
         [-1, 0, 1]
         """
-        found = np.empty(self.mention_count, np.int64)
-        kernels.best_antecedents(self.log_probabilities, self.row_offsets, self.first, found)
-        return found
+        best = np.empty(self.mention_count, np.int64)
+        kernels.best_antecedents(self.log_probabilities, self.row_offsets, self.first, best)
+        return best
 
     def sample_antecedents(self, size: int, seed: Seed = None, *, threads: int | None = None) -> Labels:
         """Return independent samples of all mentions' antecedents.
@@ -459,9 +459,9 @@ class AntecedentPosterior:
         >>> AntecedentPosterior(np.zeros(3), [2]).entropy().round(4).tolist()  # log 2
         [0.6931]
         """
-        each = np.empty(self.mention_count)
-        kernels.row_entropies(self.log_probabilities, self.row_offsets, each)
-        total = np.concatenate([each, [0.0]])
+        by_mention = np.empty(self.mention_count)
+        kernels.row_entropies(self.log_probabilities, self.row_offsets, by_mention)
+        total = np.concatenate([by_mention, [0.0]])
         sums = np.add.reduceat(total, self.document_offsets[:-1])
         return np.where(self.mention_counts > 0, sums, 0.0)
 

@@ -111,9 +111,9 @@ class ChainPosterior(ChainPotentials):
             log_partition = np.empty(self.sentence_count)
 
             def work(block: Block) -> None:
-                found = self.messages(block, marginal[block.tokens])
-                log_partition[block.first : block.last] = found.log_partition
-                np.minimum(found.marginal, 1.0, out=found.marginal)  # rounding
+                messages = self.messages(block, marginal[block.tokens])
+                log_partition[block.first : block.last] = messages.log_partition
+                np.minimum(messages.marginal, 1.0, out=messages.marginal)  # rounding
 
             each_block(self.offsets, work, threads)
             self._marginals, self._log_partition = frozen(marginal), frozen(log_partition)
@@ -142,11 +142,11 @@ class ChainPosterior(ChainPotentials):
         """
         first, last = self.sentence_tokens(sentence)
         offsets = np.array([0, last - first])
-        found = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
+        messages = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
         pair = np.empty((last - first - 1, self.tag_count, self.tag_count))
-        logarithms = bool(found.state[0] == kernels.LOGARITHMS)
+        logarithms = bool(messages.state[0] == kernels.LOGARITHMS)
         step = self.steps.logarithm if logarithms else self.steps.plain
-        kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
+        kernels.pair_marginals(messages.alpha, step, messages.future, logarithms, pair)
         return np.minimum(pair, 1.0, out=pair)
 
     def expected_pairs(self) -> Floats:
@@ -173,9 +173,9 @@ class ChainPosterior(ChainPotentials):
         marginal, log_partition = np.empty(self.unary.shape), np.empty(self.sentence_count)
         pairs = np.zeros(self.steps.plain.shape)
         for block in blocks(self.offsets):
-            found = self.messages(block, marginal[block.tokens])
-            add_expected_pairs(self.as_block(found), pairs)
-            log_partition[block.first : block.last] = found.log_partition
+            messages = self.messages(block, marginal[block.tokens])
+            add_expected_pairs(self.as_block(messages), pairs)
+            log_partition[block.first : block.last] = messages.log_partition
         if self._marginals is None:
             np.minimum(marginal, 1.0, out=marginal)  # rounding
             self._marginals, self._log_partition = frozen(marginal), frozen(log_partition)

@@ -90,8 +90,8 @@ class PairStream:
             first, second = np.empty(most, np.int64), np.empty(most, np.int64)
             score = np.empty(most)
             place = rows.begin, rows.end, rows.row, rows.column, furthest
-            found = pair_kernels.list_pairs(rows.pair, *place, first, second, score)
-            yield MentionPairs(document, first[:found], second[:found], score[:found])
+            listed = pair_kernels.list_pairs(rows.pair, *place, first, second, score)
+            yield MentionPairs(document, first[:listed], second[:listed], score[:listed])
 
     def _rows(self, document: int, count: int, furthest: int) -> Iterator[Rows]:
         if self.samples is None:
@@ -411,16 +411,16 @@ def _checked(threshold: object) -> float:
 def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
     """Return the code of each mention's gold entity within its document."""
     if not is_list(clusters) or len(clusters) != posterior.document_count:
-        found = f"are {len(clusters)}" if is_list(clusters) else f"is {clusters!r:.40}"
-        message = f"clusters of documents {found}, for {posterior.document_count} documents"
+        given = f"are {len(clusters)}" if is_list(clusters) else f"is {clusters!r:.40}"
+        message = f"clusters of documents {given}, for {posterior.document_count} documents"
         raise InputError(message, "give a list with the gold entity of each mention", code="length")
     codes = np.empty(posterior.mention_count, np.int64)
     for document, entities in enumerate(clusters):
         mentions = posterior.mentions_of(document)
         count = mentions.stop - mentions.start
         if not is_list(entities) or len(entities) != count:
-            found = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
-            message = f"document {posterior.names[document]!r} has {found} for {count} mentions"
+            given = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
+            message = f"document {posterior.names[document]!r} has {given} for {count} mentions"
             hint = "give the gold entity of each mention, or None"
             raise InputError(message, hint, code="length", row=document)
         known: dict[object, int] = {}
@@ -438,6 +438,6 @@ def _keys(posterior: AntecedentPosterior, gold: Integers) -> Integers:
 def _first(posterior: AntecedentPosterior, gold: Integers) -> Bools:
     """Return a mask of the mentions that are first in their gold entity."""
     _, first = np.unique(_keys(posterior, gold), return_index=True)
-    found = np.zeros(len(gold), np.bool_)
-    found[first] = True
-    return found
+    is_first = np.zeros(len(gold), np.bool_)
+    is_first[first] = True
+    return is_first

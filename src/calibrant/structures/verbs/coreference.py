@@ -125,7 +125,7 @@ def predict_coreference(
     mentions = labelled = gold = documents = 0
     has_gold = False
     kept: list[Document] = []
-    found: list[int] = []
+    entities: list[int] = []
     with workers_of(executor, workers) as pool, PosteriorWriter(output) as writer:
         settings = Predicting(
             trained if pool.local else named_source(model, pool, "model"),
@@ -137,22 +137,22 @@ def predict_coreference(
         )
         batches = batches_of(texts(text, None, progress), BATCH)
         with closing(pool.map(partial(predicted_batch, settings), batches, document_span)) as results:
-            for each in chain.from_iterable(results):
-                writer.write_line(each.name, each.line)
+            for prediction in chain.from_iterable(results):
+                writer.write_line(prediction.name, prediction.line)
                 documents += 1
-                mentions += each.mentions
-                labelled += each.labelled
-                has_gold = has_gold or each.gold is not None
-                gold += each.gold or 0
-                if each.document is not None:
-                    kept.append(each.document)
-                    found += each.entities
+                mentions += prediction.mentions
+                labelled += prediction.labelled
+                has_gold = has_gold or prediction.gold is not None
+                gold += prediction.gold or 0
+                if prediction.document is not None:
+                    kept.append(prediction.document)
+                    entities += prediction.entities
                 tell(progress, "predicting", documents)
         if not mentions and not detect:
             message, hint = "no document has mentions", "detect mentions (`detect`)"
             raise InputError(message, hint, code="missing-value", file=file)
     if clusters is not None:
-        write_coreference(clusters, kept, found)
+        write_coreference(clusters, kept, entities)
     return WrittenPosteriors(
         output=os.fspath(output),
         clusters=None if clusters is None else os.fspath(clusters),
@@ -299,8 +299,8 @@ def entities_by_document(
     posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
 ) -> list[list[int]]:
     """Return the entity of each mention, per document."""
-    found = entities_of(posterior, clustering, seed, threads)
-    return [found[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
+    entities = entities_of(posterior, clustering, seed, threads)
+    return [entities[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
 
 
 def _prediction(
@@ -328,10 +328,10 @@ def _prediction(
 
 def _left_out(prediction: Prediction, window: int | None) -> int:
     """Return the number of pairs without a label, because a mention has no gold entity."""
-    known = [[None if each is None else "" for each in document] for document in prediction.clusters]
+    known = [[None if entity is None else "" for entity in document] for document in prediction.clusters]
     every = [[""] * len(document) for document in known]
     all_pairs, labelled = (
-        len(mention_pairs(prediction.posterior, each, window=window)) for each in (every, known)
+        len(mention_pairs(prediction.posterior, labels, window=window)) for labels in (every, known)
     )
     return all_pairs - labelled
 

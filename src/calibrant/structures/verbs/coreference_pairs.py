@@ -133,7 +133,7 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
     """Write the pairs of a document; return the number of pairs without a label, which are left out."""
     entities = document.clusters if labelled and document.clusters is not None else ()
     place: dict[str, int] = {}
-    codes = [NONE if each is None else place.setdefault(each, len(place)) for each in entities]
+    codes = [NONE if entity is None else place.setdefault(entity, len(place)) for entity in entities]
     code = np.array(codes, np.int64)
     left_out = 0
     for _, first, second, score in each_pair(document.posterior(), **asked):

@@ -44,10 +44,10 @@ class Address:
 
     def text(self, name: str) -> str:
         """Return a required value."""
-        found = self.query.get(name)
-        if not found:
+        value = self.query.get(name)
+        if not value:
             raise InputError(f"the address has no {name}", "start at /", code="parameter")
-        return found
+        return value
 
     def number(self, name: str) -> int:
         """Return a number of documents; 0 if the query does not give it."""
