@@ -271,11 +271,6 @@ def confusion(
     counts : (labels, labels) int64
         ``counts[i, j]``: items to which the first gave the i-th label and the second the j-th.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or a label is not one of the task's.
-
     Examples
     --------
     >>> labels, counts = confusion(["a", "a", "b"], ["a", "b", "b"])
@@ -311,11 +306,6 @@ def pair_agreement(
         Indices of the two in ``ratings.annotators``.
     weights, clusters, level
         As in `agreement`.
-
-    Raises
-    ------
-    InputError
-        There is no such annotator, or an argument is out of its range.
 
     References
     ----------

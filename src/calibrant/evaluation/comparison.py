@@ -107,11 +107,6 @@ def compare_systems(
     samples, seed
         Number of draws of the resampled tests, and their seed.
 
-    Raises
-    ------
-    InputError
-        Shapes differ, a name is used twice, or an argument is out of its range.
-
     Examples
     --------
     >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]

@@ -48,11 +48,6 @@ def minimum_detectable_difference(
         Degrees of freedom of the test on ``n`` items; they grow in proportion to the items. None: n - 1.
         Clustered items have fewer.
 
-    Raises
-    ------
-    InputError
-        An argument is out of its range.
-
     Examples
     --------
     >>> found = minimum_detectable_difference(0.5, 400, difference=0.02)

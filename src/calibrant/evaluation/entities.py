@@ -48,11 +48,6 @@ def entity_scores(
     dict of str to IntervalEstimate
         ``precision``, ``recall`` and ``f1``.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or ``level`` is outside (0, 1).
-
     Examples
     --------
     >>> gold, found = ["B-x", "O", "B-x", "O"] * 20, ["B-x", "O", "O", "O"] * 20
@@ -87,11 +82,6 @@ def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> F
         (n, 3): correct, predicted and reference entities that begin at the token; for
         `calibrant.evaluation.f_of` and the tests of `calibrant.evaluation.paired_bootstrap`, with sentences
         as clusters.
-
-    Raises
-    ------
-    InputError
-        Lengths differ, or a tag has another form.
 
     Examples
     --------

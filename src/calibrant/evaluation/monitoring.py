@@ -228,11 +228,6 @@ class CalibrationMonitor:
         guarantee is then another one: under the null, at least 1 / alpha looks on average until the next
         alarm (Shin, Ramdas & Rinaldo 2024).
 
-    Raises
-    ------
-    InputError
-        An argument is invalid.
-
     References
     ----------
     S. Arnold, A. Henzi, J. Ziegel (2023), Sequentially valid tests for forecast calibration, Annals of
@@ -315,11 +310,6 @@ class CalibrationMonitor:
             Number of regions of scores.
         alpha, unit, epsilon, restart
             As in the class.
-
-        Raises
-        ------
-        InputError
-            A value is invalid, or days or clusters are missing.
 
         Examples
         --------
@@ -460,11 +450,6 @@ class CalibrationMonitor:
     @classmethod
     def from_state(cls, state: Mapping[str, Any] | MonitorState) -> CalibrationMonitor:
         """Return the monitor that `to_state` was called on, ready for the next day.
-
-        Raises
-        ------
-        InputError
-            The state is invalid or from another version.
 
         Examples
         --------

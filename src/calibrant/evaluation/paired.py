@@ -103,11 +103,6 @@ def paired_bootstrap(
     level, samples, seed
         Level of the interval, and number and seed of the draws.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, a value is not finite, or an argument is out of its range.
-
     References
     ----------
     .. [1] Berg-Kirkpatrick, Burkett and Klein (2012). An empirical investigation of statistical significance
@@ -241,11 +236,6 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
     exact
         True: the binomial test. False: chi-squared with continuity correction, for 25 or more differing
         items.
-
-    Raises
-    ------
-    InputError
-        A value is neither 0 nor 1, or lengths differ.
 
     References
     ----------

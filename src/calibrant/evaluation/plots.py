@@ -38,11 +38,6 @@ def evidence_over_time(record: Monitoring) -> Figure:
     matplotlib.figure.Figure
         Above, log10 of the e-value; below, each window's mean score and frequency.
 
-    Raises
-    ------
-    InputError
-        The record has no windows.
-
     Examples
     --------
     >>> from calibrant.evaluation.monitoring import CalibrationMonitor
@@ -110,11 +105,6 @@ def score_intervals(
     -------
     matplotlib.axes.Axes
 
-    Raises
-    ------
-    InputError
-        There is nothing to draw, or a metric does not have one value per line.
-
     Examples
     --------
     >>> found = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
@@ -147,11 +137,6 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     Returns
     -------
     matplotlib.axes.Axes
-
-    Raises
-    ------
-    InputError
-        There is no curve.
 
     Examples
     --------

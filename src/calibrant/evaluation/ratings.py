@@ -96,11 +96,6 @@ class Ratings:
         order
             As in `from_table`.
 
-        Raises
-        ------
-        InputError
-            As in `from_table`.
-
         Examples
         --------
         >>> found = Ratings.from_lists({"ann": [1, 2, None], "bob": [1, 2, 3]})

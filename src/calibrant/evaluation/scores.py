@@ -52,11 +52,6 @@ def classification_scores(
     level
         Nominal coverage of the intervals.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, a label is missing or not one of the task's, or an argument is out of its range.
-
     Examples
     --------
     >>> reference = ["keep"] * 3 + ["not keep"] * 7
@@ -126,11 +121,6 @@ def f_sums(y_true: ArrayLike, y_pred: ArrayLike, label: Any = True) -> Floats:
     -------
     ndarray
         (n, 3): correct, predicted, in the reference; for `f_of` and the tests of `paired_bootstrap`.
-
-    Raises
-    ------
-    InputError
-        Lengths differ.
 
     Examples
     --------

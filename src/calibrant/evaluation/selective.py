@@ -61,11 +61,6 @@ def risk_coverage(
     level
         Nominal coverage of the intervals.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or a value is out of its range.
-
     References
     ----------
     .. [1] El-Yaniv and Wiener (2010). On the foundations of noise-free selective classification. Journal of

@@ -82,11 +82,6 @@ def mean_interval(
     level
         Nominal coverage.
 
-    Raises
-    ------
-    InputError
-        A value is missing or infinite, or an argument is out of its range.
-
     References
     ----------
     .. [1] Nadeau and Bengio (2003). Inference for the generalization error. Machine Learning 52, 239-281.
@@ -152,11 +147,6 @@ def paired_t_test(
         With the ratio, ``plain`` is the test that ignores the overlap of training data; without it, the test
         itself is plain. The plain test on folds rejects too often: simulated with two learners of equal
         expected error, it rejects at the 5 % level in 17 % of 2 x 5 and 56 % of 10 x 10 cross-validations.
-
-    Raises
-    ------
-    InputError
-        As in `mean_interval`, or lengths differ.
 
     References
     ----------

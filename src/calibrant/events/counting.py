@@ -163,11 +163,6 @@ def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     ndarray of int32, shape (S, C)
         Entities per country of ``found.countries``. The document counts for a country with at least one.
 
-    Raises
-    ------
-    InputError
-        If there is not one label per mention, or a label is outside 0 to M - 1.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 6.1 and equation 3.
@@ -224,11 +219,6 @@ def document_samples(
     -------
     DocumentSamples
         Samples and evidence, without countries that never count.
-
-    Raises
-    ------
-    InputError
-        As for `candidates`.
 
     References
     ----------

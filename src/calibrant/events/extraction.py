@@ -85,11 +85,6 @@ def extract(
     DocumentEvents or None
         Events; None if the document counts neither in a sample nor in the 1-best structure.
 
-    Raises
-    ------
-    InputError
-        As for `calibrant.events.candidates`.
-
     Examples
     --------
     >>> from calibrant.structures.documents import Mention, Tree

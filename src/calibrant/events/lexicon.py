@@ -97,11 +97,6 @@ class Lexicon:
     conflicts
         Names with two codes; the first code is kept.
 
-    Raises
-    ------
-    InputError
-        If there is no entry, or a code or a name is empty.
-
     References
     ----------
     Nguyen and O'Connor (2015), appendix, section 3.
@@ -278,11 +273,6 @@ def parse_lexicon(text: str, *, file: str | None = None) -> Lexicon:
     Lexicon
         A lexicon from CSV stems capitalized words only, to at least four characters. A lexicon from the other
         format stems any word, as in the paper.
-
-    Raises
-    ------
-    InputError
-        If a line lacks a code or a name, or there are no names. The message names file and line.
 
     References
     ----------

@@ -50,11 +50,6 @@ def event_series(
     matplotlib.figure.Figure
         Figure with one panel per country.
 
-    Raises
-    ------
-    InputError
-        If the table has no rows.
-
     References
     ----------
     Nguyen and O'Connor (2015), figure 6.

@@ -203,11 +203,6 @@ def coreference_scores(
     CoreferenceScores
         Precision, recall and F1 in [0, 1], over all documents and of each document.
 
-    Raises
-    ------
-    InputError
-        If the arguments differ in length, a mention is repeated, or there are no documents.
-
     Notes
     -----
     A ratio with denominator 0 is None (the reference scorer returns 0); an F1 is 0 if only one side has the

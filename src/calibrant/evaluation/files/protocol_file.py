@@ -35,13 +35,6 @@ class Settings:
     ----------
     path
         The file.
-
-    Raises
-    ------
-    InputError
-        The file does not exist.
-    FormatError
-        The file is not TOML.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

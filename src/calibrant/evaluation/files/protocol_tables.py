@@ -147,11 +147,6 @@ def read_item_labels(
     file
         The table, if it is already open.
 
-    Raises
-    ------
-    InputError
-        As in `read_annotations`, or an item has two rows.
-
     Examples
     --------
     >>> from calibrant.data import example
@@ -180,13 +175,7 @@ def read_item_labels(
 
 
 def read_folds(table: NamedColumns) -> ItemLabels | None:
-    """Read the fold of each item; return None for a table of scores by system and fold.
-
-    Raises
-    ------
-    InputError
-        As `read_item_labels`.
-    """
+    """Read the fold of each item; return None for a table of scores by system and fold."""
     file = open_table(table.file)
     return None if "score" in file.columns else read_item_labels(table, None, "fold", file=file)
 

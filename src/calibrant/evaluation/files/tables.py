@@ -110,11 +110,6 @@ def read_ratings(
     numbers
         Take labels without ``order`` by their values: ``00`` and ``0`` are one label, not an error.
 
-    Raises
-    ------
-    InputError
-        The table cannot be used; the error names the file, the row and the column.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -137,11 +132,6 @@ def rating_table(
     source: Any, roles: Sequence[Role], order: Sequence[str] | None, numbers: bool = False
 ) -> RatingTable:
     """Read labels by roles: item, annotator, label and, last, cluster.
-
-    Raises
-    ------
-    InputError
-        As `read_ratings`.
 
     Examples
     --------

@@ -162,11 +162,6 @@ def timed(
     items
         True to read the column of items as clusters.
 
-    Raises
-    ------
-    InputError
-        There is no such column, or it is the column of scores or labels.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -210,11 +205,6 @@ def _days(values: pa.Array) -> pa.Array:
 
 def window_of(value: Any, by: str) -> str | int:
     """Return the window of a value of the column of time: a day, a week, a month, or the value itself.
-
-    Raises
-    ------
-    InputError
-        The value is not a date.
 
     Examples
     --------

@@ -493,11 +493,6 @@ def protocol(
     Protocol
         Record of the evaluation; `calibrant.evaluation.protocol_page` makes a page from it.
 
-    Raises
-    ------
-    InputError
-        An input cannot be used. The error names the file and the line, or the row and column.
-
     Examples
     --------
     >>> from calibrant.data import example
@@ -612,11 +607,6 @@ def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> li
     -------
     list of str
         Paths of the files.
-
-    Raises
-    ------
-    InputError
-        There is no such example, or the folder exists.
 
     Examples
     --------

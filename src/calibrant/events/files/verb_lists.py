@@ -11,11 +11,6 @@ from calibrant.io.text import open_lines
 def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
     r"""Read lemmas in lower case, one per line; blank lines and comments after ``#`` are ignored.
 
-    Raises
-    ------
-    InputError
-        If the file does not exist, or a line has more than one word (with the line).
-
     Examples
     --------
     >>> import pathlib, tempfile

@@ -44,13 +44,6 @@ def compare_lexicons(
         Counts of names by agreement. Two names are the same only if their words are: "South Korea" and
         "Korea" are two names, each found by one lexicon.
 
-    Raises
-    ------
-    InputError
-        If documents or a lexicon are invalid, or raw text has no parser.
-    MissingExtraError
-        If spaCy is required and not installed.
-
     References
     ----------
     Nguyen and O'Connor (2015), appendix, section 3, whose lexicon is ``country_igos.txt``.

@@ -45,11 +45,6 @@ def draw_events(
     EventTable
         Numbers in the figure.
 
-    Raises
-    ------
-    InputError
-        If the folder is not a store or has no events, an argument is invalid, or the file cannot be written.
-
     Examples
     --------
     >>> import tempfile

@@ -56,13 +56,6 @@ def country_relations(
     -------
     RelationCounts
 
-    Raises
-    ------
-    InputError
-        If documents, models or settings are invalid.
-    MissingExtraError
-        If spaCy is required and not installed.
-
     References
     ----------
     Nguyen and O'Connor (2015), appendix, section 3.

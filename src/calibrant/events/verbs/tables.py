@@ -141,11 +141,6 @@ def event_table(
     -------
     EventTable
 
-    Raises
-    ------
-    InputError
-        If the folder is not a store, or an argument is invalid.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 6.2; entities: footnote 11.
@@ -314,11 +309,6 @@ def labelled_recalibrator(
 
     Probabilities of 0 and 1 from ``samples`` samples are moved inward by half a sample. Otherwise a single
     wrong label at 1 would determine the fit.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be read, or has classes.
     """
     table = open_predictions(dev)
     batch = table.read()

@@ -41,11 +41,6 @@ def uncertain_documents(
     UncertainDocuments
         The most uncertain document first; ties are sorted by date and id.
 
-    Raises
-    ------
-    InputError
-        If the folder is not a store, or the documents cannot be read.
-
     Examples
     --------
     >>> from calibrant.data import event_store
@@ -75,13 +70,7 @@ def uncertain_documents(
 def texts_of(
     documents: str | os.PathLike[str], names: Collection[str], *, progress: Progress | None = None
 ) -> dict[str, DatedText]:
-    """Return the texts of a store's documents from a file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or contains none of the documents.
-    """
+    """Return the texts of a store's documents from a file."""
     texts = {text.id: text for text in iter_dated(documents, progress=progress) if text.id in names}
     if names and not texts:
         hint = "give the documents of the run that wrote the store"

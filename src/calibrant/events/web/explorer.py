@@ -76,11 +76,6 @@ class PartReader:
     ----------
     titles : dict
         Titles by id, of the documents with a title.
-
-    Raises
-    ------
-    MissingExtraError
-        If DuckDB is not installed.
     """
 
     def __init__(self, parts: Iterable[Path]) -> None:
@@ -162,15 +157,6 @@ class Explorer:
         Functions that return the `Calendar` of a length of periods, the `Series` of (country, by), the
         `Joint` of two countries, and the periods of (first, second, by). Results are cached.
 
-    Raises
-    ------
-    InputError
-        If the store does not exist, or the documents cannot be read.
-    FormatError
-        If the whole store is damaged, or a later release wrote it.
-    MissingExtraError
-        If DuckDB is not installed.
-
     Examples
     --------
     >>> from calibrant.data import event_store
@@ -216,11 +202,6 @@ class Explorer:
             Length of a period; None: `default_by`.
         rates
             True if charts show counts divided by the documents of the period.
-
-        Raises
-        ------
-        InputError
-            If ``by`` is not known.
         """
         by = by or self.default_by
         shown = tuple(self.series(country, by) for country in self.countries[:TOP])
@@ -300,11 +281,6 @@ class Explorer:
             ``uncertain`` (nearest 50 % first), ``probability`` or ``date``.
         offset
             Number of documents to skip.
-
-        Raises
-        ------
-        InputError
-            If the country or the period is not in the store.
         """
         one_of(order, ORDERS, "order")
         by = by or self.default_by
@@ -339,13 +315,6 @@ class Explorer:
         ----------
         name
             Id of the document.
-
-        Raises
-        ------
-        InputError
-            If no document with this id counts.
-        FormatError
-            If its part of the store cannot be read.
         """
         rows = self.rows_by_name.get(name)
         if rows is None:

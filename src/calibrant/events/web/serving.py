@@ -207,13 +207,7 @@ def serve(
 
 
 def server_of(application: ASGIApp) -> Server:
-    """Return a server that does not identify itself and stops quickly.
-
-    Raises
-    ------
-    MissingExtraError
-        If Uvicorn is not installed.
-    """
+    """Return a server that does not identify itself and stops quickly."""
     uvicorn = from_extra("uvicorn", NEEDED, "web")
     from calibrant.events.web._connections import PromptConnection
 

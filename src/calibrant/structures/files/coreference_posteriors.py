@@ -411,11 +411,6 @@ def posterior_documents(
     documents
         Documents of the batch, in its order.
 
-    Raises
-    ------
-    InputError
-        If names or numbers of mentions differ.
-
     Examples
     --------
     >>> from calibrant.structures.posterior import AntecedentPosterior
@@ -450,11 +445,6 @@ def write_posteriors(
         File to write; a name in ``.gz`` is compressed; ``-`` is standard output.
     posterior, documents
         As in `posterior_documents`.
-
-    Raises
-    ------
-    InputError
-        If posterior and documents do not fit, or the file cannot be written.
 
     Examples
     --------

@@ -75,11 +75,6 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     column
         Column of a tagger's tags, saved with the model as the default for other texts.
 
-    Raises
-    ------
-    InputError
-        If the model has not been trained or is of another kind, or the file cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -175,11 +170,6 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
 def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
     """Load a tagger written by `save_model`.
 
-    Raises
-    ------
-    InputError
-        As for `load_model`, or if the model is not a tagger.
-
     Examples
     --------
     >>> import tempfile
@@ -199,11 +189,6 @@ def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | Non
 
 def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
     """Load a coreference model written by `save_model`.
-
-    Raises
-    ------
-    InputError
-        As for `load_model`, or if the model is a tagger.
 
     Examples
     --------

@@ -225,11 +225,6 @@ class SpanWriter(RowWriter):
     pairs
         Pairs to write. The table records a threshold; JSON lines cannot record one.
 
-    Raises
-    ------
-    InputError
-        If the ending of the name is unknown.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -250,13 +245,7 @@ class SpanWriter(RowWriter):
         self._pairs = pairs
 
     def write(self) -> None:
-        """Write all pairs.
-
-        Raises
-        ------
-        InputError
-            If a name cannot be represented in this format.
-        """
+        """Write all pairs."""
         pairs = self._pairs
         self._check_names(pairs.documents, "document")
         values: dict[str, NDArray[Any]] = {

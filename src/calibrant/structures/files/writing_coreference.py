@@ -186,11 +186,6 @@ class PairWriter(RowWriter):
         Smallest score to write, in [0, 1), recorded in the file. JSON lines cannot record it and allow only
         0.
 
-    Raises
-    ------
-    InputError
-        If the ending of the name is unknown, or the threshold is out of range.
-
     Examples
     --------
     >>> import tempfile
@@ -236,11 +231,6 @@ class PairWriter(RowWriter):
             (n,) probabilities in [0, 1].
         labels
             (n,) 0 or 1; None in a table without labels.
-
-        Raises
-        ------
-        InputError
-            If shapes do not fit, or a score is not a probability.
 
         Examples
         --------

@@ -117,12 +117,6 @@ class ChainTagger(ABC):
         list of list of str
             One tag per token.
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, a sentence has no tokens, or a token is
-            not a string.
-
         Examples
         --------
         >>> from calibrant.structures.models import HMMTagger

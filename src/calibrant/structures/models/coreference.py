@@ -243,11 +243,6 @@ class CoreferenceModel:
         Description of the training texts; set by `calibrant.structures.train_coreference`, and saved with the
         model. None: unknown.
 
-    Raises
-    ------
-    InputError
-        If an argument is unknown or out of range.
-
     References
     ----------
     Durrett and Klein (2013), "Easy victories and uphill battles in coreference resolution", sections 3 and 4;
@@ -389,11 +384,6 @@ class CoreferenceModel:
         mention_counts : ndarray of int64, shape (D,)
             Mentions per document.
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no document, or a document lacks required annotation.
-
         Examples
         --------
         >>> from calibrant.structures.documents import Mention
@@ -437,11 +427,6 @@ class CoreferenceModel:
         -------
         AntecedentPosterior
 
-        Raises
-        ------
-        InputError
-            As for `scores`.
-
         Examples
         --------
         >>> from calibrant.structures.documents import Mention
@@ -463,11 +448,6 @@ class CoreferenceModel:
         dict
             ``kind`` and ``version``; the arguments; ``frequent`` (codes of frequent words of each kind);
             ``place`` and ``weight`` (indices and values of the weights that are not 0); ``losses``.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained.
 
         Examples
         --------
@@ -499,11 +479,6 @@ class CoreferenceModel:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> CoreferenceModel:
         """Return a model from the result of `to_state`.
-
-        Raises
-        ------
-        FormatError
-            If the state is of another kind or version, incomplete or inconsistent.
 
         Examples
         --------

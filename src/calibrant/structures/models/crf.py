@@ -193,11 +193,6 @@ class CRFTagger(ChainTagger):
     vocabulary : list of str or None
         Sorted words of the training text; set by `fit`. None for older saved models.
 
-    Raises
-    ------
-    InputError
-        If an argument is unknown or out of range.
-
     References
     ----------
     Lafferty, McCallum and Pereira (2001), "Conditional random fields"; Okazaki (2007), "CRFsuite: a fast
@@ -360,12 +355,6 @@ class CRFTagger(ChainTagger):
         lengths : ndarray of int64, shape (S,)
             Tokens per sentence.
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, a sentence is empty, or a token is not a
-            string.
-
         Examples
         --------
         >>> model = CRFTagger(features="basic").fit([["so", "good"]], [["ADV", "ADJ"]])
@@ -391,11 +380,6 @@ class CRFTagger(ChainTagger):
         ChainPosterior
             Distribution for all sentences, with the tags ``tags``.
 
-        Raises
-        ------
-        InputError
-            As for `potentials`.
-
         Examples
         --------
         >>> model = CRFTagger(features="basic", l2=0.1).fit([["so", "good"]], [["ADV", "ADJ"]])
@@ -416,11 +400,6 @@ class CRFTagger(ChainTagger):
             which is not saved); ``tags``; ``values`` (of each kind of attribute); ``first``, ``tag`` and
             ``weight`` (one row per offset and value); ``transition``; ``iterations``, ``converged`` and
             ``vocabulary``.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained.
 
         Examples
         --------

@@ -42,11 +42,6 @@ class Penalty:
         Other sentences than those of training to compute it on, a batch of them at each step; None: on those
         of training.
 
-    Raises
-    ------
-    InputError
-        If the weight is negative or not finite.
-
     Examples
     --------
     >>> def brier(marginal, gold):

@@ -104,11 +104,6 @@ def train(
     Returns
     -------
     Trained
-
-    Raises
-    ------
-    CalibrantError
-        If CRFsuite fails.
     """
     pycrfsuite = from_extra("pycrfsuite", "training a CRF needs python-crfsuite", "structures")
 
@@ -189,11 +184,6 @@ def parse_model(content: bytes) -> ModelFile:
     Returns
     -------
     ModelFile
-
-    Raises
-    ------
-    FormatError
-        If the file has another format, or is truncated.
     """
     if len(content) < HEADER.itemsize:
         raise FormatError("CRFsuite wrote no model", "check the space left on disk", code="file-truncated")

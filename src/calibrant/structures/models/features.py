@@ -163,11 +163,6 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
     -------
     tuple of str
 
-    Raises
-    ------
-    InputError
-        If a name is unknown, or there is no name.
-
     Examples
     --------
     >>> feature_groups("basic"), feature_groups(["suffixes", "word"])
@@ -215,11 +210,6 @@ def attribute_lists(
     -------
     list of list of list of str
         Attributes of each token of each sentence: ``"word=The"``, ``"lower[-1]=the"``, ``"outside[-2]="``.
-
-    Raises
-    ------
-    InputError
-        If a feature set or group is unknown.
 
     Examples
     --------

@@ -250,11 +250,6 @@ class HMMTagger(ChainTagger):
         C classes of unseen words; the last, ``""``, contains all other words. ``"uniform"`` has only this
         one.
 
-    Raises
-    ------
-    InputError
-        If ``pseudocount`` is out of range, ``unseen`` is unknown, or ``rare`` is not a positive integer.
-
     Notes
     -----
     With pseudocount 0 a sentence can be impossible: each of its tag sequences contains an event not seen in
@@ -308,12 +303,6 @@ class HMMTagger(ChainTagger):
         HMMTagger
             This model, trained.
 
-        Raises
-        ------
-        InputError
-            If there is no sentence, a sentence has no tokens, lengths differ, or a token or tag is not a
-            string, is empty, or has a lone surrogate; the message names sentence and token.
-
         Examples
         --------
         >>> HMMTagger().fit([["so", "good"]], [["R", "A"]]).tags
@@ -366,11 +355,6 @@ class HMMTagger(ChainTagger):
         lengths : ndarray of int64, shape (S,)
             Tokens per sentence.
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, or a sentence has no tokens.
-
         Examples
         --------
         >>> tagger = HMMTagger(pseudocount=0).fit([["so", "good"]], [["R", "A"]])
@@ -405,11 +389,6 @@ class HMMTagger(ChainTagger):
             Distribution whose ``log_partition`` is the log-probability of each sentence (for an unseen word,
             that of any word of its class).
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, or a sentence has no tokens.
-
         Examples
         --------
         >>> tagger = HMMTagger(pseudocount=0).fit([["a", "b"], ["a"]], [["A", "B"], ["A"]])
@@ -436,11 +415,6 @@ class HMMTagger(ChainTagger):
         ndarray of bool, shape (S,)
             True if even the best tag sequence has an event of probability 0; always False with a pseudocount
             above 0.
-
-        Raises
-        ------
-        InputError
-            As for `posterior`.
 
         Examples
         --------
@@ -472,11 +446,6 @@ class HMMTagger(ChainTagger):
             counts: ``start`` (K,), ``transition`` (K, K + 1) with the end of the sentence last, and ``row``,
             ``tag`` and ``emission`` (counts of each word, then each class, with each tag).
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained.
-
         Examples
         --------
         >>> tagger = HMMTagger().fit([["so", "good"]], [["R", "A"]])
@@ -500,11 +469,6 @@ class HMMTagger(ChainTagger):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> HMMTagger:
         """Return a model from the result of `to_state`.
-
-        Raises
-        ------
-        FormatError
-            If the state is of another kind or version, incomplete or inconsistent.
 
         Examples
         --------

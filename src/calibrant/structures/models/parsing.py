@@ -132,15 +132,6 @@ class TextParser:
     path_or_pipeline
         As in `parse`.
 
-    Raises
-    ------
-    MissingExtraError
-        If spaCy is not installed.
-    InputError
-        If the pipeline does not exist, or has no parser.
-    FormatError
-        If spaCy cannot load the pipeline.
-
     Examples
     --------
     >>> import spacy

@@ -125,11 +125,6 @@ class SpacyTagger(ChainTagger):
             Distribution without transitions, with log-probabilities as potentials. Apart from rounding in
             spaCy's single precision, they do not depend on the other sentences.
 
-        Raises
-        ------
-        InputError
-            If there are no sentences, a sentence has no tokens, or a token is empty or not text.
-
         Examples
         --------
         >>> import spacy

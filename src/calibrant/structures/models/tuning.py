@@ -116,11 +116,6 @@ def choose(
     Choice
         Best model and setting, and the accuracy of all settings.
 
-    Raises
-    ------
-    InputError
-        If there is no setting, or the sentences are invalid.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 4.2: "hyperparameters [...] are selected by maximizing accuracy on the
@@ -196,11 +191,6 @@ def token_accuracy(gold: Sentences, predicted: Sentences) -> float:
     -------
     float
         Accuracy in [0, 1]. A gold tag that the model does not know counts as an error.
-
-    Raises
-    ------
-    InputError
-        If there is no sentence, a sentence has no tags, or lengths differ.
 
     Examples
     --------

@@ -192,11 +192,6 @@ class ChainPotentials:
         Returns
         -------
         Messages
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
         """
         sent = messages(self.unary, self.steps, block, marginal)
         forbidden = np.flatnonzero(sent.state == kernels.FORBIDDEN)

@@ -318,11 +318,6 @@ class Query:
         class_code
             (n,) index into ``classes``; None: all are in the first class.
 
-        Raises
-        ------
-        InputError
-            If lengths differ, a score is not in [0, 1], a label is not 0 or 1, or structures are not sorted.
-
         Examples
         --------
         >>> heads = np.array([[0.9, 0.1], [0.3, 0.7]])  # P(the head of a word is this one), one row per word
@@ -395,11 +390,6 @@ class Query:
         ----------
         name
             One of ``classes``.
-
-        Raises
-        ------
-        InputError
-            If the class does not exist, or has no pairs.
         """
         if name not in self.classes:
             known = ", ".join(self.classes[:20])
@@ -433,11 +423,6 @@ class Query:
             True: one row per distinct score. False: fixed rows. None: exact up to 2^20 pairs.
         threads
             Threads; by default all processors, at most 8. Counts, and sums to 1e-12, do not depend on them.
-
-        Raises
-        ------
-        InputError
-            If there are no pairs.
         """
         self._not_empty()
         if len(self) <= LARGEST_EXACT if exact is None else exact:

@@ -168,11 +168,6 @@ class AntecedentPosterior:
         document
             Number of the document, from 0, or its name.
 
-        Raises
-        ------
-        InputError
-            If the document does not exist.
-
         Examples
         --------
         >>> batch = AntecedentPosterior(np.zeros(4), [1, 0, 2], names=["a", "b", "c"])
@@ -199,11 +194,6 @@ class AntecedentPosterior:
         temperature
             Positive number. Above 1 the probabilities of a mention's choices become more equal, below 1 less
             equal; their order does not change. Forbidden choices stay forbidden.
-
-        Raises
-        ------
-        InputError
-            If the temperature is not positive and finite.
 
         Examples
         --------
@@ -342,11 +332,6 @@ class AntecedentPosterior:
         ndarray of int32, of the same shape
             Entities, as from `sample`.
 
-        Raises
-        ------
-        InputError
-            If there is not one antecedent per mention, or one is not an earlier mention of the document.
-
         Examples
         --------
         >>> AntecedentPosterior(np.zeros(10), [4]).clusters_of([-1, 0, -1, 1]).tolist()
@@ -382,11 +367,6 @@ class AntecedentPosterior:
             Symmetric matrix with ones on the diagonal. For long documents,
             `calibrant.structures.posterior.coreference_queries.mention_pairs` streams the probabilities.
 
-        Raises
-        ------
-        InputError
-            If the document does not exist.
-
         Notes
         -----
         For i < j, P(i ~ j) = sum over k < j of P(a_j = k) P(i ~ k), since the antecedent of j is independent
@@ -412,11 +392,6 @@ class AntecedentPosterior:
         ndarray of float64, shape (n + 1,)
             Probability of 0 to n entities: the Poisson-binomial distribution of n independent events with the
             probabilities of `new_probabilities`.
-
-        Raises
-        ------
-        InputError
-            If the document does not exist.
         """
         number = self.document_number(document)
         mentions = self.mentions_of(number)
@@ -484,11 +459,6 @@ class AntecedentPosterior:
             Number of samples; the standard error is at most 1 / (2 sqrt(samples)), and usually much smaller.
         seed
             As in `sample`. Use another seed than for `best_clustering`, whose samples favor its labels.
-
-        Raises
-        ------
-        InputError
-            If the document does not exist, or there is not one label per mention.
 
         Examples
         --------

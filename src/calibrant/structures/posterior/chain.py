@@ -58,7 +58,7 @@ class ChainPosterior(ChainPotentials):
     ------
     InputError
         If a sentence is empty, shapes do not fit, a potential is NaN or plus infinity, or tags are not
-        strings.
+        strings; from the methods, if every tag sequence of a sentence is forbidden.
 
     References
     ----------
@@ -98,12 +98,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (N, K)
             Read-only, cached marginals; rows sum to 1.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden (the message names the sentence), or ``threads``
-            is invalid.
         """
         threads = check_threads(threads)
         if self._marginals is None:
@@ -134,11 +128,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (n - 1, K, K)
             Probabilities ``[t, i, j]`` of tag i at token t and tag j at token t + 1.
-
-        Raises
-        ------
-        InputError
-            If the sentence does not exist, or every tag sequence is forbidden.
         """
         first, last = self.sentence_tokens(sentence)
         offsets = np.array([0, last - first])
@@ -158,11 +147,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (K, K)
             ``[i, j]``: tag i followed by tag j.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden (it names the sentence).
 
         Examples
         --------
@@ -194,11 +178,6 @@ class ChainPosterior(ChainPotentials):
         Returns
         -------
         ndarray of float64, shape (q,)
-
-        Raises
-        ------
-        InputError
-            If a window is not within one sentence, or a code is invalid.
 
         Examples
         --------
@@ -250,11 +229,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (S,)
 
-        Raises
-        ------
-        InputError
-            If there is not one code per token, or a code is invalid.
-
         Examples
         --------
         >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]))
@@ -281,11 +255,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of int64, shape (N,)
             Codes of tags.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
 
         References
         ----------
@@ -328,11 +297,6 @@ class ChainPosterior(ChainPotentials):
         BestSequences
             Codes (k, N) and log-probabilities (k, S), best first. The first equals `viterbi`. Ties have a
             fixed order that does not depend on k.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
 
         References
         ----------
@@ -378,11 +342,6 @@ class ChainPosterior(ChainPotentials):
         ndarray of int32, shape (size, N)
             Codes of tags.
 
-        Raises
-        ------
-        InputError
-            If there is not one unique id per sentence, or every tag sequence of a sentence is forbidden.
-
         References
         ----------
         Scott (2002), "Bayesian methods for hidden Markov models: recursive computing in the 21st century".
@@ -402,11 +361,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of int64, shape (N,)
             Codes of tags; ties are resolved to the first tag.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
 
         References
         ----------

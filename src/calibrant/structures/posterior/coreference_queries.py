@@ -165,11 +165,6 @@ def mention_pairs(
     Query
         Pairs, sorted by document, second mention and first mention.
 
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention, or the threshold is not in [0, 1].
-
     References
     ----------
     Nguyen and O'Connor (2015), section 5.3.
@@ -200,11 +195,6 @@ def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
         Posterior of D documents.
     clusters
         As in `mention_pairs`; mentions without a gold entity are left out.
-
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention.
 
     Examples
     --------
@@ -282,11 +272,6 @@ def sampling_noise(query: Query, samples: int) -> float:
         Mention pairs with exact scores.
     samples
         Number S of samples.
-
-    Raises
-    ------
-    InputError
-        If there are no pairs.
 
     Examples
     --------

@@ -183,11 +183,6 @@ def tag_is(
     Query
         N pairs.
 
-    Raises
-    ------
-    InputError
-        If gold differs in length from the sentences, or the model does not have the tag.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 4.2.
@@ -340,11 +335,6 @@ def spans(
     Query
         One pair per span; the classes are the types. Gold spans of types that the model does not have are
         counted in ``unseen``.
-
-    Raises
-    ------
-    InputError
-        If gold differs in length from the sentences, or a tag does not belong to the scheme.
 
     Examples
     --------

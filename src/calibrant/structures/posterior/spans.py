@@ -152,11 +152,6 @@ def span_probabilities(
     -------
     ndarray of float64, shape (n,)
 
-    Raises
-    ------
-    InputError
-        If a span is empty or not within a sentence, or a tag does not belong to the scheme.
-
     Examples
     --------
     >>> posterior = ChainPosterior(np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]]), tags=["B-PER", "I-PER", "O"])

@@ -257,11 +257,6 @@ def antecedent_losses(posterior: AntecedentPosterior, clusters: Clusters) -> Flo
     ndarray of float64, shape (M,)
         Losses; infinite if the correct choices have probability 0, NaN if they are unknown.
 
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention and one list per document.
-
     References
     ----------
     Durrett and Klein (2013). Easy victories and uphill battles in coreference resolution. EMNLP, equation 2.

@@ -97,12 +97,6 @@ def predict_coreference(
     -------
     WrittenPosteriors
 
-    Raises
-    ------
-    InputError
-        If the model or the text is invalid, a document lacks required mentions or trees, or a file cannot be
-        written.
-
     Examples
     --------
     >>> import tempfile
@@ -227,11 +221,6 @@ def evaluate_coreference(
     Returns
     -------
     CoreferenceEvaluation
-
-    Raises
-    ------
-    InputError
-        If the model, the text or a setting is invalid, or there is no gold.
 
     Examples
     --------

@@ -44,11 +44,6 @@ def match_spans(
     -------
     MatchedSpans
 
-    Raises
-    ------
-    InputError
-        As in `calibrant.structures.read_spans`, or if the table cannot be written.
-
     Examples
     --------
     >>> import tempfile

@@ -284,11 +284,6 @@ def predict_tags(
     -------
     WrittenPredictions
 
-    Raises
-    ------
-    InputError
-        If the model or the text is invalid, they share no tag, or the table cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -381,11 +376,6 @@ def evaluate_tagger(
     Returns
     -------
     TagEvaluation
-
-    Raises
-    ------
-    InputError
-        If the model, the text or a setting is invalid, or model and text share no tag.
 
     Examples
     --------
