@@ -249,7 +249,6 @@ def _adjusted(
     higher_is_better: bool,
     level: float,
 ) -> list[SystemPair]:
-    """Return pairs with p-values adjusted for their number."""
     p_values = [test.p_value for test in tests.values()]
     holm = adjusted_p_values(p_values)
     hochberg = adjusted_p_values(p_values, "benjamini-hochberg")

@@ -183,7 +183,6 @@ def form_clusters(
 
 
 def _entities(tags: Sequence[str], sentence: Integers) -> list[Entity]:
-    """Return the entities of tagged tokens, in order."""
     entities: list[Entity] = []
     kind, where = "", -1  # of the entity that goes on
     for place, (tag, here) in enumerate(zip(tags, sentence.tolist(), strict=True)):

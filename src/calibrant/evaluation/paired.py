@@ -406,7 +406,6 @@ def _differs(units: Units, width: int) -> NDArray[np.bool_]:
 
 
 def _no_variance(units: Units, width: int) -> str:
-    """Return the reason why a difference has no variance."""
     return ALIKE if _differs(units, width).any() else SAME
 
 

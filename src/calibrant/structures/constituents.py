@@ -234,7 +234,6 @@ class _Conversion:
             self._chain_conjuncts(phrase, chosen)
 
     def upos(self) -> list[str]:
-        """Return the universal parts of speech."""
         tags = []
         for place, tag in enumerate(self.tags):
             upos = UPOS.get(tag, "PUNCT" if tag in PUNCTUATION else "")

@@ -283,7 +283,6 @@ class _Estimates:
         self._drawn = scores_of(np.tensordot(copies.astype(np.float64), ordered, 1))
 
     def of_metric(self, metric: str) -> PrecisionRecall:
-        """Return precision, recall and F1 of a metric."""
         row, estimates = METRICS.index(metric), {}
         for place, part in enumerate(FIGURES):
             why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
@@ -291,7 +290,6 @@ class _Estimates:
         return PrecisionRecall(metric=HEADINGS[metric], **estimates)
 
     def conll(self) -> Quantity:
-        """Return the CoNLL F1."""
         return self._estimate(conll, UNDEFINED_CONLL)
 
     def _estimate(self, score: Callable[[Floats], Floats], why: str) -> Quantity:

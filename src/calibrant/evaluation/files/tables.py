@@ -230,7 +230,6 @@ def read_results(
 
 
 def _results(columns: FoundColumns, kind: str) -> ResultTable:
-    """Return the scores with one row per system."""
     systems, units = columns.names["system"], columns.names[kind]
     key = columns[kind]
     if "repeat" in columns:

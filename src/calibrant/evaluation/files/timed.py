@@ -127,7 +127,6 @@ class LabeledRows:
             raise
 
     def _labeled(self, block: Block) -> Block:
-        """Return the rows with a label."""
         if self._dated is not None:  # so that few time stamps differ
             place = block.rows.schema.get_field_index(self._dated)
             rows = block.rows.set_column(place, self._dated, _days(block.column(self._dated).values))

@@ -237,7 +237,6 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
-    """Raise `InputError` for a table that a monitor cannot use."""
     predictions.check_one_model()
     predictions.check_one_cluster("a monitor")
     if settings.view in ("top", "pooled") and predictions.form == "long":

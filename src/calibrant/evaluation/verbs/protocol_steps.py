@@ -227,7 +227,6 @@ def on_folds(
 def _compared(
     names: Sequence[str], scores: Floats, repeat: Integers | None, plan: ProtocolFile
 ) -> Comparison:
-    """Compare scores on folds by the settings of the file."""
     return compare_systems(
         names,
         scores,
@@ -555,7 +554,6 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
 
 
 def _notes(reference: Reference, agreed: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
-    """Return the notes on the data."""
     notes = []
     if agreed is not None and agreed.missing:
         notes.append(

@@ -291,7 +291,6 @@ class _Index:
         self._totals: dict[int, int] = {}
 
     def add(self, file: Path, table: pa.Table) -> None:
-        """Add the ids, days and counts of a part."""
         import pyarrow.compute as pc
 
         ids = table["id"].to_pylist()
@@ -332,7 +331,6 @@ class _Index:
         )
 
     def counts(self, samples: int) -> Counts:
-        """Return the counts as sorted arrays."""
         days = np.concatenate([np.zeros(0, "datetime64[D]"), *self._name_days])
         order = sorted(range(len(self._names)), key=lambda place: (days[place], self._names[place]))
         rank = np.empty(len(order), np.int64)

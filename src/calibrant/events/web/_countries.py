@@ -23,7 +23,6 @@ def name_of(code: str) -> str:
 
 
 def by_name(codes: Sequence[str]) -> list[str]:
-    """Return codes sorted by name."""
     return sorted(codes, key=lambda code: (name_of(code).casefold(), code))
 
 

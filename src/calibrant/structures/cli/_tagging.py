@@ -19,7 +19,6 @@ SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
 
 
 def column(default: str) -> Callable[[Function], Function]:
-    """Return the option for the column of the tags."""
     return click.option(
         "--column",
         metavar="COLUMN",
@@ -64,7 +63,6 @@ def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | Non
 
 
 def steps_after(record: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]) -> list[str]:
-    """Return the commands to run after an evaluation."""
     recipe = record.measured.recipe
     model = f"--spacy {shlex.quote(record.model)}" if spacy else shlex.quote(record.model)
     file = "FILE" if recipe.file == "stdin" else shlex.quote(recipe.file)

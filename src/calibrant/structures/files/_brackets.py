@@ -101,13 +101,11 @@ class Brackets:
         self._openings = 0
 
     def open(self, sentence: int, place: Place, entity: str, part: str = "", head: int = 0) -> None:
-        """Process an opening bracket."""
         opening = Opening(self._openings, sentence, place, part, head)
         self._openings += 1
         self._open.setdefault(entity, []).append(opening)
 
     def close(self, sentence: int, place: Place, entity: str, part: str = "") -> None:
-        """Process a closing bracket."""
         waiting = self._open.get(entity, [])
         last = next((at for at in reversed(range(len(waiting))) if waiting[at].part == part), None)
         if last is None:
@@ -205,7 +203,6 @@ class Parts:
         return has_tree
 
     def document(self) -> Document:
-        """Return the finished document."""
         mentions, entities = self.brackets.finish()
         return Document(
             self.name,

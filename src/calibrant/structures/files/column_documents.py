@@ -120,7 +120,6 @@ class ColumnDocuments:
         self._parts.genre = genre if "/" in name and genre in GENRES else None
 
     def _take(self, number: int, line: str) -> None:
-        """Process a word."""
         if self._parts is None:
             message = "there is a word outside a document"
             raise self._broken(number, message, f"put '{START} (NAME); part 000' before it")

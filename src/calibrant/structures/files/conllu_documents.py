@@ -133,7 +133,6 @@ class ConlluDocuments(ConlluReader):
         self._parts = None
 
     def _order_fields(self, number: int, names: list[str]) -> None:
-        """Process the names of an entity's fields."""
         places = [names.index(name) for name in ENTITY_IDS if name in names]
         if not places:
             message = f"global.Entity has no field {' or '.join(ENTITY_IDS)}"
@@ -145,7 +144,6 @@ class ConlluDocuments(ConlluReader):
             self._parts.annotated = True
 
     def _take_brackets(self, place: Place, text: str) -> None:
-        """Process the brackets at a word or an empty node."""
         parts, end = self._current(), 0
         sentence = len(parts.sentences)
         while match := BRACKET.match(text, end):  # a search would try every place of a text without brackets

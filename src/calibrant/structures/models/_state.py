@@ -37,7 +37,6 @@ def reading_state() -> Iterator[None]:
 
 
 def distinct_strings(column: Any, name: str) -> list[str]:
-    """Return a list of distinct strings, or raise an error."""
     whole = isinstance(column, list) and all(isinstance(value, str) for value in column)
     require(whole and len(set(column)) == len(column), f"{name} are not distinct strings")
     return list(column)
@@ -50,6 +49,5 @@ def require(fine: bool, problem: str) -> None:
 
 
 def damaged(problem: str) -> FormatError:
-    """Return the error for an invalid state."""
     hint = "train and save the model again"
     return FormatError(f"the model's state is damaged: {problem}", hint, code="file-broken")

@@ -80,7 +80,6 @@ def encode(sentences: Iterable[Sequence[str]], code: Mapping[str, int], total: i
 
 
 def codes_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the index of each name."""
     return {name: place for place, name in enumerate(names)}
 
 
@@ -91,7 +90,6 @@ def split(values: Sequence[str], lengths: Integers) -> list[list[str]]:
 
 
 def untrained() -> InputError:
-    """Return the error for a model that has not been trained."""
     return InputError("the model has not been trained", "call fit first", code="undefined")
 
 

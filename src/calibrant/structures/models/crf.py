@@ -106,7 +106,6 @@ class Arguments:
         object.__setattr__(self, "settings", self._checked(self.settings))
 
     def _checked(self, settings: object) -> dict[str, Setting]:
-        """Return a checked copy of the settings."""
         if not isinstance(settings, Mapping):
             hint = "give a dictionary of CRFsuite's settings"
             raise InputError(f"settings is {settings!r:.40}", hint, code="parameter")

@@ -224,7 +224,6 @@ def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> N
 
 
 def _softmax(model: Any, name: str, file: str | None) -> Any:
-    """Return the softmax layer of a model."""
     layers = [layer for layer in model.walk() if "softmax_normalize" in layer.attrs]
     if len(layers) != 1:
         message = f"the pipeline's {name} does not end in one softmax"

@@ -16,7 +16,6 @@ from calibrant.structures.posterior.blocks import frozen, offsets_of
 
 
 def counts_of(mention_counts: ArrayLike) -> Integers:
-    """Return the checked numbers of mentions of the documents."""
     counts = np.asarray(mention_counts)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or (counts < 0).any():
         message = f"mention_counts are {mention_counts!r:.60}"

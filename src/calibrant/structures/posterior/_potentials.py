@@ -221,7 +221,6 @@ class ChainPotentials:
 
 
 def _names(tags: object, count: int) -> tuple[str, ...]:
-    """Return one name per column."""
     if tags is None:
         return tuple(str(code) for code in range(count))
     names = tuple(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else (None,)

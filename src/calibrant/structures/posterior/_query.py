@@ -352,7 +352,6 @@ class Query:
         return cls(view, classes or (view,), names, *left_out, _source=source, _cluster=cluster)
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
         return self._source.size
 
     def __iter__(self) -> Iterator[Batch]:

@@ -276,7 +276,6 @@ def _training_documents(
 def _settings(
     l1: float | Sequence[float] | None, l2: float | Sequence[float] | None, several: bool
 ) -> list[dict[str, Any]]:
-    """Return the combinations of penalties to try."""
     first = _values(l1, L1_PENALTIES if several and l2 is None else None)
     grid = [
         {name: value for name, value in (("l1", one), ("l2", two)) if value is not None}

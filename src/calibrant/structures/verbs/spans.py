@@ -97,7 +97,6 @@ def match_spans(
 
 
 def _named(source: Any) -> str:
-    """Return the name of a table in the record."""
     if isinstance(source, (str, os.PathLike)):
         return "stdin" if os.fspath(source) == "-" else os.fspath(source)
     return "a dataframe"

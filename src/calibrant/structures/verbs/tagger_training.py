@@ -223,14 +223,12 @@ class _Attempt:
         self._progress = progress
 
     def fit(self, sentences: Sentences, tags: Sentences) -> object:
-        """Train."""
         self._report("", 0, None)
         if isinstance(self.tagger, CRFTagger):
             return self.tagger.fit(sentences, tags, progress=self._report)
         return self.tagger.fit(sentences, tags)
 
     def predict(self, sentences: Sentences) -> list[list[str]]:
-        """Tag the development data."""
         return self.tagger.predict(sentences)
 
     def _report(self, stage: str, done: int, total: int | None) -> None:

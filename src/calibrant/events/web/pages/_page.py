@@ -39,7 +39,6 @@ class Address:
 
     @property
     def rates(self) -> bool:
-        """Return True if charts show rates."""
         return self.query.get("rates") == "1"
 
     def text(self, name: str) -> str:
