@@ -159,7 +159,7 @@ BUDGET = {
     "data": 259,
     "demo": 630,
     "estimation": 3467,
-    "evaluation": 10418,
+    "evaluation": 10419,
     "events": 7618,
     "exceptions": 157,
     "io": 10659,

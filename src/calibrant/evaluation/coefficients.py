@@ -93,8 +93,8 @@ def agreement(
     --------
     >>> first = ["keep"] * 2 + ["not keep"] * 8
     >>> second = ["keep"] * 3 + ["not keep"] * 7
-    >>> found = agreement(Ratings.from_lists({"first": first, "second": second}))
-    >>> found.raw_agreement.estimate, round(found.cohen_kappa.estimate, 2)
+    >>> coefficients = agreement(Ratings.from_lists({"first": first, "second": second}))
+    >>> coefficients.raw_agreement.estimate, round(coefficients.cohen_kappa.estimate, 2)
     (0.9, 0.74)
     """
     _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")

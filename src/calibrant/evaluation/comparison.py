@@ -110,8 +110,8 @@ def compare_systems(
     Examples
     --------
     >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]
-    >>> found = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
-    >>> print(f"{found.pairs[0].t:.3f}", found.pairs[0].difference.warning)
+    >>> comparison = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
+    >>> print(f"{comparison.pairs[0].t:.3f}", comparison.pairs[0].difference.warning)
     0.921 the interval ignores that folds share training data
     """
     _checks.one_of(unit, UNITS, "unit")

@@ -50,8 +50,8 @@ def minimum_detectable_difference(
 
     Examples
     --------
-    >>> found = minimum_detectable_difference(0.5, 400, difference=0.02)
-    >>> round(found.detectable, 3), found.needed, found.more
+    >>> detectable = minimum_detectable_difference(0.5, 400, difference=0.02)
+    >>> round(detectable.detectable, 3), detectable.needed, detectable.more
     (0.07, 4908, 4508)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")

@@ -50,9 +50,9 @@ def entity_scores(
 
     Examples
     --------
-    >>> gold, found = ["B-x", "O", "B-x", "O"] * 20, ["B-x", "O", "O", "O"] * 20
+    >>> gold, pred = ["B-x", "O", "B-x", "O"] * 20, ["B-x", "O", "O", "O"] * 20
     >>> sentences = np.arange(80) // 4
-    >>> scores = entity_scores(entity_sums(gold, found, sentences), clusters=sentences)
+    >>> scores = entity_scores(entity_sums(gold, pred, sentences), clusters=sentences)
     >>> scores["precision"].estimate, scores["recall"].estimate, round(scores["f1"].estimate, 2)
     (1.0, 0.5, 0.67)
     """
@@ -85,8 +85,8 @@ def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> F
 
     Examples
     --------
-    >>> gold, found = ["B-person", "I-person", "O"], ["B-person", "O", "B-group"]
-    >>> entity_sums(gold, found, [0, 0, 0]).tolist()
+    >>> gold, pred = ["B-person", "I-person", "O"], ["B-person", "O", "B-group"]
+    >>> entity_sums(gold, pred, [0, 0, 0]).tolist()
     [[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     true, pred, sentence = _aligned(y_true, y_pred, sentences)
@@ -117,8 +117,8 @@ def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tok
 
     Examples
     --------
-    >>> gold, found = ["B-person", "O", "B-person"], ["B-person", "O", "O"]
-    >>> surface_sums(gold, found, [0, 0, 1], ["Ada", "met", "Ada"]).sum(axis=0).tolist()
+    >>> gold, pred = ["B-person", "O", "B-person"], ["B-person", "O", "O"]
+    >>> surface_sums(gold, pred, [0, 0, 1], ["Ada", "met", "Ada"]).sum(axis=0).tolist()
     [1.0, 1.0, 1.0]
     """
     true, pred, sentence = _aligned(y_true, y_pred, sentences)

@@ -245,8 +245,8 @@ class CalibrationMonitor:
     >>> for day in range(30):
     ...     score = rng.random(200)
     ...     fault = 0.15 if day >= 20 else 0.0
-    ...     found = monitor.update(day, rng.random(200) < score - fault, score)
-    >>> monitor.result().alarms, found.leading
+    ...     row = monitor.update(day, rng.random(200) < score - fault, score)
+    >>> monitor.result().alarms, row.leading
     ((20,), 'frequencies below the scores')
     """
 
@@ -319,8 +319,8 @@ class CalibrationMonitor:
         >>> monitor = CalibrationMonitor.against_reference(label, score, unit="item", alpha=0.05)
         >>> for day in range(50):
         ...     score = rng.random(200)
-        ...     found = monitor.update(day, rng.random(200) < score**2, score)
-        >>> found.alarm
+        ...     row = monitor.update(day, rng.random(200) < score**2, score)
+        >>> row.alarm
         False
         """
         new = cls(alpha=alpha, unit=unit, epsilon=epsilon, restart=restart)

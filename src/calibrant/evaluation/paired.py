@@ -111,8 +111,8 @@ def paired_bootstrap(
     Examples
     --------
     >>> first, second = [1, 1, 1, 0, 1, 1, 1, 1] * 4, [0, 1, 0, 0, 1, 0, 1, 1] * 4
-    >>> found = paired_bootstrap(first, second, alternative="greater")
-    >>> found.difference.estimate, found.p_value < 0.1
+    >>> test = paired_bootstrap(first, second, alternative="greater")
+    >>> test.difference.estimate, test.p_value < 0.1
     (0.375, True)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -187,8 +187,8 @@ def paired_permutation(
 
     Examples
     --------
-    >>> found = paired_permutation([1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0, 1, 1])
-    >>> found.p_value, found.exact
+    >>> test = paired_permutation([1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0, 1, 1])
+    >>> test.p_value, test.exact
     (0.25, True)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")

@@ -107,8 +107,8 @@ def score_intervals(
 
     Examples
     --------
-    >>> found = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
-    >>> ax = score_intervals(["system"], [("accuracy", [found])])
+    >>> accuracy = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
+    >>> ax = score_intervals(["system"], [("accuracy", [accuracy])])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['system']
     """
@@ -144,8 +144,8 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     >>> from calibrant.evaluation.results.selective import RiskCoverage
     >>> curve = {"coverage": (0.5, 1.0), "risk": (0.0, 0.2), "threshold": (0.9, 0.5), "n": 2, "level": 0.95}
     >>> errors = {"area": Quantity(0.1), "best_area": 0.0, "excess_area": 0.1, "error_rate": 0.2}
-    >>> found = RiskCoverage(points=(), **errors, **curve)
-    >>> risk_coverage_curves([("model", found)]).get_xlabel()
+    >>> curve_of_model = RiskCoverage(points=(), **errors, **curve)
+    >>> risk_coverage_curves([("model", curve_of_model)]).get_xlabel()
     'fraction of items kept, most confident first'
     """
     if not curves:

@@ -98,8 +98,8 @@ class Ratings:
 
         Examples
         --------
-        >>> found = Ratings.from_lists({"ann": [1, 2, None], "bob": [1, 2, 3]})
-        >>> len(found.items), len(found.label)
+        >>> ratings = Ratings.from_lists({"ann": [1, 2, None], "bob": [1, 2, 3]})
+        >>> len(ratings.items), len(ratings.label)
         (3, 5)
         """
         rows: list[tuple[int, str, Any]] = []

@@ -56,9 +56,9 @@ def classification_scores(
     --------
     >>> reference = ["keep"] * 3 + ["not keep"] * 7
     >>> system = ["keep"] * 2 + ["not keep"] * 8
-    >>> found = classification_scores(reference, system)
-    >>> keep = found["keep"]
-    >>> [round(each.estimate, 2) for each in (found.accuracy, keep.precision, keep.recall, keep.f1)]
+    >>> scores = classification_scores(reference, system)
+    >>> keep = scores["keep"]
+    >>> [round(score.estimate, 2) for score in (scores.accuracy, keep.precision, keep.recall, keep.f1)]
     [0.9, 1.0, 0.67, 0.8]
     """
     names, true, pred = _codes(y_true, y_pred, labels)

@@ -70,8 +70,8 @@ def risk_coverage(
 
     Examples
     --------
-    >>> found = risk_coverage([1, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], coverages=[0.75, 1.0])
-    >>> found.area.estimate, [point.accuracy.estimate for point in found.points]
+    >>> selective = risk_coverage([1, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], coverages=[0.75, 1.0])
+    >>> selective.area.estimate, [point.accuracy.estimate for point in selective.points]
     (0.0625, [1.0, 0.75])
     """
     level = _checks.proportion(level, "level")

@@ -170,8 +170,8 @@ def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     Examples
     --------
     >>> zero, one = np.array([0]), np.array([1])
-    >>> found = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
-    >>> count(found, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
+    >>> eligible = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
+    >>> count(eligible, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
     [[1], [0]]
     """
     clusterings = np.atleast_2d(np.asarray(labels))
@@ -234,8 +234,8 @@ def document_samples(
     ...         return np.zeros((size, 1), np.int32)
     >>> tree = Tree([2, 0], ["nsubj", "root"], ["American", "attack"], ["PROPN", "VERB"], ["", ""])
     >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
-    >>> found = document_samples(document, Certain(), default_lexicon(), RULES["paper"], samples=2)
-    >>> found.countries, found.bits.tolist()
+    >>> counted = document_samples(document, Certain(), default_lexicon(), RULES["paper"], samples=2)
+    >>> counted.countries, counted.bits.tolist()
     (('USA',), [[True], [True]])
     """
     size = sample_count(samples)

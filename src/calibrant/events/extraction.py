@@ -94,8 +94,8 @@ def extract(
     >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
     >>> alone = AntecedentPosterior([0.0], [1], names=["d"])
     >>> settings = default_lexicon(), RULES["paper"]
-    >>> found = extract(document, lambda _: alone, *settings, samples=3, seed=0)
-    >>> found.countries, found.bits.shape, found.best.tolist()
+    >>> events = extract(document, lambda _: alone, *settings, samples=3, seed=0)
+    >>> events.countries, events.bits.shape, events.best.tolist()
     (('USA',), (3, 1), [True])
     """
     if not acts(document, rules):

@@ -123,7 +123,7 @@ def constituents(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None
     Examples
     --------
     >>> root = constituents(["(TOP(S(NP*", "*)", "(VP*)))"], ["DT", "NN", "VBD"])
-    >>> [(each.label, each.start, each.end) for each in root.walk() if each.children]
+    >>> [(phrase.label, phrase.start, phrase.end) for phrase in root.walk() if phrase.children]
     [('TOP', 0, 3), ('TOP', 0, 3), ('S', 0, 3), ('NP', 0, 2), ('VP', 2, 3)]
     """
     if all(bit in ABSENT for bit in bits):

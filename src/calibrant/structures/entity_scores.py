@@ -230,8 +230,8 @@ def coreference_scores(
 
     Examples
     --------
-    >>> found = coreference_scores([["a", "b", "c"]], [[1, 1, 2]], None, [["x", "y", "y"]])
-    >>> round(found["b_cubed"].f1.estimate, 3), found["muc"].f1.estimate
+    >>> scores = coreference_scores([["a", "b", "c"]], [[1, 1, 2]], None, [["x", "y", "y"]])
+    >>> round(scores["b_cubed"].f1.estimate, 3), scores["muc"].f1.estimate
     (0.667, 0.0)
     """
     share, times = proportion(level, "level"), sample_count(samples)

@@ -358,8 +358,8 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = read_protocol_file(example("summaries"))
-    >>> found.labels, found.budget, [system.name for system in found.systems]
+    >>> plan = read_protocol_file(example("summaries"))
+    >>> plan.labels, plan.budget, [system.name for system in plan.systems]
     (('keep', 'not keep'), 3, ['first sentences', 'centroid', 'logistic'])
     """
     settings = Settings(path)

@@ -114,8 +114,8 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = NamedColumns(example("summaries").parent / "annotations.csv")
-    >>> read_annotations(found, ["keep", "not keep"])[0].annotators
+    >>> table = NamedColumns(example("summaries").parent / "annotations.csv")
+    >>> read_annotations(table, ["keep", "not keep"])[0].annotators
     ('first pass', 'second pass')
     """
     roles = [_role(table, "item"), _role(table, "annotator"), _role(table, "label", gaps=True)]
@@ -150,8 +150,8 @@ def read_item_labels(
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = read_item_labels(NamedColumns(example("summaries").parent / "adjudicated.csv"), None)
-    >>> set(found.names.values()) == {"keep", "not keep"}
+    >>> gold = read_item_labels(NamedColumns(example("summaries").parent / "adjudicated.csv"), None)
+    >>> set(gold.names.values()) == {"keep", "not keep"}
     True
     """
     if labels is not None and file is None and _is_conll(table.file):
@@ -196,8 +196,8 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     --------
     >>> from calibrant.data import example
     >>> from calibrant.evaluation.files.protocol_file import read_protocol_file
-    >>> found = read_protocol_file(example("summaries"))
-    >>> read_system(found.systems[2], found.labels, found.positive).probabilities.shape
+    >>> plan = read_protocol_file(example("summaries"))
+    >>> read_system(plan.systems[2], plan.labels, plan.positive).probabilities.shape
     (125, 2)
     """
     table = system.table

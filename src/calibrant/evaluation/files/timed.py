@@ -166,8 +166,8 @@ def timed(
     >>> import pyarrow as pa
     >>> from calibrant.io import open_predictions
     >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1], "day": ["2026-11-20", "2026-11-21"]})
-    >>> found, _ = timed(open_predictions(table), "day")
-    >>> found.read(items=True).item.tolist(), found.items
+    >>> stream, _ = timed(open_predictions(table), "day")
+    >>> stream.read(items=True).item.tolist(), stream.items
     ([0, 1], ['2026-11-20', '2026-11-21'])
     """
     reader, hint = predictions.table_reader, "name the column of time (`time`)"

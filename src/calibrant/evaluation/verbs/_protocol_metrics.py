@@ -125,8 +125,9 @@ def metric_of(name: str, labels: Sequence[str]) -> Metric:
 
     Examples
     --------
-    >>> found = metric_of("f1:b", ["a", "b"])
-    >>> found.value(found.sums(np.array([1, 1, 0]), np.array([1, 0, 0])).sum(axis=0)[None]).round(2).tolist()
+    >>> metric = metric_of("f1:b", ["a", "b"])
+    >>> sums = metric.sums(np.array([1, 1, 0]), np.array([1, 0, 0])).sum(axis=0)
+    >>> metric.value(sums[None]).round(2).tolist()
     [0.67]
     """
     kind, colon, label = name.partition(":")

@@ -124,8 +124,8 @@ def compare(
     --------
     >>> import pyarrow as pa
     >>> columns = {"system": ["a"] * 3 + ["b"] * 3, "fold": [1, 2, 3] * 2, "score": [3, 4, 6, 2, 3, 4]}
-    >>> found = compare(pa.table(columns), test_train_ratio=1 / 2)
-    >>> round(found.pairs[0].difference.estimate, 2), round(found.pairs[0].p_value, 2)
+    >>> comparison = compare(pa.table(columns), test_train_ratio=1 / 2)
+    >>> round(comparison.pairs[0].difference.estimate, 2), round(comparison.pairs[0].p_value, 2)
     (1.33, 0.13)
     """
     table = read_results(

@@ -128,8 +128,8 @@ def monitor(
     >>> import pyarrow as pa
     >>> days = ["2026-11-20"] * 50 + ["2026-11-21"] * 50
     >>> table = pa.table({"score": [0.3] * 100, "label": [0, 1] * 50, "day": days})
-    >>> found = monitor(table, time="day", unit="item")
-    >>> [(row.day, row.n, row.alarm) for row in found.days]
+    >>> record = monitor(table, time="day", unit="item")
+    >>> [(row.day, row.n, row.alarm) for row in record.days]
     [('2026-11-20', 50, False), ('2026-11-21', 50, True)]
     """
     _checks.one_of(by, BY, "by")

@@ -495,8 +495,8 @@ def protocol(
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = protocol(example("summaries"))
-    >>> found.reference.items, found.reference.documents, found.metrics
+    >>> record = protocol(example("summaries"))
+    >>> record.reference.items, record.reference.documents, record.metrics
     (125, 12, ('f1:keep', 'accuracy'))
     """
     plan = read_protocol_file(path)

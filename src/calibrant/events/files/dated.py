@@ -112,7 +112,7 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "news.jsonl")
     ...     _ = file.write_text(line)
-    ...     [(each.id, str(each.date), each.text) for each in iter_dated(file)]
+    ...     [(document.id, str(document.date), document.text) for document in iter_dated(file)]
     [('7', '1987-02-26', 'Rain fell.')]
     """
     if is_json_lines(path):

@@ -56,8 +56,8 @@ def compare_lexicons(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     own = Path(folder, "own.csv")
     ...     _ = own.write_text("code,name\nPER,Peruvian\n")
-    ...     found = compare_lexicons(dated_documents(), own)
-    >>> found.same > 0, found.only_second
+    ...     comparison = compare_lexicons(dated_documents(), own)
+    >>> comparison.same > 0, comparison.only_second
     (True, 0)
     """
     lexicons = (default_lexicon() if first is None else read_lexicon(first)), read_lexicon(second)

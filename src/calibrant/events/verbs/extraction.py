@@ -191,8 +191,8 @@ def extract_events(
     >>> model = CoreferenceModel(bits=10, least=1, epochs=5).fit(read_documents(dated_documents()))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, f"{folder}/small.model")
-    ...     found = extract_events(dated_documents(), f"{folder}/store", coref=f"{folder}/small.model")
-    >>> found.documents, found.skipped
+    ...     extraction = extract_events(dated_documents(), f"{folder}/store", coref=f"{folder}/small.model")
+    >>> extraction.documents, extraction.skipped
     (14, 1)
     """
     began = time.monotonic()

@@ -50,8 +50,8 @@ def draw_events(
     >>> import tempfile
     >>> from calibrant.data import event_store
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = draw_events(event_store("reuters-21578"), f"{folder}/countries.svg", by="year")
-    >>> found.counts[0].country
+    ...     table = draw_events(event_store("reuters-21578"), f"{folder}/countries.svg", by="year")
+    >>> table.counts[0].country
     'IRN'
     """
     figure_kind(output)

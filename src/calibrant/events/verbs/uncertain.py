@@ -44,8 +44,8 @@ def uncertain_documents(
     Examples
     --------
     >>> from calibrant.data import event_store
-    >>> found = uncertain_documents(event_store("reuters-21578"), most=1).documents
-    >>> [(row.id, row.date, row.country, row.probability) for row in found]
+    >>> uncertain = uncertain_documents(event_store("reuters-21578"), most=1).documents
+    >>> [(row.id, row.date, row.country, row.probability) for row in uncertain]
     [('13749', '1987-04-07', 'IRQ', 0.49)]
     """
     positive_integer(most, "most")

@@ -111,8 +111,8 @@ def read_spans(
     >>> from calibrant import measure
     >>> spans = {"document": ["d1", "d1"], "start": [0, 10], "end": [5, 12], "type": ["PER", "LOC"]}
     >>> gold = pa.table({"document": ["d1", "d1"], "start": [0, 20], "end": [5, 25], "type": ["PER", "LOC"]})
-    >>> found = read_spans(pa.table({**spans, "score": [0.9, 0.4]}), gold)
-    >>> found.label.tolist(), found.missed, measure(found.query)["spans, exact"].n
+    >>> pairs = read_spans(pa.table({**spans, "score": [0.9, 0.4]}), gold)
+    >>> pairs.label.tolist(), pairs.missed, measure(pairs.query)["spans, exact"].n
     ([True, False], {'LOC': 1}, 2)
     """
     if not 0 <= threshold < 1:

@@ -151,8 +151,8 @@ def pair_spans(
     >>> zero, one = np.array([0, 0]), np.array([0])
     >>> predicted = SpanRows(zero, np.array([0, 4]), np.array([3, 7]), np.array([0, 0]), np.array([0.9, 0.4]))
     >>> gold = SpanRows(zero, np.array([0, 8]), np.array([3, 9]), np.array([0, 0]))
-    >>> found = pair_spans(predicted, gold, ("d1",), ("PER",))
-    >>> found.score.tolist(), found.label.tolist(), found.gold, found.missed
+    >>> pairs = pair_spans(predicted, gold, ("d1",), ("PER",))
+    >>> pairs.score.tolist(), pairs.label.tolist(), pairs.gold, pairs.missed
     ([0.9, 0.4], [True, False], 2, {'PER': 1})
     """
     one_of(match, MATCHES, "match")

@@ -105,8 +105,8 @@ def likely_spans(
     Examples
     --------
     >>> unary = np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]])
-    >>> found = likely_spans(ChainPosterior(unary, tags=["B-PER", "I-PER", "O"]))
-    >>> for span in zip(found.first, found.last, found.names, found.probability.round(2)):
+    >>> spans = likely_spans(ChainPosterior(unary, tags=["B-PER", "I-PER", "O"]))
+    >>> for span in zip(spans.first, spans.last, spans.names, spans.probability.round(2)):
     ...     print(*span)
     0 1 PER 0.76
     0 2 PER 0.19

@@ -122,8 +122,8 @@ def fit_temperature(
     Examples
     --------
     >>> posterior = ChainPosterior([np.log([[0.99, 0.01]])] * 4, tags=["N", "V"])
-    >>> found = fit_temperature(posterior, [["N"], ["N"], ["N"], ["V"]])
-    >>> tempered(posterior, found.temperature).marginals()[0].round(4).tolist()
+    >>> fitted = fit_temperature(posterior, [["N"], ["N"], ["N"], ["V"]])
+    >>> tempered(posterior, fitted.temperature).marginals()[0].round(4).tolist()
     [0.75, 0.25]
     """
     checked = Gold.of(posterior, gold, clusters)
@@ -294,8 +294,8 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
     Examples
     --------
     >>> sure = AntecedentPosterior.from_probabilities([[[1.0], [0.01, 0.99]]] * 4)
-    >>> found = fit_antecedent_temperature(sure, [["a", "b"]] * 3 + [["a", "a"]])
-    >>> sure.tempered(found.temperature).new_probabilities()[1].round(3).item()
+    >>> fitted = fit_antecedent_temperature(sure, [["a", "b"]] * 3 + [["a", "a"]])
+    >>> sure.tempered(fitted.temperature).new_probabilities()[1].round(3).item()
     0.75
     """
     from scipy.optimize import minimize_scalar

@@ -229,8 +229,8 @@ def evaluate_coreference(
     >>> words = [["Ann", "sleeps"], ["She", "snores"]]
     >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
     >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
-    >>> found = evaluate_coreference(model, text)
-    >>> found.scores["muc"].f1.estimate, found.pairs.views[0].n
+    >>> evaluation = evaluate_coreference(model, text)
+    >>> evaluation.scores["muc"].f1.estimate, evaluation.pairs.views[0].n
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")

@@ -81,8 +81,8 @@ def export_pairs(
     ...     with PosteriorWriter(f"{folder}/a.jsonl") as writer:
     ...         writer.write(PosteriorDocument("d1", mentions, rows, ["x", "x", "y"]))
     ...     written = export_pairs(f"{folder}/a.jsonl", f"{folder}/a.csv")
-    ...     found = measure(f"{folder}/a.csv")["binary"]
-    >>> written.rows, found.n, found.positives
+    ...     view = measure(f"{folder}/a.csv")["binary"]
+    >>> written.rows, view.n, view.positives
     (3, 3, 1)
     """
     keep_sources(output, posteriors)

@@ -52,9 +52,9 @@ def match_spans(
     >>> places = {"document": ["d1", "d1"], "start": [0, 10], "end": [5, 12]}
     >>> spans = pa.table({**places, "type": ["PER", "LOC"], "score": [0.75, 0.5], "gold": [1, 0]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = match_spans(spans, output=f"{folder}/pairs.parquet")
+    ...     matched = match_spans(spans, output=f"{folder}/pairs.parquet")
     ...     measured = measure(f"{folder}/pairs.parquet", view="pooled")["pooled"]
-    >>> found.rows, found.missed, measured.positives
+    >>> matched.rows, matched.missed, measured.positives
     (2, 0, 1)
     """
     keep_sources(output, predicted, gold)

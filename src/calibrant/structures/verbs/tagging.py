@@ -293,8 +293,8 @@ def predict_tags(
     >>> tagger = HMMTagger().fit(text.sentences, text.tags)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = predict_tags(tagger, text, f"{folder}/dev.parquet")
-    ...     found = measure(f"{folder}/dev.parquet", view="pooled")["pooled"]
-    >>> written.rows, found.n, found.positives
+    ...     view = measure(f"{folder}/dev.parquet", view="pooled")["pooled"]
+    >>> written.rows, view.n, view.positives
     (4, 4, 2)
     """
     keep_sources(output, model, text)
@@ -381,8 +381,8 @@ def evaluate_tagger(
     --------
     >>> from calibrant.structures.models import HMMTagger
     >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "dev")
-    >>> found = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
-    >>> found.accuracy, found.tokens, found.measured["pooled"].n
+    >>> evaluation = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
+    >>> evaluation.accuracy, evaluation.tokens, evaluation.measured["pooled"].n
     (Quantity(estimate=1.0, reason='all tokens are correct, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(view) or ["pooled"]
