@@ -109,7 +109,10 @@ def agreement(
     cluster, _ = _checks.clusters_of(clusters, "the items", len(ratings.items))
     patterns = sums.patterns_of(ratings)
     of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
-    pairs = _pairs(ratings, weights, cluster, level)
+    pairs: tuple[PairAgreement, ...] = ()
+    if len(ratings.annotators) <= MOST_ANNOTATORS:
+        two = combinations(range(len(ratings.annotators)), 2)
+        pairs = tuple(pair_of(ratings, one, other, weights, cluster, level) for one, other in two)
     of_two = pairs[0] if len(ratings.annotators) == 2 else None
     not_two = IntervalEstimate(None, reason=sums.NOT_TWO, level=level, units=of_all["raw_agreement"].units)
     given = patterns.given[patterns.pattern]
@@ -164,15 +167,6 @@ def _alpha(ratings: Ratings, patterns: sums.Patterns, distance: Distance) -> tup
     numbers = ratings.numbers(distance) if distance in ("interval", "ratio") else None
     statistic = sums.alpha_statistic(len(ratings.labels), distance, numbers)
     return sums.alpha_sums(patterns, distance, numbers), statistic
-
-
-def _pairs(
-    ratings: Ratings, weights: Weights | None, cluster: Integers | None, level: float
-) -> tuple[PairAgreement, ...]:
-    if len(ratings.annotators) > MOST_ANNOTATORS:
-        return ()
-    pairs = combinations(range(len(ratings.annotators)), 2)
-    return tuple(pair_of(ratings, one, other, weights, cluster, level) for one, other in pairs)
 
 
 def _classes(

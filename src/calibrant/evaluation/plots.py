@@ -59,7 +59,12 @@ def evidence_over_time(record: Monitoring) -> Figure:
     alarms = [at for at, day in enumerate(record.days) if day.day in record.alarms]
     above.plot(alarms, evidence[alarms], "o", color=second.color, markersize=7, fillstyle="none")
     above.set_ylabel("log10 of the e-value")
-    _mark(above, record.threshold, second.color)
+    right = above.secondary_yaxis("right")  # names the threshold at its height
+    right.set_yticks([record.threshold], [f"{record.threshold:.2f}"])
+    right.tick_params(
+        colors=second.color, labelcolor=second.color, labelsize=style.FONT_SIZE - 0.5, length=3.5
+    )
+    right.spines["right"].set_visible(False)
     for name, look, line in (("frequency", first, first.line), ("score", second, second.line)):
         values = [getattr(day, name) for day in record.days]
         text = "proportion of positive labels" if name == "frequency" else "mean score"
@@ -71,14 +76,6 @@ def evidence_over_time(record: Monitoring) -> Figure:
         ax.set_xticks(shown, [style.shown(str(record.days[at].day)) for at in shown])
         style.legend_outside(ax)
     return figure
-
-
-def _mark(ax: Axes, threshold: float, color: str) -> None:
-    """Write the threshold on the right side of the axes, at its height."""
-    right = ax.secondary_yaxis("right")
-    right.set_yticks([threshold], [f"{threshold:.2f}"])
-    right.tick_params(colors=color, labelcolor=color, labelsize=style.FONT_SIZE - 0.5, length=3.5)
-    right.spines["right"].set_visible(False)
 
 
 def score_intervals(

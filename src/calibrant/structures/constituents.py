@@ -445,7 +445,7 @@ class _Conversion:
         if child.label == "TO":
             return "mark"
         if chosen.label == "VP":
-            passive = self.words[child.start] in BE and self._participle(chosen)
+            passive = self.words[child.start] in BE and self.tags[self._head[id(chosen)]] == "VBN"
             return "aux:pass" if passive else "aux"
         if chosen.label in VERBS:
             return "aux"
@@ -463,9 +463,6 @@ class _Conversion:
         if phrase.label == "ADJP":
             return "ccomp" if child.label == "SBAR" else "xcomp"
         return "advcl" if child.label == "SBAR" or before else "parataxis"
-
-    def _participle(self, phrase: Constituent) -> bool:
-        return self.tags[self._head[id(phrase)]] == "VBN"
 
     def _is_passive(self, phrase: Constituent) -> bool:
         """Return True if a verb phrase is passive: a participle below a form of *be*."""

@@ -281,22 +281,19 @@ def protocol_page(record: Protocol, *, title: str | None = None) -> ProtocolPage
     ('Tweets', 2)
     """
     section = None if record.calibration is None else page(record.calibration).sections[0]
+    if section is not None and section.view == "binary":
+        meaning = f"The probability that the label is {record.task.positive}."
+        section = replace(section, meaning=meaning)
     return ProtocolPage(
         title=title or f"Evaluation: {record.task.name}",
         steps=(_task(record), _reference(record), _agreement(record), _systems(record), _statistics(record)),
-        calibration=None if section is None else replace(section, meaning=_meaning(record, section)),
+        calibration=section,
         selective=selective_tables(record),
         concluded=tuple(finding.text for finding in record.findings if finding.concluded),
         open=tuple(finding.text for finding in record.findings if not finding.concluded),
         notes=record.notes,
         protocol=record,
     )
-
-
-def _meaning(record: Protocol, section: Section) -> str:
-    if section.view == "binary":
-        return f"The probability that the label is {record.task.positive}."
-    return section.meaning
 
 
 def _task(record: Protocol) -> Step:

@@ -31,7 +31,7 @@ from calibrant.io.tables import listed
 from calibrant.progress import Progress, tell
 from calibrant.seeds import number
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
-from calibrant.verbs.executors import Workers, workers_of
+from calibrant.verbs.executors import workers_of
 
 SHOWN = 5
 CHANGED = "from the store in date, title or text; the store keeps the earlier version: use a new store"
@@ -212,14 +212,17 @@ def extract_events(
     with ExitStack() as stack:
         pool = stack.enter_context(workers_of(executor, workers))
         there = same_paths(settings, "coref", "parser", "lexicon")
-        prepared = _prepared(there, pool)
+        # Every worker loads its models now; the first to finish gives the settings of the store.
+        with closing(pool.map(prepare, [there] * pool.slots, lambda _: "the models")) as loading:
+            prepared = next(loading)
         sources = store_sources(settings, prepared.trained_on)
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents), writer)
         batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
-        for stored in stack.enter_context(closing(pool.map(doing, batches, _named))):
+        results = pool.map(doing, batches, lambda batch: span([item.id for item in batch]))
+        for stored in stack.enter_context(closing(results)):
             for document in stored:
                 writer.write(document)
                 done.add(writer[document.id])
@@ -300,13 +303,3 @@ def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) ->
         return RULES[name]
     chosen = read_verbs(verbs) if isinstance(verbs, (str, os.PathLike)) else verbs
     return RULES[name].with_verbs(chosen)
-
-
-def _prepared(settings: Extraction, pool: Workers) -> Prepared:
-    """Let all workers load their models; return when the first has finished."""
-    with closing(pool.map(prepare, [settings] * pool.slots, lambda _: "the models")) as loading:
-        return next(loading)
-
-
-def _named(batch: Sequence[Item]) -> str:
-    return span([item.id for item in batch])

@@ -279,7 +279,11 @@ class CoreferenceModel:
         self.features: FeatureSet = features
         self.groups = chosen_groups(features, without)
         self.least = positive_integer(least, "least")
-        self._features = Features.of(self.groups, _bits(bits), positive_integer(window, "window"))
+        if not FEWEST_BITS <= positive_integer(bits, "bits") <= MOST_BITS:
+            raise InputError(f"bits is {bits}", f"give {FEWEST_BITS} to {MOST_BITS}", code="parameter")
+        self._features = Features.of(
+            self.groups, positive_integer(bits, "bits"), positive_integer(window, "window")
+        )
         self._objective = Objective(
             costs=_costs(costs),
             l1=non_negative(l1, "l1"),
@@ -510,12 +514,6 @@ def _entities(document: Document) -> Integers:
     clusters = document.clusters or ()
     keys = (row if cluster is None else cluster for row, cluster in enumerate(clusters))
     return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
-
-
-def _bits(bits: object) -> int:
-    if not FEWEST_BITS <= positive_integer(bits, "bits") <= MOST_BITS:
-        raise InputError(f"bits is {bits}", f"give {FEWEST_BITS} to {MOST_BITS}", code="parameter")
-    return positive_integer(bits, "bits")
 
 
 def _costs(costs: Sequence[float]) -> tuple[float, float, float]:

@@ -105,6 +105,8 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
     start, end = base + spans[:, 1], base + spans[:, 2]
     head = base + np.array([of.head for of in mention_traits], dtype=np.int64)
     quoted = quotations_of(words)[start] if quotations else np.zeros(len(spans), np.int64)
+    speakers: Iterable[str] = document.speakers or [""] * len(document.sentences)
+    speaker = np.array([code_of(name) if name else NOTHING for name in speakers], dtype=np.int64)
     strings = np.empty(len(spans), np.int64)
     kernel.span_codes(tokens, start, end, strings)
     for column, values in (
@@ -119,7 +121,7 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
         ),
         (kernel.GENDER, [GENDERS.index(of.gender) for of in mention_traits]),
         (kernel.NUMBER, [NUMBERS.index(of.number) for of in mention_traits]),
-        (kernel.SPEAKER, _speakers(document)[spans[:, 0]]),
+        (kernel.SPEAKER, speaker[spans[:, 0]]),
         (kernel.QUOTATION, quoted),
         (kernel.STRING, strings),
         (kernel.HEAD, tokens[head]),
@@ -155,11 +157,6 @@ def quotations_of(words: Sequence[str]) -> Integers:
             number, length = number + 1, 1
             numbers[place] = number
     return numbers
-
-
-def _speakers(document: Document) -> Integers:
-    speakers: Iterable[str] = document.speakers or [""] * len(document.sentences)
-    return np.array([code_of(speaker) if speaker else NOTHING for speaker in speakers], dtype=np.int64)
 
 
 def _own(

@@ -281,7 +281,11 @@ class CRFTagger(ChainTagger):
         vocabulary = distinct(sentences, "sentences")
         names = tuple(distinct(tags, "tags"))
         codes = encode(tags, codes_of(names), int(lengths.sum()))
-        attributes = self._learn(sentences)
+        attributes: WordAttributes | FunctionAttributes
+        if isinstance(self.features, tuple):
+            attributes = WordAttributes.learn(self.features, sentences)
+        else:
+            attributes = FunctionAttributes.learn(known(self.features), sentences)
         if self.arguments.algorithm == "adagrad":
             fitted = self._by_adagrad(attributes, sentences, codes, names, penalty, progress)
         elif penalty is not None:
@@ -333,11 +337,6 @@ class CRFTagger(ChainTagger):
             penalty=None if penalty is None else (penalty, other),
             progress=progress,
         )
-
-    def _learn(self, sentences: Sentences) -> WordAttributes | FunctionAttributes:
-        if isinstance(self.features, tuple):
-            return WordAttributes.learn(self.features, sentences)
-        return FunctionAttributes.learn(known(self.features), sentences)
 
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
         """Return the score of each tag at each token; attributes unseen in training have weight 0.

@@ -124,7 +124,8 @@ def train(
         trainer.append(sentence, [names[code] for code in codes.tolist()])
     with tempfile.TemporaryDirectory(prefix="calibrant-") as folder, _one_at_a_time:
         path = Path(folder) / "model"
-        _seed_shuffling(seed)
+        # CRFsuite shuffles sentences with the C library's generator.
+        ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(ctypes.c_uint(seed))
         try:
             trainer.train(str(path))
         except pycrfsuite.CRFSuiteError as error:
@@ -146,11 +147,6 @@ def _weights(model: ModelFile, tag_count: int, iterations: int, converged: bool)
     return Trained(
         row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations, converged
     )
-
-
-def _seed_shuffling(seed: int) -> None:
-    """Seed the C library's generator, with which CRFsuite shuffles sentences."""
-    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(ctypes.c_uint(seed))
 
 
 @dataclass(frozen=True)

@@ -204,9 +204,10 @@ def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
     ([1.0, 0.5, 0.2], [True, False, True])
     """
     gold = _codes(posterior, clusters)
-    return _of_mentions(
-        posterior, "is new", "new", posterior.new_probabilities(), gold, _first(posterior, gold)
-    )
+    _, first = np.unique(_keys(posterior, gold), return_index=True)
+    is_first = np.zeros(len(gold), np.bool_)
+    is_first[first] = True
+    return _of_mentions(posterior, "is new", "new", posterior.new_probabilities(), gold, is_first)
 
 
 def is_singleton(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
@@ -418,11 +419,3 @@ def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
 def _keys(posterior: AntecedentPosterior, gold: Integers) -> Integers:
     """Return a number for each gold entity, and for no entity, that is unique over documents."""
     return _documents(posterior) * (posterior.mention_count + 1) + gold
-
-
-def _first(posterior: AntecedentPosterior, gold: Integers) -> Bools:
-    """Return a mask of the mentions that are first in their gold entity."""
-    _, first = np.unique(_keys(posterior, gold), return_index=True)
-    is_first = np.zeros(len(gold), np.bool_)
-    is_first[first] = True
-    return is_first

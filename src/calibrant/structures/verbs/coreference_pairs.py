@@ -103,7 +103,10 @@ def export_pairs(
                 labelled = labels and document.clusters is not None
                 writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=threshold))
             if labels and labelled != (document.clusters is not None):
-                raise _mixed(document, os.fspath(posteriors))
+                has = "gold entities" if document.clusters is not None else "no gold entities"
+                message = f"document {document.name!r} has {has} (clusters), unlike the documents before it"
+                hint = "give gold entities to all documents, or write no labels (`labels=False`)"
+                raise InputError(message, hint, code="missing-value", file=os.fspath(posteriors))
             left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
             mentions += len(document.mentions)
         if writer is not None and left_out and writer.rows + writer.dropped == 0:
@@ -145,10 +148,3 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
         writer.write(document.name, first, second, score, code[first] == code[second])
         left_out += len(known) - len(first)
     return left_out
-
-
-def _mixed(document: PosteriorDocument, file: str) -> InputError:
-    has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
-    message = f"document {document.name!r} has {has}, unlike the documents before it"
-    hint = "give gold entities to all documents, or write no labels (`labels=False`)"
-    return InputError(message, hint, code="missing-value", file=file)
