@@ -515,7 +515,8 @@ class CalibrationMonitor:
         return pairs.cluster
 
     def _persistence(self) -> str | None:
-        """Warn if errors persist over the days up to the first alarm; after a change they always do."""
+        """Warn if errors persist over the days up to the first alarm."""
+        # After a change of the model, errors always persist.
         until = next((place + 1 for place, day in enumerate(self._days) if day.alarm), len(self._days))
         days = self._days[:until]
         error = np.array([day.frequency - day.score for day in days])

@@ -334,12 +334,10 @@ def _gap(value: Value, width: int) -> Value:
 
 
 def _asymmetric(influence: Floats, size: Floats, difference: float) -> str | None:
-    """Return a warning if the differences of units are skewed away from that of the systems, or may be so.
-
-    Differences of one size, as of right and wrong, are symmetric if their mean is 0, and have no warning.
-    """
+    """Return a warning if the differences of units are skewed away from that of the systems, or may be so."""
     gap = np.abs(influence + difference * size / size.sum())
     gap = gap[gap > ROUNDING * gap.max()]
+    # Differences of one size, as of right and wrong, are symmetric if their mean is 0.
     if np.ptp(gap) <= 1e-6 * gap.max():
         return None
     if len(size) < FEW_CLUSTERS:
@@ -355,11 +353,8 @@ def _influence(units: Units, gap: Value) -> tuple[Floats, Floats]:
 
 
 def _parts(units: Units, width: int, statistic: Value | None) -> list[Floats]:
-    """Return the part of each unit in the statistic of each system: its sums by the size of their slopes.
-
-    Empty for a mean, in which the items count.
-    """
-    if statistic is None:
+    """Return the part of each unit in the statistic of each system: its sums by the size of their slopes."""
+    if statistic is None:  # a mean, in which the items count
         return []
     parts = [
         np.repeat(np.abs(sums) @ np.abs(_slopes(statistic, (units.count @ sums)[None])[0]), units.count)

@@ -389,10 +389,8 @@ class GoodnessOfFit:
         return best if abs(best - self.estimate) > _NEAREST else self.estimate
 
     def _starts(self, side: int, room: float) -> list[Floats]:
-        """Return probabilities to start from, without those that the test rejects.
-
-        The coefficient may have several local extremes, or jump where an empty cell gets probability.
-        """
+        """Return probabilities to start from, without those that the test rejects."""
+        # The coefficient may have several local extremes, or jump where an empty cell gets probability.
         empty = np.flatnonzero(~self._seen)
         if not len(empty):
             return [self._start]
@@ -405,12 +403,10 @@ class GoodnessOfFit:
         return starts
 
     def _climb(self, side: int, room: float, share: Floats) -> float:
-        """Return the greatest value, times ``side``, that is found from probabilities ``share``.
-
-        Every step stays among the probabilities that are not rejected, so they give the value even if the
-        search ends early.
-        """
+        """Return the greatest value, times ``side``, that is found from probabilities ``share``."""
         empty, past, now = ~self._seen, [share], -math.inf
+        # Every step stays among the probabilities that are not rejected, so the value is valid even if the
+        # search ends early.
         for _ in range(_MOST_ITERATIONS):
             influence, value = self._linear(share)
             if math.isnan(value):

@@ -153,10 +153,8 @@ def _shared_pairs(entity: Integers, n: Floats) -> float:
 
 
 def _linked(n: Floats, size: Floats, other: Floats) -> float:
-    """Return LEA's numerator: the size of each entity times the fraction of its links on the other side.
-
-    An entity of one mention has a link to itself, which the other side shares if the mention is alone there.
-    """
+    """Return LEA's numerator: the size of each entity times the fraction of its links on the other side."""
+    # One mention has a link to itself, which the other side shares if the mention is alone there.
     alone = size == 1
     share = np.where(alone, other == 1, _pairs(n) / np.maximum(_pairs(size), 1))
     return float((size * share).sum())

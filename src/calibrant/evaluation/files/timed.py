@@ -309,7 +309,7 @@ def after(point: str | int, until: str | int | None) -> bool:
 
 
 def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:
-    """Convert windows to numbers if all are numbers: as text, 10 would come before 9."""
+    """Convert windows to numbers if all are numbers."""
     texts = [str(window).strip() for window in windows]
     if not all(_NUMBER.fullmatch(text) for text in texts):
         return windows
@@ -318,4 +318,4 @@ def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, s
             file, row, column = place(code)
             message, hint = f"{shown(windows[code])} names no window", "use whole numbers, text or dates"
             raise InputError(message, hint, code="date", file=file, row=row, column=column)
-    return [int(text) for text in texts]
+    return [int(text) for text in texts]  # as text, 10 would come before 9

@@ -322,11 +322,12 @@ def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
 
 
 def _kept(state: str | os.PathLike[str] | None) -> AbstractContextManager[object]:
-    """Lock a state from before it is read until after it is written: another run would lose windows."""
+    """Lock a state from before it is read until after it is written."""
     if state is None or (Path(state).exists() and not Path(state).is_file()):
         return nullcontext()
     place = Path(state).resolve()
     message, hint = f"another run writes the state {place.name}", "run this again when it has ended"
+    # Two runs that read the same state would each write it without the other's windows.
     return locked(place.with_name(f".{place.name}.lock"), message, hint)
 
 

@@ -141,9 +141,6 @@ def _of_ends(
 ) -> tuple[Quantity, float] | None:
     """Return the difference of two scores with interval and p-value from the scores' own intervals.
 
-    The square of each end's distance is the sum of those of the two scores (MOVER): right for independent
-    scores, and too wide for those of the same items.
-
     References
     ----------
     Zou and Donner (2008). Construction of confidence limits about effect measures. Statistics in Medicine
@@ -154,6 +151,7 @@ def _of_ends(
         return None
     (one, low, high), (other, lowest, highest) = np.array(ends, np.float64).tolist()
     difference = one - other
+    # MOVER: right for independent scores, and too wide for those of the same items.
     below, above = math.hypot(one - low, highest - other), math.hypot(high - one, other - lowest)
     toward = below if difference > 0 else above
     t = critical_value(plan.level, NORMAL, "two-sided") * difference / toward if toward else None

@@ -133,15 +133,12 @@ class Joint:
 def _recalibrated(
     recalibrator: RefittedRecalibrator, both: Floats, only_first: Floats, only_second: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return joint probabilities whose sums are the recalibrated ones of each country, as in the charts.
-
-    The smaller of the two changes applies to documents of both countries.
-    """
+    """Return joint probabilities whose sums are the recalibrated ones of each country, as in the charts."""
     sums = both + only_first, both + only_second
     changed = [np.where(total > 0, recalibrator.probabilities(total), 0.0) for total in sums]
     ratios = [
         np.divide(new, old, out=np.zeros(len(old)), where=old > 0)
         for new, old in zip(changed, sums, strict=True)
     ]
-    both = both * np.minimum(*ratios)
+    both = both * np.minimum(*ratios)  # the smaller change keeps the differences at 0 or more
     return both, changed[0] - both, changed[1] - both

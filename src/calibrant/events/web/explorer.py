@@ -362,10 +362,10 @@ class Explorer:
 
     @cached_property
     def _cuts(self) -> dict[By, int]:
-        """Return the number of periods of each length, if small: a wrong date can span thousands of years."""
+        """Return the number of periods of each length, unless it is too large to show."""
         cuts: dict[By, int] = {}
         for by in get_args(By):
-            with suppress(InputError):
+            with suppress(InputError):  # one wrong date can span thousands of years
                 cuts[by] = len(self.calendar(by).periods)
         return cuts
 

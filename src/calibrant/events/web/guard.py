@@ -181,8 +181,9 @@ class WrongTokens:
 
 
 def _network(address: str) -> str:
-    """Return the address, or the first half of an IPv6 address, since one client controls the second half."""
+    """Return the address, or the first half of an IPv6 address."""
     parsed = _address(address)
+    # One client controls the second half of its IPv6 address.
     return address if parsed is None or parsed.version == 4 else parsed.exploded[:19]
 
 

@@ -123,7 +123,7 @@ def _name_and_part(name: str) -> tuple[str, int]:
 def _brackets(
     document: Document, labels: Sequence[int | str | None]
 ) -> defaultdict[tuple[int, int], list[str]]:
-    """Return the brackets at each word, closing before opening ones, so that mentions may meet at a word."""
+    """Return the brackets at each word."""
     entities: defaultdict[str, list[Mention]] = defaultdict(list)
     for mention, label in zip(document.mentions or (), labels, strict=True):
         if label is not None:
@@ -143,14 +143,14 @@ def _brackets(
                 opening[first].append((-mention.end, f"({entity}"))
                 closing[last].append((-mention.start, f"{entity})"))
     brackets: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
-    for ends in (closing, opening):
+    for ends in (closing, opening):  # in this order, so that mentions of one entity may meet at a word
         for place, marks in ends.items():
             brackets[place] += [mark for _, mark in sorted(marks)]
     return brackets
 
 
 def _check_nesting(document: str, entity: str, mentions: Sequence[Mention]) -> None:
-    """Raise an error if two mentions of an entity cross, since brackets would be paired wrongly."""
+    """Raise an error if two mentions of an entity cross."""
     open_mentions: list[Mention] = []
     for mention in sorted(mentions, key=lambda span: (span.sentence, span.start, -span.end)):
         open_mentions = [
@@ -158,6 +158,7 @@ def _check_nesting(document: str, entity: str, mentions: Sequence[Mention]) -> N
             for outer in open_mentions
             if outer.sentence == mention.sentence and outer.end - 1 > mention.start
         ]
+        # A reader pairs a closing bracket with the last opening one of its entity, here the wrong one.
         crossed = next((outer for outer in open_mentions if outer.end < mention.end), None)
         if crossed is not None:
             message = (

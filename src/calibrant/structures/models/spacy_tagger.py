@@ -210,7 +210,7 @@ def _component_name(nlp: Language, column: Column, file: str | None) -> str:
 
 
 def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> None:
-    """Raise an error if a component's source of vectors is disabled, since spaCy would use zeros."""
+    """Raise an error if a component's source of vectors is disabled."""
     from spacy.ty import ListenedToComponent
 
     before: list[tuple[str, Any]] = nlp.pipeline[: nlp.pipe_names.index(name)]
@@ -218,6 +218,7 @@ def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> N
     for layer in model.walk():
         upstream = getattr(layer, "upstream_name", None)
         if upstream is not None and not (sources if upstream == "*" else sources & {upstream}):
+            # spaCy would take zeros for the vectors, and tag without a warning.
             wanted = "a component with vectors" if upstream == "*" else upstream
             message = f"the pipeline's {name} needs {wanted} before it, which is missing or disabled"
             raise InputError(message, "enable it, or load the whole pipeline", code="parameter", file=file)

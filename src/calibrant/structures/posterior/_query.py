@@ -119,7 +119,7 @@ class Groups(NamedTuple):
 
 @cache
 def groups() -> Groups:
-    """Return the cached groups, which end at the grid's cuts, so that equal-width bins stay exact."""
+    """Return the cached groups."""
     shared = grid()
     number = np.arange(len(shared.low))
     split = np.flatnonzero(shared.part_of >= 0)
@@ -131,6 +131,7 @@ def groups() -> Groups:
     ordered = np.stack([octave, from_half < 0, part])[:, shared.order]
     starts = np.ones(len(number), bool)
     starts[1:] = np.any(ordered[:, 1:] != ordered[:, :-1], axis=0)
+    # A group ends at every cut of the grid, so that equal-width bins stay exact.
     starts[1:] |= np.isin(shared.high[shared.order][:-1], shared.cut)
     first = np.flatnonzero(starts)
     of_row = np.empty(len(number), np.int16)

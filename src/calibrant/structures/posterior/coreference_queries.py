@@ -99,10 +99,8 @@ class PairStream:
         return self._sampled(document, count, furthest, self.samples)
 
     def _exact(self, document: int, count: int, furthest: int) -> Iterator[Rows]:
-        """Yield rows by the recursion, which needs only the rows of a mention's candidates.
-
-        Pairs further apart than all pairs and candidates are not needed.
-        """
+        """Yield rows by the recursion, which needs only the rows of a mention's candidates."""
+        # Pairs further apart than all pairs and candidates are not needed.
         kept = min(count, self.posterior.window or count)
         span = min(count, max(furthest, kept))
         step = max(1, min(count, PAIRS // max(1, span), math.isqrt(PAIRS)))

@@ -216,10 +216,10 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
 
 
 def _check_words(document: Document, mentions: Sequence[Mention], file: str) -> None:
-    """Raise `InputError` if a mention is outside the text, so that the posteriors are for another text."""
+    """Raise `InputError` if a mention is outside the text."""
     lengths = [len(words) for words in document.sentences]
     for number, (sentence, start, end) in enumerate(mentions):
-        if sentence >= len(lengths) or end > lengths[sentence]:
+        if sentence >= len(lengths) or end > lengths[sentence]:  # these are posteriors of another text
             place = f"document {document.name!r}, mention {number} [{sentence}, {start}, {end}]"
             hint = "give posteriors of this text, with the same words and sentences"
             raise InputError(f"{place} is outside the text", hint, file=file)

@@ -267,11 +267,11 @@ def _chosen(
 
 
 def _share_tags(text: TaggedText, dev: TaggedText) -> None:
-    """Raise `InputError` if training and development data share no tag, since every accuracy would be 0."""
+    """Raise `InputError` if training and development data share no tag."""
     assert text.tags is not None
     assert dev.tags is not None
     tags = {tag for sentence in dev.tags for tag in sentence}
-    if tags.isdisjoint(tag for sentence in text.tags for tag in sentence):
+    if tags.isdisjoint(tag for sentence in text.tags for tag in sentence):  # every accuracy would be 0
         message = f"none of the tags ({listed(sorted(tags), most=3)}) occurs in {text.name}"
         raise InputError(message, "give a text with the same tags", code="class-unknown", file=dev.name)
 

@@ -439,10 +439,6 @@ def read_gold(text: Any, column: Column | None, progress: Progress | None) -> Ta
 def _accuracy(rows: TaggerRows, level: float) -> Quantity:
     """Return the accuracy with clusters as units.
 
-    The Wilson interval uses an effective number of tokens, as for the frequency in a bin: the number of
-    tokens divided by the design effect and by a factor for quantiles of t, since the variance is estimated
-    from the clusters.
-
     References
     ----------
     .. [1] Korn and Graubard (1998). Confidence intervals for proportions with small expected number of
@@ -456,6 +452,9 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
     error = overall.mean_error.standard_error
     if error is None or overall.clusters is None:
         return Quantity(mean, standard_error=error, reason=overall.mean_error.reason)
+    # The Wilson interval uses an effective number of tokens, as for the frequency in a bin: the number of
+    # tokens divided by the design effect and by a factor for quantiles of t, since the variance is estimated
+    # from the clusters.
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
     size = np.bincount(clusters)
