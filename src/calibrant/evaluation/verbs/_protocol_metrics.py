@@ -73,17 +73,6 @@ def metrics_of(
 ) -> list[Metric]:
     """Return the metrics of names that `calibrant.evaluation.files.protocol_file` has checked.
 
-    Parameters
-    ----------
-    names
-        Names as in the file.
-    labels
-        Labels of the task.
-    gold
-        Reference.
-    outputs
-        (n,) codes of each system's labels.
-
     Raises
     ------
     InputError

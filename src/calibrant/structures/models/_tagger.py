@@ -105,11 +105,6 @@ class ChainTagger(ABC):
     def predict(self, sentences: Sentences) -> list[list[str]]:
         """Return the most probable tag sequence of each sentence.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         list of list of str

@@ -341,11 +341,6 @@ class CRFTagger(ChainTagger):
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
         """Return the score of each tag at each token; attributes unseen in training have weight 0.
 
-        Parameters
-        ----------
-        sentences
-            Tokens of each sentence.
-
         Returns
         -------
         unary : ndarray of float64, shape (N, K)
@@ -367,11 +362,6 @@ class CRFTagger(ChainTagger):
 
     def posterior(self, sentences: Sentences) -> ChainPosterior:
         """Return the distribution over tag sequences of each sentence.
-
-        Parameters
-        ----------
-        sentences
-            Tokens of each sentence.
 
         Returns
         -------

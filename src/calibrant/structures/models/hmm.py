@@ -343,11 +343,6 @@ class HMMTagger(ChainTagger):
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
         """Return the log-probabilities of words given each tag, the unary potentials of a chain.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         unary : ndarray of float64, shape (N, K)
@@ -378,11 +373,6 @@ class HMMTagger(ChainTagger):
     def posterior(self, sentences: Sentences) -> ChainPosterior:
         """Return the distribution over tag sequences of each sentence.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         ChainPosterior
@@ -404,11 +394,6 @@ class HMMTagger(ChainTagger):
 
     def impossible(self, sentences: Sentences) -> NDArray[np.bool_]:
         """Return a mask of sentences with probability 0 under maximum likelihood.
-
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
 
         Returns
         -------

@@ -180,19 +180,7 @@ class ChainPotentials:
         return int(self.offsets[number]), int(self.offsets[number + 1])
 
     def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
-        """Return forward and backward messages of a block, for sums over parts of structures.
-
-        Parameters
-        ----------
-        block
-            Block from `calibrant.structures.posterior._potentials.blocks`.
-        marginal
-            Array for the marginals; default: a new array.
-
-        Returns
-        -------
-        Messages
-        """
+        """Return forward and backward messages of a block; ``marginal`` is the array for its marginals."""
         sent = messages(self.unary, self.steps, block, marginal)
         forbidden = np.flatnonzero(sent.state == kernels.FORBIDDEN)
         if len(forbidden):

@@ -356,11 +356,6 @@ class AntecedentPosterior:
     def pair_probabilities(self, document: int | str = 0) -> Floats:
         """Return the exact probability that each two mentions of a document corefer.
 
-        Parameters
-        ----------
-        document
-            Number of the document, from 0, or its name.
-
         Returns
         -------
         ndarray of float64, shape (n, n)
@@ -381,11 +376,6 @@ class AntecedentPosterior:
 
     def entity_count_distribution(self, document: int | str = 0) -> Floats:
         """Return the exact distribution of the number of entities of a document.
-
-        Parameters
-        ----------
-        document
-            Number of the document, from 0, or its name.
 
         Returns
         -------
