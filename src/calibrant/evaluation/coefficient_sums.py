@@ -237,8 +237,8 @@ def agreement_weights(labels: int, weights: str | None) -> Floats:
     """Return the partial agreement of two labels, in [0, 1], by their distance in order."""
     place = np.arange(labels)
     apart = np.abs(place[:, None] - place[None, :]) / max(1, labels - 1)
-    found: Floats = {None: 1.0 * (apart == 0), "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
-    return found
+    agreement: Floats = {None: 1.0 * (apart == 0), "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
+    return agreement
 
 
 def class_sums(patterns: Patterns) -> Floats:

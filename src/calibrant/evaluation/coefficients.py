@@ -93,8 +93,8 @@ def agreement(
     --------
     >>> first = ["keep"] * 2 + ["not keep"] * 8
     >>> second = ["keep"] * 3 + ["not keep"] * 7
-    >>> found = agreement(Ratings.from_lists({"first": first, "second": second}))
-    >>> found.raw_agreement.estimate, round(found.cohen_kappa.estimate, 2)
+    >>> coefficients = agreement(Ratings.from_lists({"first": first, "second": second}))
+    >>> coefficients.raw_agreement.estimate, round(coefficients.cohen_kappa.estimate, 2)
     (0.9, 0.74)
     """
     _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")
@@ -109,7 +109,10 @@ def agreement(
     cluster, _ = _checks.clusters_of(clusters, "the items", len(ratings.items))
     patterns = sums.patterns_of(ratings)
     of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
-    pairs = _pairs(ratings, weights, cluster, level)
+    pairs: tuple[PairAgreement, ...] = ()
+    if len(ratings.annotators) <= MOST_ANNOTATORS:
+        two = combinations(range(len(ratings.annotators)), 2)
+        pairs = tuple(pair_of(ratings, one, other, weights, cluster, level) for one, other in two)
     of_two = pairs[0] if len(ratings.annotators) == 2 else None
     not_two = IntervalEstimate(None, reason=sums.NOT_TWO, level=level, units=of_all["raw_agreement"].units)
     given = patterns.given[patterns.pattern]
@@ -151,12 +154,12 @@ def _of_all(
     statistics = sums.chance_statistics(len(ratings.labels), alike=patterns.alike)
     statistics["krippendorff_alpha"] = alpha_statistic
     if not patterns.pairable.any():
-        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+        statistics = {name: replace(value, undefined=sums.NO_PAIR) for name, value in statistics.items()}
     for name in statistics.keys() - {"raw_agreement"}:
         statistics[name] = replace(statistics[name], warning=patterns.warning)
     of_alpha = {"krippendorff_alpha": statistics.pop("krippendorff_alpha")}
-    found = estimates(chance, statistics, level)
-    return found | estimates(patterns.cells(alpha, cluster), of_alpha, level), warning_of(chance)
+    by_chance = estimates(chance, statistics, level)
+    return by_chance | estimates(patterns.cells(alpha, cluster), of_alpha, level), warning_of(chance)
 
 
 def _alpha(ratings: Ratings, patterns: sums.Patterns, distance: Distance) -> tuple[Floats, Statistic]:
@@ -166,25 +169,16 @@ def _alpha(ratings: Ratings, patterns: sums.Patterns, distance: Distance) -> tup
     return sums.alpha_sums(patterns, distance, numbers), statistic
 
 
-def _pairs(
-    ratings: Ratings, weights: Weights | None, cluster: Integers | None, level: float
-) -> tuple[PairAgreement, ...]:
-    if len(ratings.annotators) > MOST_ANNOTATORS:
-        return ()
-    pairs = combinations(range(len(ratings.annotators)), 2)
-    return tuple(pair_of(ratings, one, other, weights, cluster, level) for one, other in pairs)
-
-
 def _classes(
     ratings: Ratings, patterns: sums.Patterns, cluster: Integers | None, level: float
 ) -> tuple[ClassAgreement, ...]:
-    found = []
+    classes = []
     for label, name in enumerate(ratings.labels):
         own = patterns.of_label(label).with_possible()
         cells = own.cells(sums.class_sums(own), cluster)
-        each = estimates(cells, sums.class_statistics(alike=own.alike), level)
-        found.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **each))
-    return tuple(found)
+        coefficients = estimates(cells, sums.class_statistics(alike=own.alike), level)
+        classes.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **coefficients))
+    return tuple(classes)
 
 
 def _annotators(
@@ -198,14 +192,14 @@ def _annotators(
     given = patterns.given[pattern]
     alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
     together = sums.quotient([1], [0], "no other annotator labeled these items")
-    found = []
+    annotators = []
     for code, name in enumerate(ratings.annotators):
         own = ratings.annotator == code
         values = np.zeros((len(ratings.items), 2))
         values[ratings.item[own]] = np.column_stack([given >= 2, alike])[own]
         alpha, why = _alpha_without(ratings, code, distance)
         share = np.bincount(ratings.label[own], minlength=len(ratings.labels)) / own.sum()
-        found.append(
+        annotators.append(
             AnnotatorAgreement(
                 annotator=name,
                 items=int(own.sum()),
@@ -216,7 +210,7 @@ def _annotators(
                 reason=why,
             )
         )
-    return tuple(found)
+    return tuple(annotators)
 
 
 def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tuple[float | None, str | None]:
@@ -271,11 +265,6 @@ def confusion(
     counts : (labels, labels) int64
         ``counts[i, j]``: items to which the first gave the i-th label and the second the j-th.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or a label is not one of the task's.
-
     Examples
     --------
     >>> labels, counts = confusion(["a", "a", "b"], ["a", "b", "b"])
@@ -311,11 +300,6 @@ def pair_agreement(
         Indices of the two in ``ratings.annotators``.
     weights, clusters, level
         As in `agreement`.
-
-    Raises
-    ------
-    InputError
-        There is no such annotator, or an argument is out of its range.
 
     References
     ----------
@@ -353,17 +337,17 @@ def pair_of(
     counts = _confusion(one, other, labels)
     statistics = sums.two_statistics(weight)
     if counts.sum() == 0:
-        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+        statistics = {name: replace(value, undefined=sums.NO_PAIR) for name, value in statistics.items()}
     cells = pair_cells(one, other, counts, weight, cluster)
-    found = estimates(cells, statistics, level)
+    coefficients = estimates(cells, statistics, level)
     return PairAgreement(
         first=ratings.annotators[first],
         second=ratings.annotators[second],
         items=int(counts.sum()),
         confusion=tuple(tuple(line) for line in counts.tolist()),
-        raw_agreement=found["raw_agreement"],
-        cohen_kappa=found["cohen_kappa"],
-        scott_pi=found["scott_pi"],
+        raw_agreement=coefficients["raw_agreement"],
+        cohen_kappa=coefficients["cohen_kappa"],
+        scott_pi=coefficients["scott_pi"],
         warning=warning_of(cells),
     )
 

@@ -107,16 +107,11 @@ def compare_systems(
     samples, seed
         Number of draws of the resampled tests, and their seed.
 
-    Raises
-    ------
-    InputError
-        Shapes differ, a name is used twice, or an argument is out of its range.
-
     Examples
     --------
     >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]
-    >>> found = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
-    >>> print(f"{found.pairs[0].t:.3f}", found.pairs[0].difference.warning)
+    >>> comparison = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
+    >>> print(f"{comparison.pairs[0].t:.3f}", comparison.pairs[0].difference.warning)
     0.921 the interval ignores that folds share training data
     """
     _checks.one_of(unit, UNITS, "unit")
@@ -150,8 +145,8 @@ def compare_systems(
         mean_interval(row, unit=unit, test_train_ratio=ratio, clusters=clusters, level=level) for row in table
     ]
     if unit == "fold" and ratio is None:
-        means = [replace(each, mean=replace(each.mean, warning=PLAIN)) for each in means]
-        pairs = [replace(each, difference=replace(each.difference, warning=PLAIN)) for each in pairs]
+        means = [replace(system, mean=replace(system.mean, warning=PLAIN)) for system in means]
+        pairs = [replace(pair, difference=replace(pair.difference, warning=PLAIN)) for pair in pairs]
     return Comparison(
         unit=unit,
         n=table.shape[1],
@@ -254,18 +249,17 @@ def _adjusted(
     higher_is_better: bool,
     level: float,
 ) -> list[SystemPair]:
-    """Return pairs with p-values adjusted for their number."""
     p_values = [test.p_value for test in tests.values()]
     holm = adjusted_p_values(p_values)
     hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
     decided = unit == "item" or ratio is not None
-    found = []
+    compared = []
     for place, ((one, other), test) in enumerate(tests.items()):
         adjusted = holm[place]
         sure = decided and adjusted is not None and adjusted <= 1 - level
         winner = one if ((test.difference.estimate or 0) > 0) == higher_is_better else other
         wins, losses = (test.wins, test.losses) if higher_is_better else (test.losses, test.wins)
-        found.append(
+        compared.append(
             SystemPair(
                 first=systems[one],
                 second=systems[other],
@@ -275,7 +269,7 @@ def _adjusted(
                 **asdict(test) | {"wins": wins, "losses": losses},
             )
         )
-    return found
+    return compared
 
 
 def _resampled(

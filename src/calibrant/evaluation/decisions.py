@@ -35,11 +35,6 @@ def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> ND
     ndarray
         (n,) class of each item.
 
-    Raises
-    ------
-    InputError
-        Shapes differ, or a probability is outside [0, 1].
-
     Examples
     --------
     >>> most_probable([[0.2, 0.8], [0.6, 0.4]], ["keep", "drop"]).tolist()
@@ -67,11 +62,6 @@ def keep_above(y_prob: ArrayLike, threshold: float = 0.5) -> NDArray[np.bool_]:
     threshold
         Smallest probability to keep, in [0, 1].
 
-    Raises
-    ------
-    InputError
-        A probability or the threshold is outside [0, 1].
-
     Examples
     --------
     >>> keep_above([0.2, 0.5, 0.9]).tolist()
@@ -98,11 +88,6 @@ def keep_top(
         Largest number of items to keep per document.
     threshold
         Smallest probability to keep.
-
-    Raises
-    ------
-    InputError
-        Lengths differ, or an argument is out of its range.
 
     Examples
     --------
@@ -137,11 +122,6 @@ def expected_f_decision(
         (n,) document of each item; None: all items are in one document.
     beta
         Weight of recall relative to precision, such as 0.5, 1 or 2.
-
-    Raises
-    ------
-    InputError
-        Lengths differ, or an argument is out of its range.
 
     References
     ----------
@@ -185,11 +165,6 @@ def decide(
     threshold, documents, most, beta
         Arguments of the rule; ``top`` needs ``documents`` and ``most`` and ignores ``threshold``.
 
-    Raises
-    ------
-    InputError
-        The rule lacks an argument, or as in those functions.
-
     Examples
     --------
     >>> decide([0.2, 0.6, 0.9], "top", documents=[1, 1, 1], most=1).tolist()
@@ -220,8 +195,8 @@ def _expected(score: Floats, ratio: Fraction) -> Floats:
 
     parts = ratio.numerator, ratio.denominator
     if len(score) <= LARGEST_EXACT:
-        found: Floats = expected_f_of_best(score, *parts)
-        return found
+        expected: Floats = expected_f_of_best(score, *parts)
+        return expected
     square = float(ratio)
     right = np.concatenate([[0.0], np.cumsum(score)])
     total = square * score.sum() + np.arange(len(right))

@@ -48,15 +48,10 @@ def minimum_detectable_difference(
         Degrees of freedom of the test on ``n`` items; they grow in proportion to the items. None: n - 1.
         Clustered items have fewer.
 
-    Raises
-    ------
-    InputError
-        An argument is out of its range.
-
     Examples
     --------
-    >>> found = minimum_detectable_difference(0.5, 400, difference=0.02)
-    >>> round(found.detectable, 3), found.needed, found.more
+    >>> detectable = minimum_detectable_difference(0.5, 400, difference=0.02)
+    >>> round(detectable.detectable, 3), detectable.needed, detectable.more
     (0.07, 4908, 4508)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -73,11 +68,11 @@ def minimum_detectable_difference(
     reason = None
     share = 1.0 if freedom is None else freedom / (n - 1)
 
-    def found(size: float, pairs: int) -> float:
+    def power_of(size: float, pairs: int) -> float:
         """Power of a test by the number of pairs and the difference in standard deviations."""
         return _power(size, pairs, share * (pairs - 1), level, alternative)
 
-    effect = _effect(n, power, found)
+    effect = _effect(n, power, power_of)
     needed = None
     if difference is not None:
         wrong_side = {"greater": difference <= 0, "less": difference >= 0, "two-sided": difference == 0}
@@ -86,7 +81,7 @@ def minimum_detectable_difference(
         elif deviation == 0:
             reason = NEVER
         else:
-            needed = _needed(abs(difference) / deviation, power, found)
+            needed = _needed(abs(difference) / deviation, power, power_of)
             reason = f"more than {MOST_PAIRS:,} items" if needed is None else None
     return Detectable(
         detectable=effect * deviation,
@@ -102,12 +97,12 @@ def minimum_detectable_difference(
     )
 
 
-def _effect(n: int, power: float, found: Power) -> float:
+def _effect(n: int, power: float, power_of: Power) -> float:
     """Return the difference, in standard deviations, that n pairs detect with that power."""
     from scipy.optimize import brentq
 
     def lacking(effect: float) -> float:
-        return found(effect, n) - power
+        return power_of(effect, n) - power
 
     largest = 1.0
     while lacking(largest) < 0:
@@ -115,16 +110,16 @@ def _effect(n: int, power: float, found: Power) -> float:
     return float(brentq(lacking, 0, largest, xtol=1e-10))
 
 
-def _needed(effect: float, power: float, found: Power) -> int | None:
+def _needed(effect: float, power: float, power_of: Power) -> int | None:
     """Return the smallest number of pairs that detect an effect with that power."""
     low, high = 1, 2
-    while found(effect, high) < power:
+    while power_of(effect, high) < power:
         low, high = high, 2 * high
         if high > MOST_PAIRS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if found(effect, middle) >= power else (middle, high)
+        low, high = (low, middle) if power_of(effect, middle) >= power else (middle, high)
     return high
 
 

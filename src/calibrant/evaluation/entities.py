@@ -48,16 +48,11 @@ def entity_scores(
     dict of str to IntervalEstimate
         ``precision``, ``recall`` and ``f1``.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or ``level`` is outside (0, 1).
-
     Examples
     --------
-    >>> gold, found = ["B-x", "O", "B-x", "O"] * 20, ["B-x", "O", "O", "O"] * 20
+    >>> gold, pred = ["B-x", "O", "B-x", "O"] * 20, ["B-x", "O", "O", "O"] * 20
     >>> sentences = np.arange(80) // 4
-    >>> scores = entity_scores(entity_sums(gold, found, sentences), clusters=sentences)
+    >>> scores = entity_scores(entity_sums(gold, pred, sentences), clusters=sentences)
     >>> scores["precision"].estimate, scores["recall"].estimate, round(scores["f1"].estimate, 2)
     (1.0, 0.5, 0.67)
     """
@@ -88,21 +83,16 @@ def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> F
         `calibrant.evaluation.f_of` and the tests of `calibrant.evaluation.paired_bootstrap`, with sentences
         as clusters.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or a tag has another form.
-
     Examples
     --------
-    >>> gold, found = ["B-person", "I-person", "O"], ["B-person", "O", "B-group"]
-    >>> entity_sums(gold, found, [0, 0, 0]).tolist()
+    >>> gold, pred = ["B-person", "I-person", "O"], ["B-person", "O", "B-group"]
+    >>> entity_sums(gold, pred, [0, 0, 0]).tolist()
     [[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     true, pred, sentence = _aligned(y_true, y_pred, sentences)
-    found, there = set(_entities(pred, sentence)), set(_entities(true, sentence))
+    predicted, there = set(_entities(pred, sentence)), set(_entities(true, sentence))
     sums = np.zeros((len(sentence), 3))
-    for column, entities in enumerate((found & there, found, there)):
+    for column, entities in enumerate((predicted & there, predicted, there)):
         sums[[start for start, _, _ in entities], column] = 1.0
     return sums
 
@@ -127,18 +117,18 @@ def surface_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike, tok
 
     Examples
     --------
-    >>> gold, found = ["B-person", "O", "B-person"], ["B-person", "O", "O"]
-    >>> surface_sums(gold, found, [0, 0, 1], ["Ada", "met", "Ada"]).sum(axis=0).tolist()
+    >>> gold, pred = ["B-person", "O", "B-person"], ["B-person", "O", "O"]
+    >>> surface_sums(gold, pred, [0, 0, 1], ["Ada", "met", "Ada"]).sum(axis=0).tolist()
     [1.0, 1.0, 1.0]
     """
     true, pred, sentence = _aligned(y_true, y_pred, sentences)
     words = _texts(tokens, "tokens", len(sentence))
-    found, there = set(_entities(pred, sentence)), set(_entities(true, sentence))
+    predicted, there = set(_entities(pred, sentence)), set(_entities(true, sentence))
     home: dict[Form, int] = {}
-    for entity in sorted(found | there):
+    for entity in sorted(predicted | there):
         home.setdefault(_form(entity, words), entity[0])
     sums = np.zeros((len(sentence), 3))
-    for column, entities in enumerate((found & there, found, there)):
+    for column, entities in enumerate((predicted & there, predicted, there)):
         forms = sorted({_form(entity, words) for entity in entities})
         np.add.at(sums[:, column], [home[form] for form in forms], 1.0)
     return sums
@@ -193,8 +183,7 @@ def form_clusters(
 
 
 def _entities(tags: Sequence[str], sentence: Integers) -> list[Entity]:
-    """Return the entities of tagged tokens, in order."""
-    found: list[Entity] = []
+    entities: list[Entity] = []
     kind, where = "", -1  # of the entity that goes on
     for place, (tag, here) in enumerate(zip(tags, sentence.tolist(), strict=True)):
         mark, dash, own = tag.partition("-")
@@ -204,11 +193,11 @@ def _entities(tags: Sequence[str], sentence: Integers) -> list[Entity]:
             hint = "write O, B-TYPE or I-TYPE"
             raise InputError(f"{tag!r} is not an entity tag", hint, code="class-unknown", row=place)
         elif mark == "I" and own == kind and here == where:
-            found[-1] = (found[-1][0], place + 1, own)
+            entities[-1] = (entities[-1][0], place + 1, own)
         else:
             kind, where = own, here
-            found.append((place, place + 1, own))
-    return found
+            entities.append((place, place + 1, own))
+    return entities
 
 
 def _form(entity: Entity, words: Sequence[str]) -> Form:
@@ -224,6 +213,6 @@ def _aligned(
 
 
 def _texts(values: ArrayLike, name: str, length: int) -> list[str]:
-    found = [str(value) for value in _checks.one_dimensional(values, name).tolist()]
-    _checks.same_length(name, len(found), "sentences", length)
-    return found
+    texts = [str(value) for value in _checks.one_dimensional(values, name).tolist()]
+    _checks.same_length(name, len(texts), "sentences", length)
+    return texts

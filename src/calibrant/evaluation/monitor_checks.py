@@ -129,11 +129,11 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
     scaled = error * np.sqrt(n)
     scaled = scaled - scaled.mean()
     square = float(scaled @ scaled)
-    found = float(scaled[1:] @ scaled[:-1]) / square if square > 0 else 0.0
-    if found <= CRITICAL / math.sqrt(len(error)):
+    lagged = float(scaled[1:] @ scaled[:-1]) / square if square > 0 else 0.0
+    if lagged <= CRITICAL / math.sqrt(len(error)):
         return None
     return (
-        f"the errors of windows persist (lag-1 autocorrelation {found:.2f} over {len(error)} windows): the "
+        f"the errors of windows persist (lag-1 autocorrelation {lagged:.2f} over {len(error)} windows): the "
         "model has changed, or windows depend on each other. If they do, an alarm may be false, and the unit "
         "dependent-day allows for it; if not, no unit finds a change sooner than item"
     )

@@ -178,8 +178,8 @@ def upper_bound(mean: Floats, largest: float, risk: float) -> float:
 
 def _log_wealth(mean: Floats, bound: float, largest: float) -> float:
     gain = (bound - mean) / max(largest - bound, 1e-12)
-    each = np.array([np.log1p(strength * np.maximum(gain, -1.0)).sum() for strength in STRENGTHS])
-    return float(np.logaddexp.reduce(each)) - math.log(len(STRENGTHS))
+    by_strength = np.array([np.log1p(strength * np.maximum(gain, -1.0)).sum() for strength in STRENGTHS])
+    return float(np.logaddexp.reduce(by_strength)) - math.log(len(STRENGTHS))
 
 
 class CalibrationMonitor:
@@ -228,11 +228,6 @@ class CalibrationMonitor:
         guarantee is then another one: under the null, at least 1 / alpha looks on average until the next
         alarm (Shin, Ramdas & Rinaldo 2024).
 
-    Raises
-    ------
-    InputError
-        An argument is invalid.
-
     References
     ----------
     S. Arnold, A. Henzi, J. Ziegel (2023), Sequentially valid tests for forecast calibration, Annals of
@@ -250,8 +245,8 @@ class CalibrationMonitor:
     >>> for day in range(30):
     ...     score = rng.random(200)
     ...     fault = 0.15 if day >= 20 else 0.0
-    ...     found = monitor.update(day, rng.random(200) < score - fault, score)
-    >>> monitor.result().alarms, found.leading
+    ...     row = monitor.update(day, rng.random(200) < score - fault, score)
+    >>> monitor.result().alarms, row.leading
     ((20,), 'frequencies below the scores')
     """
 
@@ -316,11 +311,6 @@ class CalibrationMonitor:
         alpha, unit, epsilon, restart
             As in the class.
 
-        Raises
-        ------
-        InputError
-            A value is invalid, or days or clusters are missing.
-
         Examples
         --------
         >>> rng = np.random.default_rng(0)
@@ -329,8 +319,8 @@ class CalibrationMonitor:
         >>> monitor = CalibrationMonitor.against_reference(label, score, unit="item", alpha=0.05)
         >>> for day in range(50):
         ...     score = rng.random(200)
-        ...     found = monitor.update(day, rng.random(200) < score**2, score)
-        >>> found.alarm
+        ...     row = monitor.update(day, rng.random(200) < score**2, score)
+        >>> row.alarm
         False
         """
         new = cls(alpha=alpha, unit=unit, epsilon=epsilon, restart=restart)
@@ -389,7 +379,7 @@ class CalibrationMonitor:
         InputError
             A value is invalid, clusters are missing, or the day is not after the last one.
         """
-        name = checked_day(day, [each.day for each in self._days])
+        name = checked_day(day, [past.day for past in self._days])
         pairs = _checks.pairs(y_true, y_prob, clusters=clusters)
         group = self._groups(pairs)
         bets = self._bets
@@ -461,11 +451,6 @@ class CalibrationMonitor:
     def from_state(cls, state: Mapping[str, Any] | MonitorState) -> CalibrationMonitor:
         """Return the monitor that `to_state` was called on, ready for the next day.
 
-        Raises
-        ------
-        InputError
-            The state is invalid or from another version.
-
         Examples
         --------
         >>> monitor = CalibrationMonitor(unit="item")
@@ -530,7 +515,8 @@ class CalibrationMonitor:
         return pairs.cluster
 
     def _persistence(self) -> str | None:
-        """Warn if errors persist over the days up to the first alarm; after a change they always do."""
+        """Warn if errors persist over the days up to the first alarm."""
+        # After a change of the model, errors always persist.
         until = next((place + 1 for place, day in enumerate(self._days) if day.alarm), len(self._days))
         days = self._days[:until]
         error = np.array([day.frequency - day.score for day in days])

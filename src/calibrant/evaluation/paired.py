@@ -103,11 +103,6 @@ def paired_bootstrap(
     level, samples, seed
         Level of the interval, and number and seed of the draws.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, a value is not finite, or an argument is out of its range.
-
     References
     ----------
     .. [1] Berg-Kirkpatrick, Burkett and Klein (2012). An empirical investigation of statistical significance
@@ -116,8 +111,8 @@ def paired_bootstrap(
     Examples
     --------
     >>> first, second = [1, 1, 1, 0, 1, 1, 1, 1] * 4, [0, 1, 0, 0, 1, 0, 1, 1] * 4
-    >>> found = paired_bootstrap(first, second, alternative="greater")
-    >>> found.difference.estimate, found.p_value < 0.1
+    >>> test = paired_bootstrap(first, second, alternative="greater")
+    >>> test.difference.estimate, test.p_value < 0.1
     (0.375, True)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -151,9 +146,11 @@ def paired_bootstrap(
     else:
         low = min(low, ends[0])
     p_value = _share(draws - difference, difference, alternative, exact=False)
-    found = Quantity(difference, low, high)
+    quantity = Quantity(difference, low, high)
     warning = skewed(skewness, units.number)
-    return ResampledTest(method="bootstrap", difference=found, p_value=p_value, warning=warning, **settings)
+    return ResampledTest(
+        method="bootstrap", difference=quantity, p_value=p_value, warning=warning, **settings
+    )
 
 
 def paired_permutation(
@@ -190,8 +187,8 @@ def paired_permutation(
 
     Examples
     --------
-    >>> found = paired_permutation([1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0, 1, 1])
-    >>> found.p_value, found.exact
+    >>> test = paired_permutation([1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0, 1, 1])
+    >>> test.p_value, test.exact
     (0.25, True)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -214,11 +211,11 @@ def paired_permutation(
     for kept in _kept(count, flips, exact, samples, generator_of(seeded, "permutation")):
         held = np.broadcast_to(fixed.count, (len(kept), len(fixed.count)))
         draws.append(_studentized([(fixed, held), (moving, kept), (moved, count - kept)], width, value))
-    seen, found = float(whole[0]), np.concatenate(draws)
-    if np.isnan(found).any():
+    seen, permuted = float(whole[0]), np.concatenate(draws)
+    if np.isnan(permuted).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
     least = min(1.0, (2 if alternative == "two-sided" else 1) / 2**flips) if exact else 1 / (samples + 1)
-    p_value = max(least, _share(found, seen, alternative, exact=exact))  # rounding may hide all swaps
+    p_value = max(least, _share(permuted, seen, alternative, exact=exact))  # rounding may hide all swaps
     of = counted(flips, "differing unit") if exact else counted(samples, "sample")
     warning = f"with {of}, the smallest possible p-value is {least:.3g}" if least > 1 - level else None
     warning = warning or _uneven(_parts(units, width, statistic))
@@ -239,11 +236,6 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
     exact
         True: the binomial test. False: chi-squared with continuity correction, for 25 or more differing
         items.
-
-    Raises
-    ------
-    InputError
-        A value is neither 0 nor 1, or lengths differ.
 
     References
     ----------
@@ -342,12 +334,10 @@ def _gap(value: Value, width: int) -> Value:
 
 
 def _asymmetric(influence: Floats, size: Floats, difference: float) -> str | None:
-    """Return a warning if the differences of units are skewed away from that of the systems, or may be so.
-
-    Differences of one size, as of right and wrong, are symmetric if their mean is 0, and have no warning.
-    """
+    """Return a warning if the differences of units are skewed away from that of the systems, or may be so."""
     gap = np.abs(influence + difference * size / size.sum())
     gap = gap[gap > ROUNDING * gap.max()]
+    # Differences of one size, as of right and wrong, are symmetric if their mean is 0.
     if np.ptp(gap) <= 1e-6 * gap.max():
         return None
     if len(size) < FEW_CLUSTERS:
@@ -363,17 +353,14 @@ def _influence(units: Units, gap: Value) -> tuple[Floats, Floats]:
 
 
 def _parts(units: Units, width: int, statistic: Value | None) -> list[Floats]:
-    """Return the part of each unit in the statistic of each system: its sums by the size of their slopes.
-
-    Empty for a mean, in which the items count.
-    """
-    if statistic is None:
+    """Return the part of each unit in the statistic of each system: its sums by the size of their slopes."""
+    if statistic is None:  # a mean, in which the items count
         return []
     parts = [
         np.repeat(np.abs(sums) @ np.abs(_slopes(statistic, (units.count @ sums)[None])[0]), units.count)
         for sums in (units.sums[:, :width], units.sums[:, width:])
     ]
-    return parts if all(each.any() for each in parts) else []
+    return parts if all(part.any() for part in parts) else []
 
 
 def _uneven(parts: Sequence[Floats]) -> str | None:
@@ -398,13 +385,13 @@ def uneven(first: Floats, second: Floats, statistic: Value, clusters: ArrayLike 
 def _studentized(parts: Sequence[tuple[Units, NDArray[np.int64]]], width: int, value: Value) -> Floats:
     """Return (draws,) differences over their standard errors, from (draws, rows) numbers of units."""
     totals: Floats = np.add.reduce([number @ units.sums for units, number in parts])
-    each = value(totals[:, :width]), value(totals[:, width:])
+    both = value(totals[:, :width]), value(totals[:, width:])
     slopes = np.hstack([_slopes(value, totals[:, :width]), -_slopes(value, totals[:, width:])])
     squares = [(number * (slopes @ units.sums.T) ** 2).sum(axis=1) for units, number in parts]
-    difference, dust = each[0] - each[1], ROUNDING * np.maximum(np.abs(each[0]), np.abs(each[1]))
+    difference, dust = both[0] - both[1], ROUNDING * np.maximum(np.abs(both[0]), np.abs(both[1]))
     difference[np.abs(difference) <= dust] = 0.0  # equal but for rounding
-    found: Floats = difference / np.sqrt(np.maximum(sum(squares), np.maximum(dust, 1e-150) ** 2))
-    return found
+    ratio: Floats = difference / np.sqrt(np.maximum(sum(squares), np.maximum(dust, 1e-150) ** 2))
+    return ratio
 
 
 def _differs(units: Units, width: int) -> NDArray[np.bool_]:
@@ -414,7 +401,6 @@ def _differs(units: Units, width: int) -> NDArray[np.bool_]:
 
 
 def _no_variance(units: Units, width: int) -> str:
-    """Return the reason why a difference has no variance."""
     return ALIKE if _differs(units, width).any() else SAME
 
 
@@ -430,7 +416,7 @@ def _linearized(
     alternative, level = settings["alternative"], settings["level"]
     influence, size = _influence(units, gap)
     if parts:
-        of_both = np.add.reduce([each / each.sum() for each in parts])
+        of_both = np.add.reduce([part / part.sum() for part in parts])
         size = size.sum() / len(parts) * of_both
     if np.abs(influence).max() < 1e-9 * max(1.0, abs(difference)):
         return _unknown("t", difference, settings, _no_variance(units, width))
@@ -458,12 +444,12 @@ def _columns(values: ArrayLike, name: str) -> Floats:
         raise InputError(f"{name} has shape {array.shape}", "expected (n,) or (n, c)", code="shape")
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}", "pass numbers", code="dtype")
-    found = array.astype(np.float64).reshape(len(array), -1)
-    bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    matrix = array.astype(np.float64).reshape(len(array), -1)
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(bad):
         hint = "correct it, or remove the item"
         raise InputError(f"{name}[{bad[0]}] is not finite", hint, code="missing-value", row=int(bad[0]))
-    return found
+    return matrix
 
 
 def _kept(
@@ -491,5 +477,5 @@ def _share(draws: Floats, seen: float, alternative: str, *, exact: bool) -> floa
 
 
 def _unknown(method: str, difference: float | None, settings: dict[str, Any], reason: str) -> ResampledTest:
-    found = Quantity(difference, reason=reason)
-    return ResampledTest(method=method, difference=found, p_value=None, reason=reason, **settings)
+    quantity = Quantity(difference, reason=reason)
+    return ResampledTest(method=method, difference=quantity, p_value=None, reason=reason, **settings)

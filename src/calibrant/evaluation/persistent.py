@@ -124,17 +124,17 @@ class PersistentDays:
     @property
     def tested(self) -> bool:
         """Return True if an observation has been monitored."""
-        return any(each.watched for each in self._series)
+        return any(series.watched for series in self._series)
 
     @property
     def log_e(self) -> float:
         """Return the log of the mean of the e-values of all directions."""
-        return float(np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self._series]))
+        return float(np.logaddexp.reduce(np.log(self.prior) + [series.log_e for series in self._series]))
 
     @property
     def leading(self) -> tuple[int, bool]:
         """Return the direction with the most evidence, and True if its frequencies are above the scores."""
-        best = int(np.argmax([each.log_e for each in self._series]))
+        best = int(np.argmax([series.log_e for series in self._series]))
         return best, self._series[best].change > 0
 
     def to_state(self) -> dict[str, Any]:

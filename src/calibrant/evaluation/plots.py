@@ -38,11 +38,6 @@ def evidence_over_time(record: Monitoring) -> Figure:
     matplotlib.figure.Figure
         Above, log10 of the e-value; below, each window's mean score and frequency.
 
-    Raises
-    ------
-    InputError
-        The record has no windows.
-
     Examples
     --------
     >>> from calibrant.evaluation.monitoring import CalibrationMonitor
@@ -64,7 +59,12 @@ def evidence_over_time(record: Monitoring) -> Figure:
     alarms = [at for at, day in enumerate(record.days) if day.day in record.alarms]
     above.plot(alarms, evidence[alarms], "o", color=second.color, markersize=7, fillstyle="none")
     above.set_ylabel("log10 of the e-value")
-    _mark(above, record.threshold, second.color)
+    right = above.secondary_yaxis("right")  # names the threshold at its height
+    right.set_yticks([record.threshold], [f"{record.threshold:.2f}"])
+    right.tick_params(
+        colors=second.color, labelcolor=second.color, labelsize=style.FONT_SIZE - 0.5, length=3.5
+    )
+    right.spines["right"].set_visible(False)
     for name, look, line in (("frequency", first, first.line), ("score", second, second.line)):
         values = [getattr(day, name) for day in record.days]
         text = "proportion of positive labels" if name == "frequency" else "mean score"
@@ -76,14 +76,6 @@ def evidence_over_time(record: Monitoring) -> Figure:
         ax.set_xticks(shown, [style.shown(str(record.days[at].day)) for at in shown])
         style.legend_outside(ax)
     return figure
-
-
-def _mark(ax: Axes, threshold: float, color: str) -> None:
-    """Write the threshold on the right side of the axes, at its height."""
-    right = ax.secondary_yaxis("right")
-    right.set_yticks([threshold], [f"{threshold:.2f}"])
-    right.tick_params(colors=color, labelcolor=color, labelsize=style.FONT_SIZE - 0.5, length=3.5)
-    right.spines["right"].set_visible(False)
 
 
 def score_intervals(
@@ -110,15 +102,10 @@ def score_intervals(
     -------
     matplotlib.axes.Axes
 
-    Raises
-    ------
-    InputError
-        There is nothing to draw, or a metric does not have one value per line.
-
     Examples
     --------
-    >>> found = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
-    >>> ax = score_intervals(["system"], [("accuracy", [found])])
+    >>> accuracy = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
+    >>> ax = score_intervals(["system"], [("accuracy", [accuracy])])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['system']
     """
@@ -148,30 +135,25 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     -------
     matplotlib.axes.Axes
 
-    Raises
-    ------
-    InputError
-        There is no curve.
-
     Examples
     --------
     >>> from calibrant.records import Quantity
     >>> from calibrant.evaluation.results.selective import RiskCoverage
     >>> curve = {"coverage": (0.5, 1.0), "risk": (0.0, 0.2), "threshold": (0.9, 0.5), "n": 2, "level": 0.95}
     >>> errors = {"area": Quantity(0.1), "best_area": 0.0, "excess_area": 0.1, "error_rate": 0.2}
-    >>> found = RiskCoverage(points=(), **errors, **curve)
-    >>> risk_coverage_curves([("model", found)]).get_xlabel()
+    >>> curve_of_model = RiskCoverage(points=(), **errors, **curve)
+    >>> risk_coverage_curves([("model", curve_of_model)]).get_xlabel()
     'fraction of items kept, most confident first'
     """
     if not curves:
         raise InputError("there is nothing to draw", "pass at least one curve", code="empty")
     ax = style.axes_or_new(ax, (style.PANEL_SIZE[0], style.PANEL_SIZE[1] + 0.5))
     style.grid(ax)
-    for index, (name, found) in enumerate(curves):
+    for index, (name, curve) in enumerate(curves):
         look = style.series(index)
         ax.plot(
-            found.coverage,
-            found.risk,
+            curve.coverage,
+            curve.risk,
             color=look.color,
             linestyle=look.line,
             marker=look.marker,
@@ -181,7 +163,7 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
             label=style.shown(name),
             gid=f"curve-{index}",
         )
-        ax.axhline(found.error_rate, color=look.color, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.axhline(curve.error_rate, color=look.color, linewidth=0.8, linestyle=(0, (1, 2)))
     ax.set_xlim(0, 1)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("fraction of items kept, most confident first")

@@ -64,14 +64,14 @@ class Ratings:
             same_length(name, len(coded[name][0]), "items", len(coded["items"][0]))
         item, item_names = coded["items"]
         annotator, annotator_names = coded["annotators"]
-        label, found = coded["labels"]
-        names = label_order(found, order)
+        label, distinct = coded["labels"]
+        names = label_order(distinct, order)
         known = {name: code for code, name in enumerate(names)}
-        place = np.array([known.get(name, -1) for name in found], np.int64)[label]
+        place = np.array([known.get(name, -1) for name in distinct], np.int64)[label]
         outside = np.flatnonzero(place < 0)
         if len(outside):
             row = int(outside[0])
-            message = f"label {found[label[row]]!r} is not one of the task's ({', '.join(names)})"
+            message = f"label {distinct[label[row]]!r} is not one of the task's ({', '.join(names)})"
             raise InputError(message, "repair it, or name it among the labels", code="class-unknown", row=row)
         order_of = np.lexsort((annotator, item))
         item, annotator, place = item[order_of], annotator[order_of], place[order_of]
@@ -96,15 +96,10 @@ class Ratings:
         order
             As in `from_table`.
 
-        Raises
-        ------
-        InputError
-            As in `from_table`.
-
         Examples
         --------
-        >>> found = Ratings.from_lists({"ann": [1, 2, None], "bob": [1, 2, 3]})
-        >>> len(found.items), len(found.label)
+        >>> ratings = Ratings.from_lists({"ann": [1, 2, None], "bob": [1, 2, 3]})
+        >>> len(ratings.items), len(ratings.label)
         (3, 5)
         """
         rows: list[tuple[int, str, Any]] = []
@@ -148,21 +143,21 @@ class Ratings:
     def numbers(self, distance: str = "interval") -> NDArray[np.float64]:
         """Return the labels as numbers for a distance (interval or ratio), or raise `InputError`."""
         try:
-            found = np.array([float(label) for label in self.labels])
+            numbers = np.array([float(label) for label in self.labels])
         except ValueError:
-            found = np.array([np.nan])
-        if not np.isfinite(found).all():
+            numbers = np.array([np.nan])
+        if not np.isfinite(numbers).all():
             message = f"the labels ({', '.join(self.labels[:5])}) are not all numbers"
             hint = "distances need numbers; use nominal or ordinal"
             raise InputError(message, hint, code="parameter")
-        if distance == "ratio" and found.min() < 0:
-            message = f"label {self.labels[int(found.argmin())]} is negative"
+        if distance == "ratio" and numbers.min() < 0:
+            message = f"label {self.labels[int(numbers.argmin())]} is negative"
             hint = "the distance ratio needs numbers from 0; use interval"
             raise InputError(message, hint, code="parameter")
-        return found
+        return numbers
 
 
-def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str, ...]:
+def label_order(labels: Sequence[str], order: Sequence[Any] | None) -> tuple[str, ...]:
     """Return labels in order: as given, otherwise by number if all are numbers, otherwise by name.
 
     Examples
@@ -178,11 +173,11 @@ def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str,
             raise InputError("a label is given twice", "name each label once", code="parameter")
         return names
     try:
-        values = {name: float(name) for name in found}
+        values = {name: float(name) for name in labels}
     except ValueError:
-        return tuple(sorted(found))
+        return tuple(sorted(labels))
     finite = np.isfinite(list(values.values())).all()
-    return tuple(sorted(found, key=values.__getitem__ if finite else None))
+    return tuple(sorted(labels, key=values.__getitem__ if finite else None))
 
 
 def text(value: Any) -> str:

@@ -376,10 +376,10 @@ class GoodnessOfFit:
         place = np.arange(columns)
         below = np.maximum(mean - self._step, 0.0)
         moved[place, place], moved[columns + place, place] = mean + self._step, below
-        found = self._values(moved)
-        slope = (found[:columns] - found[columns:-1]) / (mean + self._step - below)
+        values = self._values(moved)
+        slope = (values[:columns] - values[columns:-1]) / (mean + self._step - below)
         slope[np.isnan(slope)] = 0.0
-        return self._rows @ slope - mean @ slope, float(found[-1])
+        return self._rows @ slope - mean @ slope, float(values[-1])
 
     def _end(self, side: int, critical: float) -> float:
         """Return the most extreme value over the probabilities that the test does not reject."""
@@ -389,10 +389,8 @@ class GoodnessOfFit:
         return best if abs(best - self.estimate) > _NEAREST else self.estimate
 
     def _starts(self, side: int, room: float) -> list[Floats]:
-        """Return probabilities to start from, without those that the test rejects.
-
-        The coefficient may have several local extremes, or jump where an empty cell gets probability.
-        """
+        """Return probabilities to start from, without those that the test rejects."""
+        # The coefficient may have several local extremes, or jump where an empty cell gets probability.
         empty = np.flatnonzero(~self._seen)
         if not len(empty):
             return [self._start]
@@ -405,12 +403,10 @@ class GoodnessOfFit:
         return starts
 
     def _climb(self, side: int, room: float, share: Floats) -> float:
-        """Return the greatest value, times ``side``, that is found from probabilities ``share``.
-
-        Every step stays among the probabilities that are not rejected, so they give the value even if the
-        search ends early.
-        """
+        """Return the greatest value, times ``side``, that is found from probabilities ``share``."""
         empty, past, now = ~self._seen, [share], -math.inf
+        # Every step stays among the probabilities that are not rejected, so the value is valid even if the
+        # search ends early.
         for _ in range(_MOST_ITERATIONS):
             influence, value = self._linear(share)
             if math.isnan(value):
@@ -481,19 +477,19 @@ class GoodnessOfFit:
         mean, change = share @ self._rows, move @ self._rows
 
         def values(steps: Floats) -> Floats:
-            found = side * self._values(np.maximum(mean + steps[:, None] * change, 0.0))
-            return np.where(np.isnan(found), -np.inf, found)
+            signed = side * self._values(np.maximum(mean + steps[:, None] * change, 0.0))
+            return np.where(np.isnan(signed), -np.inf, signed)
 
         if not len(steps):
             return share, value
-        found = np.append(value, values(steps))
+        objective = np.append(value, values(steps))
         steps = np.append(0.0, steps)
-        best = int(np.argmax(found))
-        step, value = float(steps[best]), float(found[best])
+        best = int(np.argmax(objective))
+        step, value = float(steps[best]), float(objective[best])
         near = slice(best - 1, best + 2)
-        if 0 < best < len(steps) - 1 and np.isfinite(found[near]).all():
+        if 0 < best < len(steps) - 1 and np.isfinite(objective[near]).all():
             # The top of the parabola through the best step and its neighbors.
-            x, y = steps[near], found[near]
+            x, y = steps[near], objective[near]
             first, second = np.diff(y) / np.diff(x)
             top = (x[0] + x[1]) / 2 - first * (x[2] - x[0]) / (2 * (second - first))
             higher = float(values(np.array([top]))[0])
@@ -513,5 +509,5 @@ class GoodnessOfFit:
 
 def _ratio(totals: Floats) -> Floats:
     unknown = np.full(len(totals), np.nan)
-    found: Floats = np.divide(totals[:, 0], totals[:, 1], out=unknown, where=totals[:, 1] > 0)
-    return found
+    ratio: Floats = np.divide(totals[:, 0], totals[:, 1], out=unknown, where=totals[:, 1] > 0)
+    return ratio

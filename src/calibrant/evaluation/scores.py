@@ -52,18 +52,13 @@ def classification_scores(
     level
         Nominal coverage of the intervals.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, a label is missing or not one of the task's, or an argument is out of its range.
-
     Examples
     --------
     >>> reference = ["keep"] * 3 + ["not keep"] * 7
     >>> system = ["keep"] * 2 + ["not keep"] * 8
-    >>> found = classification_scores(reference, system)
-    >>> keep = found["keep"]
-    >>> [round(each.estimate, 2) for each in (found.accuracy, keep.precision, keep.recall, keep.f1)]
+    >>> scores = classification_scores(reference, system)
+    >>> keep = scores["keep"]
+    >>> [round(score.estimate, 2) for score in (scores.accuracy, keep.precision, keep.recall, keep.f1)]
     [0.9, 1.0, 0.67, 0.8]
     """
     names, true, pred = _codes(y_true, y_pred, labels)
@@ -81,7 +76,7 @@ def classification_scores(
     statistics = averages(k, chosen)
     for code in range(k):
         statistics |= of_class(k, code)
-    found = estimates(cells, statistics, level)
+    by_name = estimates(cells, statistics, level)
     predicted, reference = confusion.sum(axis=1)[chosen], confusion.sum(axis=0)[chosen]
     for score, below, other, why in (
         ("precision", predicted, reference, "are never predicted"),
@@ -89,12 +84,12 @@ def classification_scores(
     ):
         zero = [names[code] for code in chosen[(below == 0) & (other > 0)].tolist()]
         if zero:
-            found[f"{score}_macro"] = _of_unknown(found[f"{score}_macro"], score, zero, why)
+            by_name[f"{score}_macro"] = _of_unknown(by_name[f"{score}_macro"], score, zero, why)
     return Classification(
         n=len(true),
         labels=names,
         confusion=tuple(tuple(row) for row in confusion.tolist()),
-        **{name: value for name, value in found.items() if name.isidentifier()},
+        **{name: value for name, value in by_name.items() if name.isidentifier()},
         averaged=tuple(wanted),
         by_class=tuple(
             ClassScore(
@@ -102,7 +97,7 @@ def classification_scores(
                 reference=int(confusion[:, code].sum()),
                 predicted=int(confusion[code].sum()),
                 correct=int(confusion[code, code]),
-                **{score: found[f"{score} {code}"] for score in ("precision", "recall", "f1")},
+                **{score: by_name[f"{score} {code}"] for score in ("precision", "recall", "f1")},
             )
             for code, name in enumerate(names)
         ),
@@ -127,11 +122,6 @@ def f_sums(y_true: ArrayLike, y_pred: ArrayLike, label: Any = True) -> Floats:
     ndarray
         (n, 3): correct, predicted, in the reference; for `f_of` and the tests of `paired_bootstrap`.
 
-    Raises
-    ------
-    InputError
-        Lengths differ.
-
     Examples
     --------
     >>> f_sums(["keep", "drop"], ["keep", "keep"], "keep").tolist()
@@ -141,8 +131,8 @@ def f_sums(y_true: ArrayLike, y_pred: ArrayLike, label: Any = True) -> Floats:
         _checks.one_dimensional(values, name) for values, name in ((y_true, "y_true"), (y_pred, "y_pred"))
     )
     _checks.same_length("y_pred", len(pred), "y_true", len(true))
-    there, found = true == label, pred == label
-    return np.column_stack([there & found, found, there]).astype(np.float64)
+    there, predicted = true == label, pred == label
+    return np.column_stack([there & predicted, predicted, there]).astype(np.float64)
 
 
 def f_of(totals: Floats) -> Floats:
@@ -212,14 +202,14 @@ def score_cells(
     return Cells(rows, count, place[pred, true], code)
 
 
-def _of_unknown(found: IntervalEstimate, score: str, names: Sequence[str], why: str) -> IntervalEstimate:
+def _of_unknown(estimate: IntervalEstimate, score: str, names: Sequence[str], why: str) -> IntervalEstimate:
     """Warn that a mean over classes counts an unknown score, 0 / 0, of some classes as 0."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     warning = f"{score} counts as 0 for classes that {why}: {', '.join(names[:MOST_NAMED])}{more}"
-    if found.low is not None:
+    if estimate.low is not None:
         # The interval allows probability in empty cells, so it has the values for any score of the class.
         warning += f"; the interval includes every {score} that they may have"
-    return replace(found, warning="; ".join(filter(None, (warning, found.warning))))
+    return replace(estimate, warning="; ".join(filter(None, (warning, estimate.warning))))
 
 
 def mean_of_classes(scores: Floats, occurs: NDArray[np.bool_]) -> Floats:

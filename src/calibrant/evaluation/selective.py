@@ -61,11 +61,6 @@ def risk_coverage(
     level
         Nominal coverage of the intervals.
 
-    Raises
-    ------
-    InputError
-        Lengths differ, or a value is out of its range.
-
     References
     ----------
     .. [1] El-Yaniv and Wiener (2010). On the foundations of noise-free selective classification. Journal of
@@ -75,8 +70,8 @@ def risk_coverage(
 
     Examples
     --------
-    >>> found = risk_coverage([1, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], coverages=[0.75, 1.0])
-    >>> found.area.estimate, [point.accuracy.estimate for point in found.points]
+    >>> selective = risk_coverage([1, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], coverages=[0.75, 1.0])
+    >>> selective.area.estimate, [point.accuracy.estimate for point in selective.points]
     (0.0625, [1.0, 0.75])
     """
     level = _checks.proportion(level, "level")
@@ -153,16 +148,14 @@ class _Ranked:
 
 
 def _area_of(ranked: _Ranked, level: float) -> Quantity:
-    """Return the area and Wilson's interval, whose variance per unit of area includes that of added errors.
-
-    If h is the risk at an item's rank and S its coverage, an item z changes the area by
-    h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
-    """
+    """Return the area and Wilson's interval; the variance per unit of area includes that of added errors."""
     area, n = float(ranked.risk.mean()), len(ranked.error)
     if ranked.units < 2:
         return Quantity(area, reason=ONE_UNIT)
     if ranked.error.min() == ranked.error.max():
         return Quantity(area, reason=ALL_RIGHT)
+    # If h is the risk at an item's rank and S its coverage, an item z changes the area by
+    # h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
     risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
     shared = ranked.shared(ranked.risk) - area - ranked.shared(risk_after)
     spread = ranked.spread(shared + ranked.error * ranked.after, level)
@@ -206,15 +199,16 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
 def _shift(ranked: _Ranked, kept: int, level: float) -> float:
     """Return by how much an accuracy is too low if the error rate changes at its cut.
 
-    Samples have more items than expected on one side of the change as often as on the other, and the
-    estimate has the larger error rate of the two on either side. The shift is that of one standard error of
-    the number of items before the cut. If the change is before the cut, the accuracy may be too high by that.
+    If the change is before the cut, the accuracy may be too high by that.
     """
     n, width = len(ranked.error), max(NEAR_THE_CUT, math.isqrt(len(ranked.error)))
     if kept == n:
         return 0.0
     tied = np.flatnonzero(ranked.confidence == ranked.confidence[kept - 1])
     ends = int(tied[0]), int(tied[-1]) + 1
+    # Samples have more items than expected on one side of the change as often as on the other, and the
+    # estimate has the larger error rate of the two on either side. The shift is that of one standard error
+    # of the number of items before the cut.
     moved = max(n * ranked.spread((ranked.rank <= end) - np.float64(end / n), level).error for end in ends)
     reach = round(moved)
     before = ranked.expected[max(0, kept - reach - width) : max(1, kept - reach)]

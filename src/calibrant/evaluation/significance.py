@@ -82,11 +82,6 @@ def mean_interval(
     level
         Nominal coverage.
 
-    Raises
-    ------
-    InputError
-        A value is missing or infinite, or an argument is out of its range.
-
     References
     ----------
     .. [1] Nadeau and Bengio (2003). Inference for the generalization error. Machine Learning 52, 239-281.
@@ -103,8 +98,8 @@ def mean_interval(
     Examples
     --------
     >>> folds = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]  # 2 x 5 folds
-    >>> found = mean_interval(folds, test_train_ratio=1 / 4)
-    >>> print(found.mean, found.plain)
+    >>> interval = mean_interval(folds, test_train_ratio=1 / 4)
+    >>> print(interval.mean, interval.plain)
     65.7000 [62.2997, 69.1003] 65.7000 [63.8824, 67.5176]
     """
     level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters, unit)
@@ -153,11 +148,6 @@ def paired_t_test(
         itself is plain. The plain test on folds rejects too often: simulated with two learners of equal
         expected error, it rejects at the 5 % level in 17 % of 2 x 5 and 56 % of 10 x 10 cross-validations.
 
-    Raises
-    ------
-    InputError
-        As in `mean_interval`, or lengths differ.
-
     References
     ----------
     As in `mean_interval`.
@@ -166,8 +156,8 @@ def paired_t_test(
     --------
     >>> first = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
     >>> second = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]
-    >>> found = paired_t_test(first, second, alternative="greater", test_train_ratio=1 / 4)
-    >>> round(found.t, 4), round(found.critical, 3), round(found.plain.t, 3)
+    >>> test = paired_t_test(first, second, alternative="greater", test_train_ratio=1 / 4)
+    >>> round(test.t, 4), round(test.critical, 3), round(test.plain.t, 3)
     (0.4925, 1.833, 0.921)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")

@@ -135,25 +135,25 @@ def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates
     >>> candidates(document, default_lexicon(), RULES["paper"]).can_count
     False
     """
-    found = find(document, lexicon, rules)
-    countries = sorted({country for _, country in found.described})
+    matches = find(document, lexicon, rules)
+    countries = sorted({country for _, country in matches.described})
     place = {country: number for number, country in enumerate(countries)}
     return Candidates(
         tuple(countries),
-        np.array([mention for mention, _ in found.described], np.int64),
-        np.array([place[country] for _, country in found.described], np.int64),
-        np.array([mention for mention, _ in found.agents], np.int64),
-        tuple(verb for _, verb in found.agents),
+        np.array([mention for mention, _ in matches.described], np.int64),
+        np.array([place[country] for _, country in matches.described], np.int64),
+        np.array([mention for mention, _ in matches.agents], np.int64),
+        tuple(verb for _, verb in matches.agents),
         np.array([mention.sentence for mention in document.mentions or ()], np.int64),
     )
 
 
-def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
+def count(eligible: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     """Count the entities that are exactly one country and an agent, for each clustering.
 
     Parameters
     ----------
-    found
+    eligible
         Result of `candidates`.
     labels
         (S, M) or (M,) entity of each mention, numbers below M, as from `AntecedentPosterior.sample`.
@@ -163,11 +163,6 @@ def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     ndarray of int32, shape (S, C)
         Entities per country of ``found.countries``. The document counts for a country with at least one.
 
-    Raises
-    ------
-    InputError
-        If there is not one label per mention, or a label is outside 0 to M - 1.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 6.1 and equation 3.
@@ -175,24 +170,24 @@ def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     Examples
     --------
     >>> zero, one = np.array([0]), np.array([1])
-    >>> found = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
-    >>> count(found, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
+    >>> eligible = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
+    >>> count(eligible, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
     [[1], [0]]
     """
     clusterings = np.atleast_2d(np.asarray(labels))
-    mentions = len(found.sentences)
+    mentions = len(eligible.sentences)
     if clusterings.ndim != 2 or clusterings.shape[1] != mentions or clusterings.dtype.kind not in "iu":
         message = f"labels have shape {clusterings.shape} and dtype {clusterings.dtype}"
         raise InputError(message, f"give integers of shape (S, {mentions})", code="shape")
     if clusterings.size and not 0 <= clusterings.min() <= clusterings.max() < mentions:
         message = f"labels range from {clusterings.min()} to {clusterings.max()}"
         raise InputError(message, f"number entities from 0 to {mentions - 1}", code="parameter")
-    counts = np.zeros((len(clusterings), len(found.countries)), np.int32)
-    if found.can_count:
+    counts = np.zeros((len(clusterings), len(eligible.countries)), np.int32)
+    if eligible.can_count:
         from calibrant.events._kernels import entity_counts
 
         fixed = np.ascontiguousarray(clusterings, np.int32)
-        entity_counts(fixed, found.described, found.country, found.agents, counts)
+        entity_counts(fixed, eligible.described, eligible.country, eligible.agents, counts)
     return counts
 
 
@@ -225,11 +220,6 @@ def document_samples(
     DocumentSamples
         Samples and evidence, without countries that never count.
 
-    Raises
-    ------
-    InputError
-        As for `candidates`.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 6.1.
@@ -244,32 +234,32 @@ def document_samples(
     ...         return np.zeros((size, 1), np.int32)
     >>> tree = Tree([2, 0], ["nsubj", "root"], ["American", "attack"], ["PROPN", "VERB"], ["", ""])
     >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
-    >>> found = document_samples(document, Certain(), default_lexicon(), RULES["paper"], samples=2)
-    >>> found.countries, found.bits.tolist()
+    >>> counted = document_samples(document, Certain(), default_lexicon(), RULES["paper"], samples=2)
+    >>> counted.countries, counted.bits.tolist()
     (('USA',), [[True], [True]])
     """
     size = sample_count(samples)
     possible = document.trees is None or document.mentions is None or acts(document, rules)
-    found = candidates(document, lexicon, rules) if possible else None
-    if found is None or not found.can_count:
+    eligible = candidates(document, lexicon, rules) if possible else None
+    if eligible is None or not eligible.can_count:
         return DocumentSamples((), np.zeros((size, 0), np.bool_), ())
     labels = posterior.sample(size, seed=seed)
-    bits = count(found, labels) > 0
+    bits = count(eligible, labels) > 0
     kept = np.flatnonzero(bits.any(axis=0))
-    countries = tuple(found.countries[place] for place in kept)
-    return DocumentSamples(countries, bits[:, kept], evidence_of(found, labels, kept))
+    countries = tuple(eligible.countries[place] for place in kept)
+    return DocumentSamples(countries, bits[:, kept], evidence_of(eligible, labels, kept))
 
 
-def evidence_of(found: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
+def evidence_of(eligible: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
     """Return pairs of mentions that corefer in some sample, for the countries that count."""
     rows = []
-    agents = labels[:, found.agents]
+    agents = labels[:, eligible.agents]
     for place in kept:
-        for mention in found.described[found.country == place]:
+        for mention in eligible.described[eligible.country == place]:
             together = (agents == labels[:, [mention]]).mean(axis=0)
-            for agent, verb, share in zip(found.agents, found.verbs, together, strict=True):
+            for agent, verb, share in zip(eligible.agents, eligible.verbs, together, strict=True):
                 if share > 0:
-                    where = int(found.sentences[mention]), int(found.sentences[agent])
-                    country = found.countries[place]
+                    where = int(eligible.sentences[mention]), int(eligible.sentences[agent])
+                    country = eligible.countries[place]
                     rows.append(Evidence(country, int(mention), int(agent), *where, verb, float(share)))
     return tuple(sorted(rows, key=lambda row: (row.country, -row.probability, row.mention, row.agent)))

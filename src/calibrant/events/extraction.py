@@ -85,11 +85,6 @@ def extract(
     DocumentEvents or None
         Events; None if the document counts neither in a sample nor in the 1-best structure.
 
-    Raises
-    ------
-    InputError
-        As for `calibrant.events.candidates`.
-
     Examples
     --------
     >>> from calibrant.structures.documents import Mention, Tree
@@ -99,8 +94,8 @@ def extract(
     >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
     >>> alone = AntecedentPosterior([0.0], [1], names=["d"])
     >>> settings = default_lexicon(), RULES["paper"]
-    >>> found = extract(document, lambda _: alone, *settings, samples=3, seed=0)
-    >>> found.countries, found.bits.shape, found.best.tolist()
+    >>> events = extract(document, lambda _: alone, *settings, samples=3, seed=0)
+    >>> events.countries, events.bits.shape, events.best.tolist()
     (('USA',), (3, 1), [True])
     """
     if not acts(document, rules):
@@ -108,18 +103,18 @@ def extract(
     if document.mentions is None:
         found_mentions = detect_mentions(document, possessive_endings=possessive_endings)
         document = replace(document, mentions=found_mentions)
-    found = candidates(document, lexicon, rules)
-    if not found.can_count:
+    eligible = candidates(document, lexicon, rules)
+    if not eligible.can_count:
         return None
     posterior = posterior_of(document)
     labels = posterior.sample(samples, seed=seed, threads=1)
-    entities = count(found, labels)
-    best = count(found, posterior.clusters_of(posterior.best_antecedents()))[0]
+    entities = count(eligible, labels)
+    best = count(eligible, posterior.clusters_of(posterior.best_antecedents()))[0]
     kept = np.flatnonzero((entities > 0).any(axis=0) | (best > 0))
     if not len(kept):
         return None
     evidence: list[Evidence] = []
     for place in kept:
-        evidence += evidence_of(found, labels, np.array([place]))[:MOST_EVIDENCE]
-    countries = tuple(found.countries[place] for place in kept)
+        evidence += evidence_of(eligible, labels, np.array([place]))[:MOST_EVIDENCE]
+    countries = tuple(eligible.countries[place] for place in kept)
     return DocumentEvents(document, countries, entities[:, kept], best[kept], tuple(evidence))

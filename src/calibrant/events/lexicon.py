@@ -97,11 +97,6 @@ class Lexicon:
     conflicts
         Names with two codes; the first code is kept.
 
-    Raises
-    ------
-    InputError
-        If there is no entry, or a code or a name is empty.
-
     References
     ----------
     Nguyen and O'Connor (2015), appendix, section 3.
@@ -137,8 +132,8 @@ class Lexicon:
                 conflicts.append(Conflict(entry.name, kept, entry.code, entry.line))
         if not codes:
             raise InputError("the lexicon has no names", "give at least one", code="empty")
-        for found in self._longer.values():
-            found.sort(key=lambda name: (-len(name.rest), not name.cased, name.rest))
+        for same_start in self._longer.values():
+            same_start.sort(key=lambda name: (-len(name.rest), not name.cased, name.rest))
         self.codes = tuple(codes)
         self.conflicts = tuple(conflicts)
 
@@ -155,12 +150,12 @@ class Lexicon:
                 (self._cased if entry.cased else self._words)[words[0]] = code
                 continue
             longer = Longer(words[0], words[1:], code, entry.cased)
-            if longer not in (found := self._longer.setdefault(words[0].lower(), [])):
-                found.append(longer)
+            if longer not in (same_start := self._longer.setdefault(words[0].lower(), [])):
+                same_start.append(longer)
         return kept
 
     def __len__(self) -> int:
-        longer = sum(len(found) for found in self._longer.values())
+        longer = sum(len(names) for names in self._longer.values())
         return len(self._words) + len(self._cased) + longer
 
     def code_of(self, word: str) -> str | None:
@@ -181,8 +176,8 @@ class Lexicon:
         except KeyError:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            found = self._look_up(word)
-            code = self._known[word] = None if found == NO_COUNTRY else found
+            listed = self._look_up(word)
+            code = self._known[word] = None if listed == NO_COUNTRY else listed
             return code
 
     def _look_up(self, word: str) -> str | None:
@@ -205,16 +200,16 @@ class Lexicon:
         """
         plain = [_plain(word) for word in words]
         lower = [word.lower() for word in plain]
-        found = []
+        matches = []
         place = 0
         while place < len(words):
             match = self._longest(plain, lower, place) if lower[place] in self._longer else None
             if match is None and (code := self.code_of(words[place])) is not None:
                 match = Match(place, place + 1, code)
             if match is not None and match.code != NO_COUNTRY:
-                found.append(match)
+                matches.append(match)
             place = place + 1 if match is None else match.end
-        return found
+        return matches
 
     def _longest(self, words: Sequence[str], lower: list[str], place: int) -> Match | None:
         for name in self._longer[lower[place]]:
@@ -278,11 +273,6 @@ def parse_lexicon(text: str, *, file: str | None = None) -> Lexicon:
     Lexicon
         A lexicon from CSV stems capitalized words only, to at least four characters. A lexicon from the other
         format stems any word, as in the paper.
-
-    Raises
-    ------
-    InputError
-        If a line lacks a code or a name, or there are no names. The message names file and line.
 
     References
     ----------
@@ -413,5 +403,5 @@ def code_named(text: str) -> str | None:
             return code
     words = folded.title().split()
     return next(
-        (each.code for each in default_lexicon().matches(words) if each.end - each.start == len(words)), None
+        (name.code for name in default_lexicon().matches(words) if name.end - name.start == len(words)), None
     )

@@ -50,11 +50,6 @@ def event_series(
     matplotlib.figure.Figure
         Figure with one panel per country.
 
-    Raises
-    ------
-    InputError
-        If the table has no rows.
-
     References
     ----------
     Nguyen and O'Connor (2015), figure 6.
@@ -133,4 +128,4 @@ def _between_gaps(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:
     """Return (3, periods) estimates, lower ends and upper ends of the intervals."""
-    return np.array([(each.estimate, each.low, each.high) for each in counts], np.float64).T
+    return np.array([(count.estimate, count.low, count.high) for count in counts], np.float64).T

@@ -75,22 +75,22 @@ def modifiers(
 ) -> Iterator[int]:
     """Return a noun's modifiers: adjectives, nouns with a preposition, possessors, preceding names."""
     if scheme == UNIVERSAL:
-        found = [
+        reached = [
             child
             for child in words.children[head]
             if (base(words.relation(child)) in UNIVERSAL_MODIFIERS and (places or _belongs(words, child)))
             or (compounds and words.relation(child) in NAMES)
         ]
     else:
-        found = list(words.related(head, CLEARNLP_MODIFIERS))
-        found += words.related(head, CLEARNLP_COMPOUNDS) if compounds else ()
+        reached = list(words.related(head, CLEARNLP_MODIFIERS))
+        reached += words.related(head, CLEARNLP_COMPOUNDS) if compounds else ()
         for preposition in words.related(head, PREPOSITION):
             if places or words.words[preposition].lower() in BELONGING:
-                found += words.related(preposition, OBJECT)
+                reached += words.related(preposition, OBJECT)
     if coordination:
-        for word in found:  # the list grows during iteration, to reach conjuncts of conjuncts
-            found += words.related(word, CONJUNCT)
-    yield from found
+        for word in reached:  # the list grows during iteration, to reach conjuncts of conjuncts
+            reached += words.related(word, CONJUNCT)
+    yield from reached
 
 
 def _belongs(words: Words, noun: int) -> bool:
@@ -404,7 +404,7 @@ def find(document: Document, lexicon: Lexicon, rules: Rules) -> Found:
         raise InputError(message, hint, code="missing-value")
     scheme: str | None = None
     verbs = frozenset(rules.verbs)
-    found = Found([], [])
+    roles = Found([], [])
     by_sentence: dict[int, list[int]] = {}
     for number, mention in enumerate(document.mentions):
         by_sentence.setdefault(mention.sentence, []).append(number)
@@ -419,8 +419,8 @@ def find(document: Document, lexicon: Lexicon, rules: Rules) -> Found:
         parsed = Words.of(tree, words)
         triggers = {word for word in triggers if is_verb(parsed, word)}
         mentions = [(number, document.mentions[number]) for number in numbers]
-        _apply(parsed, mentions, matches, triggers, scheme, rules, found)
-    return found
+        _apply(parsed, mentions, matches, triggers, scheme, rules, roles)
+    return roles
 
 
 def acts(document: Document, rules: Rules) -> bool:
@@ -456,7 +456,7 @@ def _apply(
     triggers: set[int],
     scheme: str,
     rules: Rules,
-    found: Found,
+    roles: Found,
 ) -> None:
     name_of = {word: match for match in matches for word in range(match.start, match.end)}
     ways = {"compounds": rules.compounds, "coordination": rules.coordination, "places": rules.places}
@@ -465,12 +465,12 @@ def _apply(
         if name_of:
             looked_at = [head, *modifiers(parsed, head, scheme, **ways)]
             countries = dict.fromkeys(name_of[word].code for word in looked_at if word in name_of)
-            found.described.extend((number, country) for country in countries)
+            roles.described.extend((number, country) for country in countries)
         if triggers:
             verb = agent_of(parsed, head, scheme, coordination=rules.coordination)
             if verb not in triggers or (not rules.places and names_a_place(parsed, head, name_of, verb)):
                 continue
-            found.agents.append((number, parsed.tree.lemmas[verb].lower()))
+            roles.agents.append((number, parsed.tree.lemmas[verb].lower()))
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:

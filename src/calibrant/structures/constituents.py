@@ -90,9 +90,9 @@ class Constituent:
         """Yield this constituent and all below it, each before its daughters."""
         waiting = [self]
         while waiting:
-            each = waiting.pop()
-            yield each
-            waiting.extend(reversed(each.children))
+            phrase = waiting.pop()
+            yield phrase
+            waiting.extend(reversed(phrase.children))
 
 
 def constituents(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
@@ -123,7 +123,7 @@ def constituents(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None
     Examples
     --------
     >>> root = constituents(["(TOP(S(NP*", "*)", "(VP*)))"], ["DT", "NN", "VBD"])
-    >>> [(each.label, each.start, each.end) for each in root.walk() if each.children]
+    >>> [(phrase.label, phrase.start, phrase.end) for phrase in root.walk() if phrase.children]
     [('TOP', 0, 3), ('TOP', 0, 3), ('S', 0, 3), ('NP', 0, 2), ('VP', 2, 3)]
     """
     if all(bit in ABSENT for bit in bits):
@@ -196,7 +196,7 @@ def dependencies(
     """
     conversion = _Conversion(words, tags)
     conversion.attach(root)
-    lemma = [""] * len(words) if lemmas is None else ["" if each in ABSENT else each for each in lemmas]
+    lemma = [""] * len(words) if lemmas is None else ["" if given in ABSENT else given for given in lemmas]
     return Tree(conversion.heads, conversion.relations, lemma, conversion.upos(), conversion.features())
 
 
@@ -234,8 +234,7 @@ class _Conversion:
             self._chain_conjuncts(phrase, chosen)
 
     def upos(self) -> list[str]:
-        """Return the universal parts of speech."""
-        found = []
+        tags = []
         for place, tag in enumerate(self.tags):
             upos = UPOS.get(tag, "PUNCT" if tag in PUNCTUATION else "")
             if tag in VERBS:
@@ -250,31 +249,31 @@ class _Conversion:
                 upos = "ADP"
             elif tag in ("DT", "WDT") and self.relations[place] not in ("det", "det:predet"):
                 upos = "PRON"
-            found.append(upos or "X")
-        return found
+            tags.append(upos or "X")
+        return tags
 
     def features(self) -> list[str]:
         """Return the features that the detection of mentions uses."""
-        found = []
+        features = []
         for tag, relation in zip(self.tags, self.relations, strict=True):
             if tag in NUMBER:
-                found.append(f"Number={NUMBER[tag]}")
+                features.append(f"Number={NUMBER[tag]}")
             elif tag in ("PRP", "PRP$"):
-                found.append("PronType=Prs")
+                features.append("PronType=Prs")
             elif tag in ("WP", "WDT", "WP$"):
-                found.append("PronType=Rel" if relation != "det" else "PronType=Int")
+                features.append("PronType=Rel" if relation != "det" else "PronType=Int")
             else:
-                found.append("")
-        return found
+                features.append("")
+        return features
 
     def _head_child(self, phrase: Constituent) -> Constituent:
-        children = [each for each in phrase.children if each.label not in PUNCTUATION] or phrase.children
+        children = [child for child in phrase.children if child.label not in PUNCTUATION] or phrase.children
         label = phrase.label
         if label in NOMINAL and label != "WHNP":
             return self._noun_head(phrase, children)
         if label == "VP":
             return self._verb_head(phrase, children)
-        if label in ("SQ", "SINV") and not any(each.label == "VP" for each in children):
+        if label in ("SQ", "SINV") and not any(child.label == "VP" for child in children):
             return self._verb_head(phrase, children)
         conjuncts = self._conjuncts(phrase, children)
         if conjuncts and label in ("PP", "ADJP", "ADVP", "S", "SBAR", "UCP", "QP"):
@@ -288,15 +287,15 @@ class _Conversion:
 
     def _noun_head(self, phrase: Constituent, children: list[Constituent]) -> Constituent:
         """Return the head of a noun phrase: the first conjunct, else by the rules of Collins."""
-        phrases = [each for each in children if each.label in NOMINAL]
+        phrases = [child for child in children if child.label in NOMINAL]
         conjuncts = self._conjuncts(phrase, children)
         if conjuncts:
             return conjuncts[0]
-        words = [each for each in children if not each.children]
+        words = [child for child in children if not child.children]
         if phrases and self.tags[phrases[0].end - 1] == "POS" and len(children) > 1:
-            rest = [each for each in children if each is not phrases[0]]
+            rest = [child for child in children if child is not phrases[0]]
             return self._last_noun(rest)
-        if phrases and not any(each.label in NOUNS for each in words):
+        if phrases and not any(child.label in NOUNS for child in words):
             return phrases[0]
         return self._last_noun(children)
 
@@ -315,33 +314,34 @@ class _Conversion:
         conjuncts = self._conjuncts(phrase, children)
         if conjuncts:
             return conjuncts[0]
-        inner = [each for each in children if each.label == "VP"]
+        inner = [child for child in children if child.label == "VP"]
         if inner:
             return inner[0]
-        verbs = [each for each in children if each.label in VERBS or each.label == "MD"]
+        verbs = [child for child in children if child.label in VERBS or child.label == "MD"]
         main = verbs[-1] if verbs else children[0]
         if verbs and not main.children and self.words[main.start] in BE:
             after = children[children.index(main) + 1 :]
-            subject = [each for each in after if each.label in NOMINAL]
+            subject = [child for child in after if child.label in NOMINAL]
             for wanted in (("ADJP", "NP", "UCP", "PP"), ("ADVP", "RB", "JJ", "NN")):
-                found = [each for each in after if each.label in wanted]
-                found = found[1:] if len(subject) > 1 and found and found[0] is subject[0] else found
-                if found:
-                    return found[0]
+                predicates = [child for child in after if child.label in wanted]
+                if len(subject) > 1 and predicates and predicates[0] is subject[0]:
+                    predicates = predicates[1:]
+                if predicates:
+                    return predicates[0]
         return main
 
     def _conjuncts(self, phrase: Constituent, children: list[Constituent]) -> list[Constituent]:
         """Return the coordinated daughters: those of the same kind as the one after the conjunction."""
-        place = next((at for at, each in enumerate(children) if each.label in ("CC", "CONJP")), None)
+        place = next((at for at, child in enumerate(children) if child.label in ("CC", "CONJP")), None)
         if place is None or place == 0 or place == len(children) - 1:
             return []
         last = children[-1]
         # For adjacent words, those before a comma or the conjunction: "old time, place and rank".
         return [
-            each
-            for each, after in pairwise(phrase.children)
-            if _kind(each) == _kind(last)
-            and each.start < children[place].start
+            child
+            for child, after in pairwise(phrase.children)
+            if _kind(child) == _kind(last)
+            and child.start < children[place].start
             and (last.children or after.label in (",", "CC", "CONJP"))
         ]
 
@@ -361,10 +361,10 @@ class _Conversion:
             return "punct"
         if child.label in ("CC", "CONJP"):
             return "cc"
-        children = [each for each in phrase.children if each.label not in PUNCTUATION]
+        children = [part for part in phrase.children if part.label not in PUNCTUATION]
         at = children.index(child)
-        joined = any(each.label in ("CC", "CONJP") for each in children[:at])
-        comma_list = any(each.label in ("CC", "CONJP") for each in children) and _kind(child) == _kind(chosen)
+        joined = any(part.label in ("CC", "CONJP") for part in children[:at])
+        comma_list = any(part.label in ("CC", "CONJP") for part in children) and _kind(child) == _kind(chosen)
         if not before and (joined or comma_list) and _kind(child) in (_kind(chosen), _kind(children[-1])):
             return "conj"
         if child.label in ("UH", "INTJ"):
@@ -392,7 +392,7 @@ class _Conversion:
         if label in ("PP", "WHPP"):
             return "nmod"
         if label == "SBAR":
-            first = next(each.label for each in child.walk() if not each.children)
+            first = next(leaf.label for leaf in child.walk() if not leaf.children)
             return "acl:relcl" if first.startswith("W") else "acl"
         if label in ("VP", "S", "RRC"):
             return "acl"
@@ -424,16 +424,16 @@ class _Conversion:
 
     def _argument(self, phrase: Constituent, chosen: Constituent, child: Constituent, before: bool) -> str:
         if phrase.label in ("SBAR", "SBARQ"):
-            return "obj" if any(each.label in NOMINAL for each in chosen.children) else "nsubj"
+            return "obj" if any(part.label in NOMINAL for part in chosen.children) else "nsubj"
         if phrase.label in CLAUSES and before and chosen.label != "NP":
             later = phrase.children[phrase.children.index(child) + 1 :]
-            if any(each.label in NOMINAL for each in later[: later.index(chosen)]):
+            if any(part.label in NOMINAL for part in later[: later.index(chosen)]):
                 return "obl"
             return "nsubj:pass" if self._is_passive(chosen) else "nsubj"
         if phrase.label in ("SQ", "SINV"):
             return "nsubj"
         if phrase.label == "VP" and not before:
-            objects = [each for each in phrase.children if each.label in NOMINAL and each is not chosen]
+            objects = [part for part in phrase.children if part.label in NOMINAL and part is not chosen]
             if self._is_copula(phrase, chosen):
                 return "nsubj"
             if child is objects[0]:
@@ -445,27 +445,24 @@ class _Conversion:
         if child.label == "TO":
             return "mark"
         if chosen.label == "VP":
-            passive = self.words[child.start] in BE and self._participle(chosen)
+            passive = self.words[child.start] in BE and self.tags[self._head[id(chosen)]] == "VBN"
             return "aux:pass" if passive else "aux"
         if chosen.label in VERBS:
             return "aux"
         return "cop" if self.words[child.start] in BE else "dep"
 
     def _clause(self, phrase: Constituent, child: Constituent, before: bool) -> str:
-        words = [each for each in child.walk() if not each.children]
-        first = next((each for each in words if each.label not in PUNCTUATION), child)
+        words = [leaf for leaf in child.walk() if not leaf.children]
+        first = next((leaf for leaf in words if leaf.label not in PUNCTUATION), child)
         if phrase.label == "VP" and not before:
             if child.label == "SBAR":
                 known = self.words[first.start] in ("that", "whether", "if") or first.label != "IN"
                 return "ccomp" if known else "advcl"
-            subject = any(each.label in NOMINAL for each in child.children)
+            subject = any(part.label in NOMINAL for part in child.children)
             return "ccomp" if subject and first.label != "TO" else "xcomp"
         if phrase.label == "ADJP":
             return "ccomp" if child.label == "SBAR" else "xcomp"
         return "advcl" if child.label == "SBAR" or before else "parataxis"
-
-    def _participle(self, phrase: Constituent) -> bool:
-        return self.tags[self._head[id(phrase)]] == "VBN"
 
     def _is_passive(self, phrase: Constituent) -> bool:
         """Return True if a verb phrase is passive: a participle below a form of *be*."""
@@ -476,7 +473,7 @@ class _Conversion:
         )
 
     def _is_copula(self, phrase: Constituent, chosen: Constituent) -> bool:
-        verb = next((each for each in phrase.children if each.label in VERBS), None)
+        verb = next((child for child in phrase.children if child.label in VERBS), None)
         return verb is not None and verb is not chosen and self.words[verb.start] in BE
 
     def _is_time(self, phrase: Constituent) -> bool:

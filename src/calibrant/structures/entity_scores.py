@@ -87,20 +87,20 @@ def overlap(gold: Mapping[Hashable, Hashable], predicted: Mapping[Hashable, Hash
     return Overlap(gold_size, predicted_size, cell // width, cell % width, shared.astype(np.int64))
 
 
-def counts(found: Overlap) -> Floats:
+def counts(shared: Overlap) -> Floats:
     """Return the (7, 4) numerators and denominators of `COUNTED`."""
-    gold, predicted = found.gold.astype(np.float64), found.predicted.astype(np.float64)
-    n = found.shared.astype(np.float64)
-    of_gold, of_predicted = gold[found.gold_entity], predicted[found.predicted_entity]
+    gold, predicted = shared.gold.astype(np.float64), shared.predicted.astype(np.float64)
+    n = shared.shared.astype(np.float64)
+    of_gold, of_predicted = gold[shared.gold_entity], predicted[shared.predicted_entity]
     both = n.sum()
     in_gold, in_prediction, in_both = _pairs(gold).sum(), _pairs(predicted).sum(), _pairs(n).sum()
     apart = (
         _pairs(both)
-        - _shared_pairs(found.gold_entity, n)
-        - _shared_pairs(found.predicted_entity, n)
+        - _shared_pairs(shared.gold_entity, n)
+        - _shared_pairs(shared.predicted_entity, n)
         + in_both
     )
-    matched = best_match(found)
+    matched = best_match(shared)
     links = both - len(n)
     return np.array(
         [
@@ -120,18 +120,18 @@ def counts(found: Overlap) -> Floats:
     )
 
 
-def best_match(found: Overlap) -> float:
+def best_match(shared: Overlap) -> float:
     """Return the largest sum of 2 |g and p| / (|g| + |p|) over one-to-one matchings of entities."""
-    if not len(found.shared):
+    if not len(shared.shared):
         return 0.0
     from scipy.optimize import linear_sum_assignment
 
     # Entities without a shared mention contribute nothing and are left out of the matrix.
-    rows, row = np.unique(found.gold_entity, return_inverse=True)
-    columns, column = np.unique(found.predicted_entity, return_inverse=True)
+    rows, row = np.unique(shared.gold_entity, return_inverse=True)
+    columns, column = np.unique(shared.predicted_entity, return_inverse=True)
     similar = np.zeros((len(rows), len(columns)))
-    sizes = found.gold[found.gold_entity] + found.predicted[found.predicted_entity]
-    similar[row, column] = 2 * found.shared / sizes
+    sizes = shared.gold[shared.gold_entity] + shared.predicted[shared.predicted_entity]
+    similar[row, column] = 2 * shared.shared / sizes
     best = linear_sum_assignment(similar, maximize=True)
     return float(similar[best].sum())
 
@@ -153,10 +153,8 @@ def _shared_pairs(entity: Integers, n: Floats) -> float:
 
 
 def _linked(n: Floats, size: Floats, other: Floats) -> float:
-    """Return LEA's numerator: the size of each entity times the fraction of its links on the other side.
-
-    An entity of one mention has a link to itself, which the other side shares if the mention is alone there.
-    """
+    """Return LEA's numerator: the size of each entity times the fraction of its links on the other side."""
+    # One mention has a link to itself, which the other side shares if the mention is alone there.
     alone = size == 1
     share = np.where(alone, other == 1, _pairs(n) / np.maximum(_pairs(size), 1))
     return float((size * share).sum())
@@ -203,11 +201,6 @@ def coreference_scores(
     CoreferenceScores
         Precision, recall and F1 in [0, 1], over all documents and of each document.
 
-    Raises
-    ------
-    InputError
-        If the arguments differ in length, a mention is repeated, or there are no documents.
-
     Notes
     -----
     A ratio with denominator 0 is None (the reference scorer returns 0); an F1 is 0 if only one side has the
@@ -235,29 +228,29 @@ def coreference_scores(
 
     Examples
     --------
-    >>> found = coreference_scores([["a", "b", "c"]], [[1, 1, 2]], None, [["x", "y", "y"]])
-    >>> round(found["b_cubed"].f1.estimate, 3), found["muc"].f1.estimate
+    >>> scores = coreference_scores([["a", "b", "c"]], [[1, 1, 2]], None, [["x", "y", "y"]])
+    >>> round(scores["b_cubed"].f1.estimate, 3), scores["muc"].f1.estimate
     (0.667, 0.0)
     """
     share, times = proportion(level, "level"), sample_count(samples)
     compared = _compared(
         gold_mentions, gold_clusters, predicted_mentions, predicted_clusters, names, singletons
     )
-    table = np.array([counts(found) for _, found in compared])
+    table = np.array([counts(shared) for _, shared in compared])
     estimates = _Estimates(table, times, generator(seed), share)
     return CoreferenceScores(
         metrics=tuple(estimates.of_metric(name) for name in METRICS),
         conll_f1=estimates.conll(),
-        gold_mentions=sum(int(found.gold.sum()) for _, found in compared),
-        predicted_mentions=sum(int(found.predicted.sum()) for _, found in compared),
-        gold_entities=sum(len(found.gold) for _, found in compared),
-        predicted_entities=sum(len(found.predicted) for _, found in compared),
+        gold_mentions=sum(int(shared.gold.sum()) for _, shared in compared),
+        predicted_mentions=sum(int(shared.predicted.sum()) for _, shared in compared),
+        gold_entities=sum(len(shared.gold) for _, shared in compared),
+        predicted_entities=sum(len(shared.predicted) for _, shared in compared),
         singletons=singletons,
         level=share,
         samples=times,
         seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
         documents=tuple(
-            _document(name, found, row) for (name, found), row in zip(compared, table, strict=True)
+            _document(name, shared, row) for (name, shared), row in zip(compared, table, strict=True)
         ),
     )
 
@@ -288,15 +281,13 @@ class _Estimates:
         self._drawn = scores_of(np.tensordot(copies.astype(np.float64), ordered, 1))
 
     def of_metric(self, metric: str) -> PrecisionRecall:
-        """Return precision, recall and F1 of a metric."""
-        row, found = METRICS.index(metric), {}
+        row, estimates = METRICS.index(metric), {}
         for place, part in enumerate(FIGURES):
             why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
-            found[part] = self._estimate(itemgetter((..., row, place)), why)
-        return PrecisionRecall(metric=HEADINGS[metric], **found)
+            estimates[part] = self._estimate(itemgetter((..., row, place)), why)
+        return PrecisionRecall(metric=HEADINGS[metric], **estimates)
 
     def conll(self) -> Quantity:
-        """Return the CoNLL F1."""
         return self._estimate(conll, UNDEFINED_CONLL)
 
     def _estimate(self, score: Callable[[Floats], Floats], why: str) -> Quantity:
@@ -356,16 +347,16 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return ratio
 
 
-def _document(name: str, found: Overlap, row: Floats) -> DocumentCoreference:
+def _document(name: str, shared: Overlap, row: Floats) -> DocumentCoreference:
     scores = scores_of(row)
     mean = _known(conll(scores))
     return DocumentCoreference(
         name=name,
-        gold_mentions=int(found.gold.sum()),
-        predicted_mentions=int(found.predicted.sum()),
-        shared_mentions=int(found.shared.sum()),
-        gold_entities=len(found.gold),
-        predicted_entities=len(found.predicted),
+        gold_mentions=int(shared.gold.sum()),
+        predicted_mentions=int(shared.predicted.sum()),
+        shared_mentions=int(shared.shared.sum()),
+        gold_entities=len(shared.gold),
+        predicted_entities=len(shared.predicted),
         scores={
             metric: {part: _known(value) for part, value in zip(FIGURES, values, strict=True)}
             for metric, values in zip(METRICS, scores, strict=True)
@@ -398,13 +389,13 @@ def _compared(
             raise InputError(message, "give one entry per document", code="length")
     if not count:
         raise InputError("there are no documents", "give at least one", code="empty")
-    found = []
+    overlaps = []
     documents = zip(known, gold_mentions, gold_clusters, mentions, predicted_clusters, strict=True)
     for name, *document in documents:
         gold = _clustering(document[0], document[1], f"document {name!r}, gold", singletons)
         predicted = _clustering(document[2], document[3], f"document {name!r}, predicted", singletons)
-        found.append((name, overlap(gold, predicted)))
-    return found
+        overlaps.append((name, overlap(gold, predicted)))
+    return overlaps
 
 
 def _clustering(
@@ -414,7 +405,7 @@ def _clustering(
     if len(mentions) != len(clusters):
         message = f"{place}: {len(clusters)} clusters for {len(mentions)} mentions"
         raise InputError(message, "give one cluster or None per mention", code="length")
-    found: dict[Hashable, Hashable] = {}
+    entity_of: dict[Hashable, Hashable] = {}
     seen: set[Hashable] = set()
     for number, (mention, cluster) in enumerate(zip(mentions, clusters, strict=True)):
         if mention in seen:
@@ -423,6 +414,6 @@ def _clustering(
             raise InputError(message, "give each mention once")
         seen.add(mention)
         if cluster is not None:
-            found[mention] = cluster
-    sizes = Counter(found.values())
-    return {mention: cluster for mention, cluster in found.items() if singletons or sizes[cluster] > 1}
+            entity_of[mention] = cluster
+    sizes = Counter(entity_of.values())
+    return {mention: cluster for mention, cluster in entity_of.items() if singletons or sizes[cluster] > 1}

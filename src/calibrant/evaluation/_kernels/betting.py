@@ -76,10 +76,10 @@ def log_sum(values: Floats, also: float) -> float:
         top = max(top, value)
     if top == -math.inf:
         return top
-    found = math.exp(also - top)
+    total = math.exp(also - top)
     for value in values.flat:
-        found += math.exp(value - top)
-    return top + math.log(found)
+        total += math.exp(value - top)
+    return top + math.log(total)
 
 
 @jit

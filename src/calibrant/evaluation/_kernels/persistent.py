@@ -58,7 +58,7 @@ def observe(
                     _filter(changed[m, j, s], observed, noise, decay, effect, 1.0)
         _filter(null[m], observed, noise, decay, effect, 0.0)
         top = max(top, null[m, 9])
-    found, best, leading = 0.0, 0.0, 0.0
+    average, best, leading = 0.0, 0.0, 0.0
     for m in range(len(model)):
         rest = 1.0
         for j in range(places):
@@ -70,11 +70,11 @@ def observe(
                     changed[m, j, s, 9] = -math.inf
                     continue
                 gained = weight * math.exp(min(ratio, LARGEST_LOG)) / (len(size) * len(model))
-                found += gained
+                average += gained
                 if gained > best:
                     best, leading = gained, changed[m, j, s, 2]
-        found += rest * math.exp(null[m, 9] - top) / len(model)
-    return math.log(found), leading
+        average += rest * math.exp(null[m, 9] - top) / len(model)
+    return math.log(average), leading
 
 
 @jit

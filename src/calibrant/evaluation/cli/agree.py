@@ -58,5 +58,5 @@ def command(file: str, labels: str | None, printing: Printing, **options: Any) -
     from calibrant.evaluation.verbs.evaluating import agree
 
     names = None if labels is None else [name.strip() for name in labels.split(",")]
-    found = agree(file, labels=names, **options)
-    printing.show(found, lambda: [f"{file}:", "", *found.to_text().splitlines()])
+    agreement = agree(file, labels=names, **options)
+    printing.show(agreement, lambda: [f"{file}:", "", *agreement.to_text().splitlines()])

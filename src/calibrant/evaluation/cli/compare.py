@@ -78,9 +78,9 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
         raise click.UsageError(f"compare takes one FILE with the scores of all systems; {others}")
     [file] = files
     try:
-        found = compare(file, **options)
+        comparison = compare(file, **options)
     except InputError as error:
         if error.code == "column-missing" and "'system'" in error.message:
             error.hint += "; to compare predictions of several models, run `calibrant report FILE FILE`"
         raise
-    printing.show(found, lambda: [f"{file}:", "", *found.to_text().splitlines()])
+    printing.show(comparison, lambda: [f"{file}:", "", *comparison.to_text().splitlines()])

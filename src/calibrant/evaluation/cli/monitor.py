@@ -74,6 +74,6 @@ def command(predictions: str, output: str | None, printing: Printing, **options:
     """
     from calibrant.evaluation.verbs.monitoring import monitor
 
-    found = monitor(predictions, output=output, columns=columns_of(options), **options)
+    monitoring = monitor(predictions, output=output, columns=columns_of(options), **options)
     wrote = [] if output is None else [f"Wrote {output}"]
-    printing.show(found, lambda: [*found.to_text().splitlines(), *wrote])
+    printing.show(monitoring, lambda: [*monitoring.to_text().splitlines(), *wrote])

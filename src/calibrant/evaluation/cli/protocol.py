@@ -54,7 +54,7 @@ def command(
     keep_sources(output, file, *read_protocol_file(file).files)
     check_page(output)
     with ProgressLine() as progress:
-        found = protocol(file, progress=progress, command=command_line())
+        record = protocol(file, progress=progress, command=command_line())
         progress("drawing")
-        write(output, protocol_page(found, title=title))
-    printing.show(found, lambda: [*found.to_text().splitlines(), "", f"Wrote {output}"])
+        write(output, protocol_page(record, title=title))
+    printing.show(record, lambda: [*record.to_text().splitlines(), "", f"Wrote {output}"])

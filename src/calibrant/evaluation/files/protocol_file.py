@@ -35,13 +35,6 @@ class Settings:
     ----------
     path
         The file.
-
-    Raises
-    ------
-    InputError
-        The file does not exist.
-    FormatError
-        The file is not TOML.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -103,7 +96,7 @@ class Settings:
             )
             return self.error(where, f"{message}{where_in or f' [{key}]'}", f"write {write}")
         message = f"there is no {'key' if table else 'table'} {shown(key)}{where_in}"
-        hint = _nearest(key, [each.name for each in info.fields])
+        hint = _nearest(key, [other.name for other in info.fields])
         return self.error(f"{where}.{key}".strip("."), message, hint)
 
     def _line(self, path: Steps) -> int | None:
@@ -113,9 +106,9 @@ class Settings:
         key = next((step for step in path[1:] if isinstance(step, str)), None)
         current, seen, head = "", -1, None
         for place, line in enumerate(self._text.splitlines(), 1):
-            found = HEADER.match(line)
-            if found is not None:
-                current = found[1]
+            header = HEADER.match(line)
+            if header is not None:
+                current = header[1]
                 seen += current == name
                 if current == name and seen == number:
                     head = place
@@ -134,9 +127,9 @@ def _steps(path: str) -> Steps:
 
 def _inner(info: Any, step: str | int) -> Any:
     """Return the type of a field of a struct or of a list's elements, without None."""
-    inner = info.item_type if isinstance(step, int) else {each.name: each.type for each in info.fields}[step]
+    inner = info.item_type if isinstance(step, int) else {key.name: key.type for key in info.fields}[step]
     return next(
-        (each for each in getattr(inner, "types", ()) if type(each) is not msgspec.inspect.NoneType), inner
+        (kind for kind in getattr(inner, "types", ()) if type(kind) is not msgspec.inspect.NoneType), inner
     )
 
 
@@ -148,11 +141,11 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _wanted(what: str) -> str:
     """Describe the value that msgspec expected."""
-    found = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
+    if match is None:
         return what
-    kinds = " or a ".join(WORDS[each] for each in found[1].split(" | "))
-    return f"write a {kinds}{found[2]}".replace(r" matching regex '\\S'", " that is not blank")
+    kinds = " or a ".join(WORDS[kind] for kind in match[1].split(" | "))
+    return f"write a {kinds}{match[2]}".replace(r" matching regex '\\S'", " that is not blank")
 
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -365,21 +358,21 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = read_protocol_file(example("summaries"))
-    >>> found.labels, found.budget, [system.name for system in found.systems]
+    >>> plan = read_protocol_file(example("summaries"))
+    >>> plan.labels, plan.budget, [system.name for system in plan.systems]
     (('keep', 'not keep'), 3, ['first sentences', 'centroid', 'logistic'])
     """
     settings = Settings(path)
-    found = settings.decoded(_File)
-    task, reference, folds, evaluation = found.task, found.reference, found.folds, found.evaluation
+    file = settings.decoded(_File)
+    task, reference, folds, evaluation = file.task, file.reference, file.folds, file.evaluation
     labels = _different(settings, "task.labels", [str(label) for label in task.labels])
     positive = task.positive
     _check_label(settings, "task.positive", positive, labels)
     if positive is None and (task.budget is not None or len(labels) == 2):
         positive = labels[0]
     folder = Path(path).parent
-    rule = _rule(settings, found, labels)
-    systems = _systems(settings, found, positive, folder)
+    rule = _rule(settings, file, labels)
+    systems = _systems(settings, file, positive, folder)
     default = ("accuracy", "f1_macro") if positive is None else (f"f1:{positive}", "accuracy")
     return ProtocolFile(
         path=settings.file,
@@ -388,7 +381,7 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
         labels=labels,
         positive=positive,
         budget=task.budget,
-        annotators=_columns(found.annotators, folder, "item", "label", "annotator", "document"),
+        annotators=_columns(file.annotators, folder, "item", "label", "annotator", "document"),
         rule=rule,
         reference=_columns(reference, folder, "item", "label", "document"),
         ties=reference.ties or LEAVE_OUT,
@@ -421,17 +414,17 @@ def _columns(
     return NamedColumns(file, **{key: name for key, name in given.items() if name is not None})
 
 
-def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:
+def _rule(settings: Settings, file: _File, labels: tuple[str, ...]) -> Rule:
     """Return the rule that makes the reference, after a check of the keys that belong to it."""
-    reference = found.reference
-    rule: Rule = reference.rule or ("adjudicated" if found.annotators is None else "majority")
+    reference = file.reference
+    rule: Rule = reference.rule or ("adjudicated" if file.annotators is None else "majority")
     if reference.ties != LEAVE_OUT:
         _check_label(settings, "reference.ties", reference.ties, labels)
     if rule == "adjudicated" and reference.file is None:
         hint = 'write [reference] with file = "...", or add [annotators]'
         message = "the rule adjudicated lacks a file of labels"
         raise settings.error(where="reference", message=message, hint=hint)
-    if rule != "adjudicated" and found.annotators is None:
+    if rule != "adjudicated" and file.annotators is None:
         raise settings.error("", f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
     if (rule == "annotator") != (reference.annotator is not None):
         hint = 'write rule = "annotator" and annotator = "NAME", or neither'
@@ -442,15 +435,15 @@ def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:
     return rule
 
 
-def _systems(settings: Settings, found: _File, positive: str | None, folder: Path) -> tuple[SystemFile, ...]:
-    budget, binary = found.task.budget, len(found.task.labels) == 2 and positive is not None
+def _systems(settings: Settings, file: _File, positive: str | None, folder: Path) -> tuple[SystemFile, ...]:
+    budget, binary = file.task.budget, len(file.task.labels) == 2 and positive is not None
     default: Decision = "top" if budget is not None and binary else "most-probable"
     systems: list[SystemFile] = []
-    for place, each in enumerate(found.systems):
-        here, threshold = f"systems[{place}]", each.threshold
-        decision = each.decision or default
-        if each.name in [system.name for system in systems]:
-            message = f"two systems have the name {each.name!r}"
+    for place, entry in enumerate(file.systems):
+        here, threshold = f"systems[{place}]", entry.threshold
+        decision = entry.decision or default
+        if entry.name in [system.name for system in systems]:
+            message = f"two systems have the name {entry.name!r}"
             raise settings.error(f"{here}.name", message, "rename one", "duplicate")
         if decision != "most-probable" and not binary:
             message = f"the decision {decision} is for two labels"
@@ -461,21 +454,21 @@ def _systems(settings: Settings, found: _File, positive: str | None, folder: Pat
         if threshold is not None and decision not in ("top", "threshold"):
             hint = "leave it out, or use it with the decision threshold or top"
             raise settings.error(f"{here}.threshold", f"threshold is {threshold:g}", hint)
-        if each.label is not None and each.probability is not None:
+        if entry.label is not None and entry.probability is not None:
             hint = "keep one: labels, or probabilities that are decided here"
             raise settings.error(f"{here}.label", "a system has a label and a probability", hint)
-        table = _columns(each, folder, "item", "label", "probability")
+        table = _columns(entry, folder, "item", "label", "probability")
         assert table is not None
         systems.append(
             SystemFile(
-                each.name,
-                each.description,
+                entry.name,
+                entry.description,
                 table,
                 decision,
                 0.5 if decision == "threshold" and threshold is None else threshold,
-                each.label is not None,
-                each.probability is not None,
-                each.decision is not None or threshold is not None,
+                entry.label is not None,
+                entry.probability is not None,
+                entry.decision is not None or threshold is not None,
             )
         )
     if not systems:
@@ -500,8 +493,8 @@ def _check_label(
 
 
 def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[str, ...]) -> tuple[str, ...]:
-    found = _different(settings, "evaluation.metrics", metrics or ())
-    for place, name in enumerate(found):
+    chosen = _different(settings, "evaluation.metrics", metrics or ())
+    for place, name in enumerate(chosen):
         kind, colon, label = name.partition(":")
         where = f"evaluation.metrics[{place}]"
         if kind in OF_ENTITIES:
@@ -513,7 +506,7 @@ def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[st
             raise settings.error(where, f"there is no metric {name!r}", f"use {', '.join(every)}")
         elif colon:
             _check_label(settings, where, label, labels)
-    return found
+    return chosen
 
 
 def _check_tags(settings: Settings, where: str, name: str, labels: tuple[str, ...]) -> None:

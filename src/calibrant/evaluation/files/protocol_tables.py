@@ -114,13 +114,13 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = NamedColumns(example("summaries").parent / "annotations.csv")
-    >>> read_annotations(found, ["keep", "not keep"])[0].annotators
+    >>> table = NamedColumns(example("summaries").parent / "annotations.csv")
+    >>> read_annotations(table, ["keep", "not keep"])[0].annotators
     ('first pass', 'second pass')
     """
     roles = [_role(table, "item"), _role(table, "annotator"), _role(table, "label", gaps=True)]
-    found = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
-    return found.ratings, _groups(found.ratings.items, found.clusters, found.groups)
+    rated = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
+    return rated.ratings, _groups(rated.ratings.items, rated.clusters, rated.groups)
 
 
 def read_item_labels(
@@ -147,16 +147,11 @@ def read_item_labels(
     file
         The table, if it is already open.
 
-    Raises
-    ------
-    InputError
-        As in `read_annotations`, or an item has two rows.
-
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = read_item_labels(NamedColumns(example("summaries").parent / "adjudicated.csv"), None)
-    >>> set(found.names.values()) == {"keep", "not keep"}
+    >>> gold = read_item_labels(NamedColumns(example("summaries").parent / "adjudicated.csv"), None)
+    >>> set(gold.names.values()) == {"keep", "not keep"}
     True
     """
     if labels is not None and file is None and _is_conll(table.file):
@@ -165,28 +160,22 @@ def read_item_labels(
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
     roles = _role(table, "item", once=True), _role(table, key, gaps=True)
-    found = read_table(file, [*roles, _role(table, "document", needed=False)])
-    names = found.texts(key)
+    columns = read_table(file, [*roles, _role(table, "document", needed=False)])
+    names = columns.texts(key)
     if labels is not None:
-        for code, name in enumerate(found.names[key]):
+        for code, name in enumerate(columns.names[key]):
             if name not in labels:
                 message = f"label {shown(name)} is not one of the task's ({listed(labels)})"
                 hint = "repair it, or name it among the labels"
-                row = int(np.flatnonzero(found[key] == code)[0])
-                raise found.error(row, message, hint, "class-unknown", part=key)
-    items = found.names["item"]
-    documents = _groups(items, found.get("document"), found.names.get("document", ()))
-    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, found.left_out)
+                row = int(np.flatnonzero(columns[key] == code)[0])
+                raise columns.error(row, message, hint, "class-unknown", part=key)
+    items = columns.names["item"]
+    documents = _groups(items, columns.get("document"), columns.names.get("document", ()))
+    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, columns.left_out)
 
 
 def read_folds(table: NamedColumns) -> ItemLabels | None:
-    """Read the fold of each item; return None for a table of scores by system and fold.
-
-    Raises
-    ------
-    InputError
-        As `read_item_labels`.
-    """
+    """Read the fold of each item; return None for a table of scores by system and fold."""
     file = open_table(table.file)
     return None if "score" in file.columns else read_item_labels(table, None, "fold", file=file)
 
@@ -207,8 +196,8 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     --------
     >>> from calibrant.data import example
     >>> from calibrant.evaluation.files.protocol_file import read_protocol_file
-    >>> found = read_protocol_file(example("summaries"))
-    >>> read_system(found.systems[2], found.labels, found.positive).probabilities.shape
+    >>> plan = read_protocol_file(example("summaries"))
+    >>> read_system(plan.systems[2], plan.labels, plan.positive).probabilities.shape
     (125, 2)
     """
     table = system.table
@@ -227,11 +216,11 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
             hint = f"write one column per label: {', '.join(wide[:5])}"
             raise InputError(message, hint, code="column-missing", file=file.name)
         how = NAMED.format("probability")
-        found = _of_columns(file, table, [Role("probability", "score", single, how=how)])
-        assert found.probabilities is not None
-        score = found.probabilities[:, 0]
+        output = _of_columns(file, table, [Role("probability", "score", single, how=how)])
+        assert output.probabilities is not None
+        score = output.probabilities[:, 0]
         both = [score, 1 - score] if labels[0] == positive else [1 - score, score]
-        return replace(found, probabilities=np.column_stack(both))
+        return replace(output, probabilities=np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
         how = f"write one column per label, {listed(wide)}"
@@ -280,11 +269,11 @@ def prediction_frame(
     return pa.table(columns)
 
 
-def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
+def _of_labels(items: ItemLabels, labels: Sequence[str]) -> SystemOutput:
     code = {label: place for place, label in enumerate(labels)}
-    codes = np.array([code[name] for name in found.names.values()], np.int64)
-    documents = len(set(found.documents.values()))
-    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens, documents)
+    codes = np.array([code[name] for name in items.names.values()], np.int64)
+    documents = len(set(items.documents.values()))
+    return SystemOutput(items.file, tuple(items.names), codes, None, items.tokens, documents)
 
 
 def _is_conll(path: Path) -> bool:
@@ -356,15 +345,15 @@ def _groups(items: Sequence[str], group: Integers | None, names: Sequence[str]) 
 
 def _of_columns(file: Table, table: NamedColumns, columns: Sequence[Role]) -> SystemOutput:
     """Read probabilities from one column per label."""
-    found = read_table(file, [_role(table, "item", once=True), *columns])
-    matrix = np.column_stack([found[role.part] for role in columns])
+    cells = read_table(file, [_role(table, "item", once=True), *columns])
+    matrix = np.column_stack([cells[role.part] for role in columns])
     off = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1) > SUM_OFF)
     if len(columns) > 1 and len(off):
         message = f"the probabilities add up to {matrix[off[0]].sum():.4g}"
-        raise found.error(
+        raise cells.error(
             int(off[0]), message, "write the probabilities of all labels of the task", "class-sum"
         )
-    return SystemOutput(file.name, found.names["item"], None, matrix, None, int("document" in file.columns))
+    return SystemOutput(file.name, cells.names["item"], None, matrix, None, int("document" in file.columns))
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
@@ -373,9 +362,9 @@ def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
     if predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
-    found = np.zeros((len(batch.score), len(labels)))
-    found[:, place] = batch.score
-    return SystemOutput(name, tuple(items), None, found)
+    matrix = np.zeros((len(batch.score), len(labels)))
+    matrix[:, place] = batch.score
+    return SystemOutput(name, tuple(items), None, matrix)
 
 
 def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
@@ -386,7 +375,7 @@ def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
     }
     documents: dict[str, str] = {}
     if batch.cluster is not None:
-        called = [text(each) for each in predictions.clusters]
+        called = [text(cluster) for cluster in predictions.clusters]
         documents = {item: called[code] for item, code in zip(items, batch.cluster.tolist(), strict=True)}
     return ItemLabels(name, names, documents, len(items) - len(names))
 
@@ -395,11 +384,11 @@ def _by_item(name: str, labels: Sequence[str]) -> tuple[Predictions, Batch, list
     """Read a long table by item: scores, names of items, and the index of each class among the labels."""
     predictions = open_predictions(name).by_item()
     batch = predictions.read(items=True)
-    classes = [class_name(each) for each in predictions.classes]
-    unknown = [each for each in classes if each not in labels]
+    classes = [class_name(value) for value in predictions.classes]
+    unknown = [label for label in classes if label not in labels]
     if unknown:
         message = f"class {shown(unknown[0])} is not one of the task's labels ({listed(labels)})"
         raise InputError(message, "name it among the labels", code="class-unknown", file=name)
     assert batch.item is not None
     items = [text(predictions.items[code]) for code in batch.item.tolist()]
-    return predictions, batch, items, [list(labels).index(each) for each in classes]
+    return predictions, batch, items, [list(labels).index(label) for label in classes]

@@ -110,11 +110,6 @@ def read_ratings(
     numbers
         Take labels without ``order`` by their values: ``00`` and ``0`` are one label, not an error.
 
-    Raises
-    ------
-    InputError
-        The table cannot be used; the error names the file, the row and the column.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -138,11 +133,6 @@ def rating_table(
 ) -> RatingTable:
     """Read labels by roles: item, annotator, label and, last, cluster.
 
-    Raises
-    ------
-    InputError
-        As `read_ratings`.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -150,29 +140,31 @@ def rating_table(
     >>> rating_table(pa.table({"item": [1], "by": ["ann"], "label": ["x"]}), roles, None).ratings.labels
     ('x',)
     """
-    found = read(source, roles)
+    columns = read(source, roles)
     _, annotator, label = (role.part for role in roles[:3])
-    found.check_spelling(annotator, "write each annotator's name in one way")
+    columns.check_spelling(annotator, "write each annotator's name in one way")
     if order is None:
         if not numbers:
-            found.check_spelling(label, "write each label in one way, or list all labels in `labels`")
-        found.check_gaps(label, "leave the field of a missing label empty, or list all labels in `labels`")
-    given = [found.texts(role.part) for role in roles[:3]]
+            columns.check_spelling(label, "write each label in one way, or list all labels in `labels`")
+        columns.check_gaps(label, "leave the field of a missing label empty, or list all labels in `labels`")
+    given = [columns.texts(role.part) for role in roles[:3]]
     if numbers and order is None:
         with suppress(ValueError):  # labels that are no numbers have no distance, which is an error later
             given[2] = given[2].astype(float)
     try:
         ratings = Ratings.from_table(*given, order=order)
     except InputError as error:
-        raise found.placed(error) from None
+        raise columns.placed(error) from None
     part = roles[-1].part
-    groups = group_of_each(found, found["item"], found.names["item"], part)
-    has_chance, unlabeled = "chance" in found.table.columns, 0
-    if found.left_out:  # rows without a label, which may be all rows of an item
+    groups = group_of_each(columns, columns["item"], columns.names["item"], part)
+    has_chance, unlabeled = "chance" in columns.table.columns, 0
+    if columns.left_out:  # rows without a label, which may be all rows of an item
         item = roles[0].part
-        whole = read_table(found.table, [replace(roles[0], gaps=True)])
-        unlabeled = len(whole.names[item]) - len(found.names[item])
-    return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()), has_chance, unlabeled)
+        whole = read_table(columns.table, [replace(roles[0], gaps=True)])
+        unlabeled = len(whole.names[item]) - len(columns.names[item])
+    return RatingTable(
+        columns.table.name, ratings, groups, columns.names.get(part, ()), has_chance, unlabeled
+    )
 
 
 def read_results(
@@ -225,43 +217,42 @@ def read_results(
         "cluster": Role("cluster", column=cluster, needed=False),
     }
     try:
-        found = read_table(table, roles.values())
+        columns = read_table(table, roles.values())
     except InputError as error:
         if error.code != "column-type" or error.column != score:
             raise
         roles["score"] = Role("score", "label", score)
         try:
-            found = read_table(table, roles.values())
+            columns = read_table(table, roles.values())
         except InputError:
             raise error from None
-    return _results(found, kind)
+    return _results(columns, kind)
 
 
-def _results(found: FoundColumns, kind: str) -> ResultTable:
-    """Return the scores with one row per system."""
-    systems, units = found.names["system"], found.names[kind]
-    key = found[kind]
-    if "repeat" in found:
-        key = found["repeat"] * len(units) + key
+def _results(columns: FoundColumns, kind: str) -> ResultTable:
+    systems, units = columns.names["system"], columns.names[kind]
+    key = columns[kind]
+    if "repeat" in columns:
+        key = columns["repeat"] * len(units) + key
     distinct, start, code = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(start)
     column, start = np.argsort(order)[code], start[order]
-    called = [units[each] for each in found[kind][start]]
-    if "repeat" in found:
-        repeats = found.names["repeat"]
-        of = found["repeat"][start].tolist()
-        called = [f"{name} of repeat {repeats[each]}" for name, each in zip(called, of, strict=True)]
+    called = [units[number] for number in columns[kind][start]]
+    if "repeat" in columns:
+        repeats = columns.names["repeat"]
+        of = columns["repeat"][start].tolist()
+        called = [f"{name} of repeat {repeats[number]}" for name, number in zip(called, of, strict=True)]
     scores = np.full((len(systems), len(distinct)), np.nan)
-    cell = found["system"] * len(distinct) + column
+    cell = columns["system"] * len(distinct) + column
     _, once, times = np.unique(cell, return_index=True, return_counts=True)
     if (times > 1).any():
         chosen = cell[once[times > 1].min()]
         row = int(np.flatnonzero(cell == chosen)[1])
-        message = f"{systems[found['system'][row]]} has two scores for {kind} {called[column[row]]}"
+        message = f"{systems[columns['system'][row]]} has two scores for {kind} {called[column[row]]}"
         repeated = "(if fold numbers start again in each repeat, add a column repeat)"
         hint = f"keep one score per system {'and item, such as their mean' if kind == 'item' else repeated}"
-        raise found.error(row, message, hint, "duplicate")
-    scores[found["system"], column] = found["score"]
+        raise columns.error(row, message, hint, "duplicate")
+    scores[columns["system"], column] = columns["score"]
     missing = np.isnan(scores)
     common = ~missing.any(axis=0)
     if not common.all() and (kind == "fold" or not common.any()):
@@ -270,13 +261,13 @@ def _results(found: FoundColumns, kind: str) -> ResultTable:
         of = counted(len(called), kind)
         message = f"{systems[one]} has no score for {kind} {called[other]}: it has scores for {there} of {of}"
         hint = f"systems are compared on the same {kind}s; add the score, or leave the {kind} out for all"
-        raise InputError(message, hint, code="missing-value", file=found.table.name)
-    clusters = group_of_each(found, column, called, "cluster")
+        raise InputError(message, hint, code="missing-value", file=columns.table.name)
+    clusters = group_of_each(columns, column, called, "cluster")
     clusters = None if clusters is None else clusters[common]
-    repeat = found["repeat"][start] if "repeat" in found else None
+    repeat = columns["repeat"][start] if "repeat" in columns else None
     units, scores = tuple(compress(called, common)), scores[:, common]
     note = None if common.all() else _left_out(systems, called, missing, len(units))
-    return ResultTable(found.table.name, kind, systems, units, scores, repeat, clusters, note)
+    return ResultTable(columns.table.name, kind, systems, units, scores, repeat, clusters, note)
 
 
 def _left_out(systems: Sequence[str], items: Sequence[str], missing: NDArray[np.bool_], kept: int) -> str:
@@ -306,12 +297,12 @@ def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str,
     raise InputError(message, hint, code=code, file=table.name)
 
 
-def group_of_each(found: FoundColumns, item: Integers, items: Sequence[str], part: str) -> Integers | None:
+def group_of_each(columns: FoundColumns, item: Integers, items: Sequence[str], part: str) -> Integers | None:
     """Return the group of each item (items,), as codes; None if no column has groups.
 
     Parameters
     ----------
-    found
+    columns
         Columns of the table.
     item
         (n,) item of each row.
@@ -325,13 +316,13 @@ def group_of_each(found: FoundColumns, item: Integers, items: Sequence[str], par
     InputError
         An item is in two groups. The error names the row.
     """
-    if part not in found:
+    if part not in columns:
         return None
-    code = found[part]
+    code = columns[part]
     group = np.full(len(items), -1, np.int64)
     group[item[::-1]] = code[::-1]
     wrong = np.flatnonzero(group[item] != code)
     if len(wrong):
         message = f"item {items[item[wrong[0]]]} is in two {part}s"
-        raise found.error(int(wrong[0]), message, "give it one", "cluster", part=part)
+        raise columns.error(int(wrong[0]), message, "give it one", "cluster", part=part)
     return group

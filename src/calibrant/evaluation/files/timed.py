@@ -127,7 +127,6 @@ class LabeledRows:
             raise
 
     def _labeled(self, block: Block) -> Block:
-        """Return the rows with a label."""
         if self._dated is not None:  # so that few time stamps differ
             place = block.rows.schema.get_field_index(self._dated)
             rows = block.rows.set_column(place, self._dated, _days(block.column(self._dated).values))
@@ -162,18 +161,13 @@ def timed(
     items
         True to read the column of items as clusters.
 
-    Raises
-    ------
-    InputError
-        There is no such column, or it is the column of scores or labels.
-
     Examples
     --------
     >>> import pyarrow as pa
     >>> from calibrant.io import open_predictions
     >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1], "day": ["2026-11-20", "2026-11-21"]})
-    >>> found, _ = timed(open_predictions(table), "day")
-    >>> found.read(items=True).item.tolist(), found.items
+    >>> stream, _ = timed(open_predictions(table), "day")
+    >>> stream.read(items=True).item.tolist(), stream.items
     ([0, 1], ['2026-11-20', '2026-11-21'])
     """
     reader, hint = predictions.table_reader, "name the column of time (`time`)"
@@ -186,9 +180,9 @@ def timed(
         role.name for role in reader.roles.values() if role.part != "item"
     ]
     labeled = LabeledRows(reader, column, dated=dated, items=items)
-    found = predictions.through(labeled, predictions.name)
-    found.has_items = True
-    return found, labeled
+    stream = predictions.through(labeled, predictions.name)
+    stream.has_items = True
+    return stream, labeled
 
 
 def _days(values: pa.Array) -> pa.Array:
@@ -210,11 +204,6 @@ def _days(values: pa.Array) -> pa.Array:
 
 def window_of(value: Any, by: str) -> str | int:
     """Return the window of a value of the column of time: a day, a week, a month, or the value itself.
-
-    Raises
-    ------
-    InputError
-        The value is not a date.
 
     Examples
     --------
@@ -320,7 +309,7 @@ def after(point: str | int, until: str | int | None) -> bool:
 
 
 def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:
-    """Convert windows to numbers if all are numbers: as text, 10 would come before 9."""
+    """Convert windows to numbers if all are numbers."""
     texts = [str(window).strip() for window in windows]
     if not all(_NUMBER.fullmatch(text) for text in texts):
         return windows
@@ -329,4 +318,4 @@ def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, s
             file, row, column = place(code)
             message, hint = f"{shown(windows[code])} names no window", "use whole numbers, text or dates"
             raise InputError(message, hint, code="date", file=file, row=row, column=column)
-    return [int(text) for text in texts]
+    return [int(text) for text in texts]  # as text, 10 would come before 9

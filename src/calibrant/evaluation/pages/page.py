@@ -61,7 +61,7 @@ def metric_name(name: str) -> str:
     return f"{METRICS[kind]} of {label}" if colon else METRICS[kind]
 
 
-def text_table(found: Table, *, title: str | None = None, folded: bool = False) -> TextTable:
+def text_table(table: Table, *, title: str | None = None, folded: bool = False) -> TextTable:
     """Format the cells of a table, with three decimals.
 
     Examples
@@ -71,82 +71,82 @@ def text_table(found: Table, *, title: str | None = None, folded: bool = False) 
     >>> made.head, made.rows
     (('a', 'x'), (('one', '−0.500'),))
     """
-    found = found.rounded(DIGITS)
-    shown = [column for column in found.columns if column.kind not in ASIDE]
+    table = table.rounded(DIGITS)
+    shown = [column for column in table.columns if column.kind not in ASIDE]
     rows = (
         tuple(
             cell if isinstance(cell, str) else text.signed(word(cell, column))
-            for cell, column in zip(row, found.columns, strict=True)
+            for cell, column in zip(row, table.columns, strict=True)
             if column.kind not in ASIDE
         )
-        for row in found.rows
+        for row in table.rows
     )
     words = len(list(takewhile(lambda column: column.kind == "text", reversed(shown))))
     return TextTable(
-        title=found.title or found.caption if title is None else title,
+        title=table.title or table.caption if title is None else title,
         head=tuple(column.heading for column in shown),
         rows=tuple(rows),
-        note=" ".join(f"{note.removesuffix('.')}." for note in found.all_notes()),
+        note=" ".join(f"{note.removesuffix('.')}." for note in table.all_notes()),
         folded=folded,
         words=words,
     )
 
 
-def score_tables(found: Protocol) -> tuple[TextTable, ...]:
+def score_tables(record: Protocol) -> tuple[TextTable, ...]:
     """Return the tables of step 4: the metrics, and all classes."""
     classes = (
         text_table(table, title=f"All labels: {system.name}", folded=True)
-        for system in found.systems
+        for system in record.systems
         for table in system.scores.to_tables()
         if table.name == "by_class"
     )
-    return (text_table(found.scores(), title="Scores"), *classes)
+    return (text_table(record.scores(), title="Scores"), *classes)
 
 
-def selective_tables(found: Protocol) -> tuple[TextTable, ...]:
+def selective_tables(record: Protocol) -> tuple[TextTable, ...]:
     """Return the tables of the gain from abstaining; none without probabilities."""
     return tuple(
         text_table(table, title=f"{table.title or table.caption}: {system.name}")
-        for system in found.systems
+        for system in record.systems
         if system.selective is not None
         for table in system.selective.to_tables()
     )
 
 
-def pair_tables(found: MetricComparison) -> tuple[TextTable, ...]:
+def pair_tables(comparison: MetricComparison) -> tuple[TextTable, ...]:
     """Return the tables of step 5: each pair by one metric, and all numbers of each."""
-    title = f"Differences of {metric_name(found.metric)}, on {found.units:,} {found.unit}s"
-    each = (
+    title = f"Differences of {metric_name(comparison.metric)}, on {comparison.units:,} {comparison.unit}s"
+    by_pair = (
         text_table(table, title=f"{pair.first} {text.MINUS} {pair.second}: every number", folded=True)
-        for pair in found.pairs
+        for pair in comparison.pairs
         for table in pair.to_tables()
     )
-    return (*(text_table(table, title=title) for table in found.to_tables()), *each)
+    return (*(text_table(table, title=title) for table in comparison.to_tables()), *by_pair)
 
 
-def fold_tables(found: Comparison) -> tuple[TextTable, ...]:
+def fold_tables(comparison: Comparison) -> tuple[TextTable, ...]:
     """Return the tables of step 5 on folds of cross-validation."""
-    return tuple(text_table(table, folded=table.name == "numbers") for table in found.to_tables())
+    return tuple(text_table(table, folded=table.name == "numbers") for table in comparison.to_tables())
 
 
-def score_pictures(found: Protocol) -> list[Picture]:
+def score_pictures(record: Protocol) -> list[Picture]:
     """Draw the first metrics of all systems; return nothing for more systems than a figure can show."""
-    if len(found.systems) > MOST_SYSTEMS:
+    if len(record.systems) > MOST_SYSTEMS:
         return []
-    names = [system.name for system in found.systems]
+    names = [system.name for system in record.systems]
     scores = [
-        (metric_name(metric), [system.values[metric] for system in found.systems])
-        for metric in found.metrics[:MOST_METRICS]
+        (metric_name(metric), [system.values[metric] for system in record.systems])
+        for metric in record.metrics[:MOST_METRICS]
     ]
     ax = evaluation_plots.score_intervals(names, scores)
     svg = plots.inline_svg(figure_of(ax), name="scores", description=f"Scores of {', '.join(names)}")
-    drawn = f" The first {len(scores)} metrics are drawn." if len(found.metrics) > len(scores) else ""
+    drawn = f" The first {len(scores)} metrics are drawn." if len(record.metrics) > len(scores) else ""
     return [Picture(svg, "Scores with their intervals", SCORES_CAPTION + drawn)]
 
 
-def selective_pictures(found: Protocol) -> list[Picture]:
+def selective_pictures(record: Protocol) -> list[Picture]:
     """Draw the risk-coverage curves of the systems that give probabilities."""
-    curves = [(each.name, each.selective) for each in found.systems if each.selective is not None][
+    curves = [(system.name, system.selective) for system in record.systems if system.selective is not None][
         :MOST_CURVES
     ]
     if not curves:
@@ -257,12 +257,12 @@ class ProtocolPage:
         return render_protocol(self, figures, self.calibration, tuple(self.protocol.settings().items()))
 
 
-def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
+def protocol_page(record: Protocol, *, title: str | None = None) -> ProtocolPage:
     """Make the page of an evaluation.
 
     Parameters
     ----------
-    found
+    record
         Result of `calibrant.evaluation.protocol`.
     title
         Title of the page; None: the task's name.
@@ -280,59 +280,56 @@ def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
     >>> made.title, len(made.cards)
     ('Tweets', 2)
     """
-    section = None if found.calibration is None else page(found.calibration).sections[0]
+    section = None if record.calibration is None else page(record.calibration).sections[0]
+    if section is not None and section.view == "binary":
+        meaning = f"The probability that the label is {record.task.positive}."
+        section = replace(section, meaning=meaning)
     return ProtocolPage(
-        title=title or f"Evaluation: {found.task.name}",
-        steps=(_task(found), _reference(found), _agreement(found), _systems(found), _statistics(found)),
-        calibration=None if section is None else replace(section, meaning=_meaning(found, section)),
-        selective=selective_tables(found),
-        concluded=tuple(each.text for each in found.findings if each.concluded),
-        open=tuple(each.text for each in found.findings if not each.concluded),
-        notes=found.notes,
-        protocol=found,
+        title=title or f"Evaluation: {record.task.name}",
+        steps=(_task(record), _reference(record), _agreement(record), _systems(record), _statistics(record)),
+        calibration=section,
+        selective=selective_tables(record),
+        concluded=tuple(finding.text for finding in record.findings if finding.concluded),
+        open=tuple(finding.text for finding in record.findings if not finding.concluded),
+        notes=record.notes,
+        protocol=record,
     )
 
 
-def _meaning(found: Protocol, section: Section) -> str:
-    if section.view == "binary":
-        return f"The probability that the label is {found.task.positive}."
-    return section.meaning
-
-
-def _task(found: Protocol) -> Step:
+def _task(record: Protocol) -> Step:
     lead = "The decision that annotators and systems make, and the settings that were fixed in advance."
-    return Step("Define a control task", lead, tuple(found.task.settings().items()))
+    return Step("Define a control task", lead, tuple(record.task.settings().items()))
 
 
-def _reference(found: Protocol) -> Step:
-    name = f"{found.grouping.capitalize()}s"
+def _reference(record: Protocol) -> Step:
+    name = f"{record.grouping.capitalize()}s"
     lines = tuple(
-        (name if key == "Documents" else key, value) for key, value in found.reference.settings().items()
+        (name if key == "Documents" else key, value) for key, value in record.reference.settings().items()
     )
     return Step("Produce a reference", "The labels with which systems are compared.", lines)
 
 
-def _agreement(found: Protocol) -> Step:
+def _agreement(record: Protocol) -> Step:
     lead = "Agreement between annotators. Without agreement, the reference cannot measure systems."
-    if found.agreement is None:
-        why = found.agreement_reason
+    if record.agreement is None:
+        why = record.agreement_reason
         return Step("Assess the reference", lead, notes=(f"Agreement is undefined: {why}.",))
-    tables = (text_table(each, folded=each.name == "disputed") for each in found.agreement.to_tables())
+    tables = (text_table(table, folded=table.name == "disputed") for table in record.agreement.to_tables())
     return Step("Assess the reference", lead, tables=tuple(tables))
 
 
-def _systems(found: Protocol) -> Step:
+def _systems(record: Protocol) -> Step:
     lead = "Scores of each system on the same items, and the calibration of its probabilities."
-    return Step("Evaluate the systems", lead, tables=score_tables(found))
+    return Step("Evaluate the systems", lead, tables=score_tables(record))
 
 
-def _statistics(found: Protocol) -> Step:
+def _statistics(record: Protocol) -> Step:
     lead = "Tests of the differences, and the number of items that an inconclusive difference needs."
-    if len(found.systems) < 2:
+    if len(record.systems) < 2:
         return Step("Discuss with statistics", lead, notes=("There is one system, so nothing is compared.",))
     tables: tuple[TextTable, ...] = ()
-    if found.folds is not None:
-        tables = fold_tables(found.folds)
-    tables += tuple(table for each in found.comparisons for table in pair_tables(each))
-    notes = ("Conclusions use the folds and the corrected test.",) if found.folds is not None else ()
+    if record.folds is not None:
+        tables = fold_tables(record.folds)
+    tables += tuple(table for comparison in record.comparisons for table in pair_tables(comparison))
+    notes = ("Conclusions use the folds and the corrected test.",) if record.folds is not None else ()
     return Step("Discuss with statistics", lead, tables=tables, notes=notes)

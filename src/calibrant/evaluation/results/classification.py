@@ -104,7 +104,7 @@ class Classification(Record, frozen=True, kw_only=True):
 
     def __getitem__(self, label: object) -> ClassScore:
         """Return the scores of one class."""
-        return {each.label: each for each in self.by_class}[str(label)]
+        return {row.label: row for row in self.by_class}[str(label)]
 
     def more_tables(self) -> tuple[Table, ...]:
         """Return the confusion matrix of few classes."""

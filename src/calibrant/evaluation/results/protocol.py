@@ -232,9 +232,9 @@ class MetricComparison(Record, frozen=True, kw_only=True):
         """Return the differences, with the metric in their title; none for one system."""
         title = f"Differences of {self.metric} on {counted(self.units, self.unit)}"
         return tuple(
-            replace(each, name=f"differences {self.metric}", title=title)
-            for each in super().to_tables()
-            if each.rows
+            replace(table, name=f"differences {self.metric}", title=title)
+            for table in super().to_tables()
+            if table.rows
         )
 
 
@@ -328,7 +328,7 @@ class Protocol(Record, frozen=True, kw_only=True):
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the systems' scores, their differences by each metric, and the conclusions."""
-        compared = (table for each in self.comparisons for table in each.to_tables())
+        compared = (table for comparison in self.comparisons for table in comparison.to_tables())
         return (self.scores(), *compared, *self._conclusions(*super().to_tables()))
 
     def _conclusions(self, findings: Table) -> Iterator[Table]:
@@ -350,7 +350,7 @@ class Protocol(Record, frozen=True, kw_only=True):
 
     def scores(self) -> Table:
         """Return the metrics of all systems, one row each."""
-        found = [
+        scored = [
             MetricScore(system=system.name, metric=metric, value=value)
             for system in self.systems
             for metric, value in system.values.items()
@@ -359,5 +359,5 @@ class Protocol(Record, frozen=True, kw_only=True):
         if self.reference.documents is not None:
             size += f" of {counted(self.reference.documents, self.grouping)}"
         caption = f"{self.task.name}: {size}, {counted(len(self.systems), 'system')}"
-        notes = tuple(warnings_of_rows(found, self))
-        return Table("scores", *columns_of(found, self.level), caption, notes, f"Scores. {caption}")
+        notes = tuple(warnings_of_rows(scored, self))
+        return Table("scores", *columns_of(scored, self.level), caption, notes, f"Scores. {caption}")

@@ -64,25 +64,14 @@ class Metric:
         if self.entities:
             scores_of = entity_scores(self.sums(true, pred), clusters=self.clusters, level=level)
             return scores_of[kind.partition("_")[2]]
-        found: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
-        return found
+        estimate: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
+        return estimate
 
 
 def metrics_of(
     names: Sequence[str], labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]
 ) -> list[Metric]:
     """Return the metrics of names that `calibrant.evaluation.files.protocol_file` has checked.
-
-    Parameters
-    ----------
-    names
-        Names as in the file.
-    labels
-        Labels of the task.
-    gold
-        Reference.
-    outputs
-        (n,) codes of each system's labels.
 
     Raises
     ------
@@ -110,7 +99,7 @@ def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence
     sums_of = entity_sums if unit == "entity" else partial(surface_sums, tokens=tokens)
     clusters, of_unit = gold.documents, gold.unit
     if unit == "surface":
-        all_tags = [tags[each] for each in (gold.label, *outputs)]
+        all_tags = [tags[codes] for codes in (gold.label, *outputs)]
         clusters = form_clusters(all_tags, sentences, tokens, documents=clusters)
         of_unit = f"{of_unit} group"
 
@@ -125,8 +114,9 @@ def metric_of(name: str, labels: Sequence[str]) -> Metric:
 
     Examples
     --------
-    >>> found = metric_of("f1:b", ["a", "b"])
-    >>> found.value(found.sums(np.array([1, 1, 0]), np.array([1, 0, 0])).sum(axis=0)[None]).round(2).tolist()
+    >>> metric = metric_of("f1:b", ["a", "b"])
+    >>> sums = metric.sums(np.array([1, 1, 0]), np.array([1, 0, 0])).sum(axis=0)
+    >>> metric.value(sums[None]).round(2).tolist()
     [0.67]
     """
     kind, colon, label = name.partition(":")
@@ -148,14 +138,14 @@ def metric_of(name: str, labels: Sequence[str]) -> Metric:
 
 def _counts(true: Integers, pred: Integers, chosen: Integers) -> Floats:
     """Return correct, predicted and reference counts of each chosen class, side by side."""
-    found, there = pred[:, None] == chosen, true[:, None] == chosen
-    return np.concatenate([found & there, found, there], axis=1).astype(np.float64)
+    predicted, there = pred[:, None] == chosen, true[:, None] == chosen
+    return np.concatenate([predicted & there, predicted, there], axis=1).astype(np.float64)
 
 
 def _macro(of_class: Callable[[Floats], Floats], totals: Floats) -> Floats:
     """Average over the classes that occur, as in `calibrant.evaluation.classification_scores`."""
     classes = totals.shape[1] // 3
-    each = totals.reshape(len(totals), 3, classes)
-    occurs = (each[:, 1] + each[:, 2]) > 0
-    values = of_class(each.transpose(0, 2, 1).reshape(-1, 3)).reshape(len(totals), classes)
+    by_class = totals.reshape(len(totals), 3, classes)
+    occurs = (by_class[:, 1] + by_class[:, 2]) > 0
+    values = of_class(by_class.transpose(0, 2, 1).reshape(-1, 3)).reshape(len(totals), classes)
     return mean_of_classes(values, occurs)

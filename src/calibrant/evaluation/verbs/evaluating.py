@@ -72,7 +72,7 @@ def agree(
         if labels is None and (weights is not None or distance == "ordinal"):
             _check_order(table)
     try:
-        found = agreement(
+        record = agreement(
             table.ratings,
             distance=distance,
             weights=weights,
@@ -83,7 +83,7 @@ def agree(
     except InputError as error:
         raise _of_file(error, table.name) from None
     chance_warning = CHANCE_UNUSED if table.has_chance else None
-    return replace(found, unlabeled=table.unlabeled, chance_warning=chance_warning)
+    return replace(record, unlabeled=table.unlabeled, chance_warning=chance_warning)
 
 
 def compare(
@@ -124,8 +124,8 @@ def compare(
     --------
     >>> import pyarrow as pa
     >>> columns = {"system": ["a"] * 3 + ["b"] * 3, "fold": [1, 2, 3] * 2, "score": [3, 4, 6, 2, 3, 4]}
-    >>> found = compare(pa.table(columns), test_train_ratio=1 / 2)
-    >>> round(found.pairs[0].difference.estimate, 2), round(found.pairs[0].p_value, 2)
+    >>> comparison = compare(pa.table(columns), test_train_ratio=1 / 2)
+    >>> round(comparison.pairs[0].difference.estimate, 2), round(comparison.pairs[0].p_value, 2)
     (1.33, 0.13)
     """
     table = read_results(
@@ -136,7 +136,7 @@ def compare(
         hint = "add the scores of another system, or name the column of systems (`system`)"
         raise InputError(message, hint, code="empty", file=table.name)
     try:
-        found = compare_systems(
+        comparison = compare_systems(
             table.systems,
             table.scores,
             unit=table.unit,
@@ -153,7 +153,7 @@ def compare(
         )
     except InputError as error:
         raise _of_file(error, table.name) from None
-    return replace(found, items_warning=table.note)
+    return replace(comparison, items_warning=table.note)
 
 
 def _check_order(table: RatingTable) -> None:

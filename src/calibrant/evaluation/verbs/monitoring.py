@@ -128,8 +128,8 @@ def monitor(
     >>> import pyarrow as pa
     >>> days = ["2026-11-20"] * 50 + ["2026-11-21"] * 50
     >>> table = pa.table({"score": [0.3] * 100, "label": [0, 1] * 50, "day": days})
-    >>> found = monitor(table, time="day", unit="item")
-    >>> [(row.day, row.n, row.alarm) for row in found.days]
+    >>> record = monitor(table, time="day", unit="item")
+    >>> [(row.day, row.n, row.alarm) for row in record.days]
     [('2026-11-20', 50, False), ('2026-11-21', 50, True)]
     """
     _checks.one_of(by, BY, "by")
@@ -157,16 +157,16 @@ def monitor(
         table = _read(predictions, settings, stored)
         watched = _restored(state, settings) or _new(table, settings)
         late = _take(watched, table)
-        found = structs.replace(watched.result(), late_warning=late, unlabeled_warning=table.warning)
-        if not (table.names or found.days):
+        record = structs.replace(watched.result(), late_warning=late, unlabeled_warning=table.warning)
+        if not (table.names or record.days):
             raise InputError("no row has a label", "run the monitor when labels have arrived", code="empty")
         if state is not None:
             _save(state, settings, watched)
     if output is not None:
         from calibrant.evaluation.plots import evidence_over_time
 
-        save_figure(evidence_over_time(found), output, width=width)
-    return found
+        save_figure(evidence_over_time(record), output, width=width)
+    return record
 
 
 @dataclass(frozen=True)
@@ -181,25 +181,25 @@ class _Table:
 
     def windows(self) -> Iterator[tuple[str | int, list[int]]]:
         """Yield each window outside the reference, in order, with its numbers in the store."""
-        found: dict[str | int, list[int]] = {}
+        numbers_of: dict[str | int, list[int]] = {}
         for number, name in enumerate(self.names):
             if not self.old[number] and number in self.stored.counts:
-                found.setdefault(name, []).append(number)
-        yield from sorted(found.items(), key=lambda item: order(item[0]))
+                numbers_of.setdefault(name, []).append(number)
+        yield from sorted(numbers_of.items(), key=lambda item: order(item[0]))
 
     def rows(self, numbers: list[int]) -> dict[str, NDArray[Any]]:
         """Return the rows of some windows in the order of the table, with the number of their window."""
         parts = [self.stored.read(number) for number in numbers]
         rows = np.concatenate(parts)
-        found = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
+        columns = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
         names = sorted({self.names[number] for number in numbers}, key=order)
         rank = {name: place for place, name in enumerate(names)}
         windows = [rank[self.names[number]] for number in numbers]
-        found["window"] = np.repeat(windows, [len(part) for part in parts])
-        if len(numbers) > 1 and "row" in found:
-            by_row = np.argsort(found["row"], kind="stable")
-            found = {name: values[by_row] for name, values in found.items()}
-        return found
+        columns["window"] = np.repeat(windows, [len(part) for part in parts])
+        if len(numbers) > 1 and "row" in columns:
+            by_row = np.argsort(columns["row"], kind="stable")
+            columns = {name: values[by_row] for name, values in columns.items()}
+        return columns
 
 
 def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _Table:
@@ -207,37 +207,36 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
     _check(predictions, settings)
     single = settings.unit == "item" and settings.view != "pooled" and not predictions.clustered
     clustered = single or settings.unit == "cluster"
-    found, labeled = timed(predictions, settings.time, settings.by, items=clustered)
+    stream, labeled = timed(predictions, settings.time, settings.by, items=clustered)
     windows = Windows(settings.by, settings.until, labeled.place)
     seen = 0
-    for batch in found.batches(items=True):
+    for batch in stream.batches(items=True):
         assert batch.item is not None
-        number = windows.numbers(found.items, batch.item, seen)
+        number = windows.numbers(stream.items, batch.item, seen)
         batch = replace(batch, item=None)  # which is the time
-        pairs, rows = pairs_of(settings.view, batch, found, seen), np.arange(len(batch))
+        pairs, rows = pairs_of(settings.view, batch, stream, seen), np.arange(len(batch))
         if settings.view.startswith(CLASS) and batch.class_code is not None:
             name = settings.view.removeprefix(CLASS)
-            code = found.classes.index(name) if name in found.classes else -1
+            code = stream.classes.index(name) if name in stream.classes else -1
             rows = np.flatnonzero(batch.class_code == code)
         if len(pairs):
-            each = len(pairs) // len(rows)
+            per_row = len(pairs) // len(rows)
             columns = {"score": pairs.score, "outcome": pairs.label}
             if pairs.cluster is not None:
                 columns["cluster"] = pairs.cluster
             if settings.until is not None:
-                columns["row"] = np.repeat(seen + rows, each)
-            stored.add(np.repeat(number[rows], each), columns)
+                columns["row"] = np.repeat(seen + rows, per_row)
+            stored.add(np.repeat(number[rows], per_row), columns)
         seen += len(batch)
     names, old = windows.names()
     if seen and not stored.counts:
-        hint = f"the classes are {', '.join(found.classes[:12])}"
-        raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
+        hint = f"the classes are {', '.join(stream.classes[:12])}"
+        raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=stream.name)
     unlabeled = sum(map(len, labeled.unlabeled))
     return _Table(stored, names, old, UNLABELED.format(unlabeled) if unlabeled else None, single)
 
 
 def _check(predictions: Predictions, settings: _Settings) -> None:
-    """Raise `InputError` for a table that a monitor cannot use."""
     predictions.check_one_model()
     predictions.check_one_cluster("a monitor")
     if settings.view in ("top", "pooled") and predictions.form == "long":
@@ -318,16 +317,17 @@ def _take(watched: CalibrationMonitor, table: _Table) -> str | None:
 
 def _same(day: MonitoredDay, rows: dict[str, NDArray[Any]]) -> bool:
     """Return True if the rows have the sums of those of the window that were counted."""
-    found = [rows["score"].mean(dtype=np.float64) - day.score, rows["outcome"].mean() - day.frequency]
-    return bool(np.abs(found).max() < 1e-9)
+    differences = [rows["score"].mean(dtype=np.float64) - day.score, rows["outcome"].mean() - day.frequency]
+    return bool(np.abs(differences).max() < 1e-9)
 
 
 def _kept(state: str | os.PathLike[str] | None) -> AbstractContextManager[object]:
-    """Lock a state from before it is read until after it is written: another run would lose windows."""
+    """Lock a state from before it is read until after it is written."""
     if state is None or (Path(state).exists() and not Path(state).is_file()):
         return nullcontext()
     place = Path(state).resolve()
     message, hint = f"another run writes the state {place.name}", "run this again when it has ended"
+    # Two runs that read the same state would each write it without the other's windows.
     return locked(place.with_name(f".{place.name}.lock"), message, hint)
 
 

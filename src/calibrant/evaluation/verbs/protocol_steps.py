@@ -62,10 +62,10 @@ def compared(
     plan: ProtocolFile,
 ) -> MetricComparison:
     """Compare each pair of systems by one metric on the same items; units are documents, if known."""
-    sums = [metric.sums(gold.label, each.label) for each in systems]
+    sums = [metric.sums(gold.label, system.label) for system in systems]
     pairs = [
         _pair(scored[one], scored[other], sums[one], sums[other], gold, metric, plan)
-        for one, other in pairs_of([each.system.name for each in systems], plan.baseline)
+        for one, other in pairs_of([system.system.name for system in systems], plan.baseline)
     ]
     p_values = [pair.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
@@ -141,24 +141,22 @@ def _of_ends(
 ) -> tuple[Quantity, float] | None:
     """Return the difference of two scores with interval and p-value from the scores' own intervals.
 
-    The square of each end's distance is the sum of those of the two scores (MOVER): right for independent
-    scores, and too wide for those of the same items.
-
     References
     ----------
     Zou and Donner (2008). Construction of confidence limits about effect measures. Statistics in Medicine
     27, 1693-1702.
     """
-    ends = [(each.estimate, each.low, each.high) for each in (first, second)]
-    if any(None in each for each in ends):
+    ends = [(interval.estimate, interval.low, interval.high) for interval in (first, second)]
+    if any(None in interval for interval in ends):
         return None
     (one, low, high), (other, lowest, highest) = np.array(ends, np.float64).tolist()
     difference = one - other
+    # MOVER: right for independent scores, and too wide for those of the same items.
     below, above = math.hypot(one - low, highest - other), math.hypot(high - one, other - lowest)
     toward = below if difference > 0 else above
     t = critical_value(plan.level, NORMAL, "two-sided") * difference / toward if toward else None
-    found = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
-    return found, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or 1.0
+    quantity = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
+    return quantity, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or 1.0
 
 
 def _detectable(
@@ -208,8 +206,8 @@ def on_folds(
     if count < 2:
         raise InputError("there is one fold", "write two or more", code="setting", file=folds.file)
     scores = np.empty((len(systems), count))
-    for row, each in enumerate(systems):
-        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, each.label), code))
+    for row, system in enumerate(systems):
+        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, system.label), code))
     if np.isnan(scores).any():
         name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
         why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
@@ -220,14 +218,13 @@ def on_folds(
         notes.append(
             f"Folds have from {sizes.min():,} to {sizes.max():,} items; all folds have the same weight."
         )
-    names = [each.system.name for each in systems]
+    names = [system.system.name for system in systems]
     return _compared(names, scores, np.zeros(count, np.int64), plan), metric.name, notes
 
 
 def _compared(
     names: Sequence[str], scores: Floats, repeat: Integers | None, plan: ProtocolFile
 ) -> Comparison:
-    """Compare scores on folds by the settings of the file."""
     return compare_systems(
         names,
         scores,
@@ -381,10 +378,10 @@ def _plan(plan: Detectable | None, unit: str) -> str:
 
 def _of_calibration(calibration: Report | None, level: float) -> Iterator[Finding]:
     for model in calibration.models if calibration is not None else ():
-        found = model.measured.views[0]
-        low, high = found.calibration_error.low, found.calibration_error.high
+        view = model.measured.views[0]
+        low, high = view.calibration_error.low, view.calibration_error.high
         if low is None or high is None:
-            why = found.calibration_error.reason or "the data do not say"
+            why = view.calibration_error.reason or "the data do not say"
             text = f"The calibration of {model.name} is undefined: {why}."
             yield Finding("calibration", False, text)
         elif low > 0:
@@ -403,13 +400,13 @@ def _of_calibration(calibration: Report | None, level: float) -> Iterator[Findin
 
 def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator[Finding]:
     for system in systems:
-        found = system.selective
-        if found is None:
+        curve = system.selective
+        if curve is None:
             continue
-        half = next((point for point in found.points if point.coverage <= 0.75), None)
+        half = next((point for point in curve.points if point.coverage <= 0.75), None)
         if half is None:  # one item has no half
             continue
-        kept, right = half.accuracy, 1 - found.error_rate
+        kept, right = half.accuracy, 1 - curve.error_rate
         said = (
             f"{system.name} is correct on {_percent(kept.estimate or 0.0)} of its most confident half, "
             f"{_interval(kept.low, kept.high, level, _percent)}, and on {_percent(right)} of all items"
@@ -493,27 +490,22 @@ def protocol(
     Protocol
         Record of the evaluation; `calibrant.evaluation.protocol_page` makes a page from it.
 
-    Raises
-    ------
-    InputError
-        An input cannot be used. The error names the file and the line, or the row and column.
-
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = protocol(example("summaries"))
-    >>> found.reference.items, found.reference.documents, found.metrics
+    >>> record = protocol(example("summaries"))
+    >>> record.reference.items, record.reference.documents, record.metrics
     (125, 12, ('f1:keep', 'accuracy'))
     """
     plan = read_protocol_file(path)
     gold = reference_of(plan)
-    found = _agreement(plan, gold)
+    agreed = _agreement(plan, gold)
     systems = [decided(system, gold, plan) for system in plan.systems]
-    metrics = metrics_of(plan.metrics, plan.labels, gold, [each.label for each in systems])
+    metrics = metrics_of(plan.metrics, plan.labels, gold, [system.label for system in systems])
     scored = []
-    for done, each in enumerate(systems):
+    for done, system in enumerate(systems):
         tell(progress, "scoring", done, len(systems))
-        scored.append(evaluated(each, gold, metrics, plan))
+        scored.append(evaluated(system, gold, metrics, plan))
     measured = calibration(systems, gold, plan, progress)
     comparisons = []
     for done, metric in enumerate(metrics):
@@ -522,13 +514,13 @@ def protocol(
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
     task = ControlTask(plan.name, plan.description, plan.labels, plan.positive, plan.budget)
     reason = None
-    if found is None:
+    if agreed is None:
         reason = NO_ANNOTATORS if gold.ratings is None else ONE_ANNOTATOR
     return Protocol(
         file=plan.path,
         task=task,
         reference=gold.record,
-        agreement=found,
+        agreement=agreed,
         agreement_reason=reason,
         systems=tuple(scored),
         calibration=measured,
@@ -536,13 +528,13 @@ def protocol(
         comparisons=tuple(comparisons),
         folds=folds,
         fold_metric=fold_metric,
-        findings=findings_of(task, gold.record, found, scored, measured, comparisons[0], folds, plan.level),
+        findings=findings_of(task, gold.record, agreed, scored, measured, comparisons[0], folds, plan.level),
         level=plan.level,
         alternative=plan.alternative,
         power=plan.power,
         samples=plan.samples,
         seed=plan.seed,
-        notes=(*notes, *_notes(gold.record, found, scored), *_output_notes(systems, gold)),
+        notes=(*notes, *_notes(gold.record, agreed, scored), *_output_notes(systems, gold)),
         version=__version__,
         command=command,
     )
@@ -559,12 +551,11 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
     )
 
 
-def _notes(reference: Reference, found: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
-    """Return the notes on the data."""
+def _notes(reference: Reference, agreed: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
     notes = []
-    if found is not None and found.missing:
+    if agreed is not None and agreed.missing:
         notes.append(
-            f"{found.missing:,} labels of annotators are missing; coefficients that allow missing labels "
+            f"{agreed.missing:,} labels of annotators are missing; coefficients that allow missing labels "
             "use the others."
         )
     if reference.left_out:
@@ -582,18 +573,18 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
 
 
 def _output_notes(systems: Sequence[Decided], gold: Gold) -> Iterator[str]:
-    for each in systems:
-        name = each.system.name
-        if each.documents:
+    for model in systems:
+        name = model.system.name
+        if model.documents:
             yield (
                 f"{name} names documents and the reference does not, so intervals ignore that items of a "
                 "document depend on each other; add the documents to the reference."
             )
-        if each.ignored:
-            yield f"{name} decides by document without {counted(each.ignored, 'item')} of unknown documents."
-        if each.other_tokens:
+        if model.ignored:
+            yield f"{name} decides by document without {counted(model.ignored, 'item')} of unknown documents."
+        if model.other_tokens:
             yield (
-                f"{name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
+                f"{name} has {model.other_tokens:,} of {len(gold.items):,} tokens that differ from "
                 "the reference; tags are compared by sentence and position."
             )
 
@@ -612,11 +603,6 @@ def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> li
     -------
     list of str
         Paths of the files.
-
-    Raises
-    ------
-    InputError
-        There is no such example, or the folder exists.
 
     Examples
     --------

@@ -128,16 +128,16 @@ def store_lines(*about: Any) -> list[str]:
     """Return the printed notes on a store, from the arguments of `store_notes`."""
     from calibrant.events.results.events import store_notes
 
-    return [f"note: {each}" for each in store_notes(*about)]
+    return [f"note: {note}" for note in store_notes(*about)]
 
 
-def table_lines(found: EventTable) -> list[str]:
+def table_lines(table: EventTable) -> list[str]:
     """Return the printed lines of a table of counts, without periods in which no document may count."""
-    shown = tuple(row for row in found.counts if row.matched or row.best)
+    shown = tuple(row for row in table.counts if row.matched or row.best)
     if not shown:
-        return ["No document may count for these countries.", *store_lines(found.finished, found.problems)]
-    lines = replace(found, counts=shown).to_text().splitlines()
-    empty = len(found.counts) - len(shown)
+        return ["No document may count for these countries.", *store_lines(table.finished, table.problems)]
+    lines = replace(table, counts=shown).to_text().splitlines()
+    empty = len(table.counts) - len(shown)
     if empty:
         lines.append(
             f"{text.count(empty)} cells without a document that may count are omitted; --json prints them"
@@ -145,12 +145,12 @@ def table_lines(found: EventTable) -> list[str]:
     return lines
 
 
-def uncertain_lines(found: UncertainDocuments) -> list[str]:
+def uncertain_lines(uncertain: UncertainDocuments) -> list[str]:
     """Return the printed lines of documents with their evidence."""
-    if not found.documents:
-        return ["No document may count.", *store_lines(found.finished, found.problems)]
-    rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in found.documents)
-    lines = replace(found, documents=rows).to_text().splitlines()
-    if rows != found.documents:
+    if not uncertain.documents:
+        return ["No document may count.", *store_lines(uncertain.finished, uncertain.problems)]
+    rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in uncertain.documents)
+    lines = replace(uncertain, documents=rows).to_text().splitlines()
+    if rows != uncertain.documents:
         lines.append(f"At most {MOST_EVIDENCE} pairs of mentions per document are shown; --json prints all")
     return lines

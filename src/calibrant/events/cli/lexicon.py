@@ -37,11 +37,11 @@ def command(documents: str, second: str, printing: Printing, **options: Any) -> 
     from calibrant.events.verbs.comparing_lexicons import compare_lexicons
 
     with Bar() as progress:
-        found = compare_lexicons(documents, second, progress=progress, **options)
+        comparison = compare_lexicons(documents, second, progress=progress, **options)
 
     def lines() -> list[str]:
-        shown = replace(found, differences=found.differences[:MOST]).to_text().splitlines()
-        left = len(found.differences) - MOST
+        shown = replace(comparison, differences=comparison.differences[:MOST]).to_text().splitlines()
+        left = len(comparison.differences) - MOST
         return [*shown, f"{left} rarer differences are omitted; --json prints them"] if left > 0 else shown
 
-    printing.show(found, lines)
+    printing.show(comparison, lines)

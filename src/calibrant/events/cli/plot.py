@@ -41,12 +41,12 @@ def command(store: str, output: str, printing: Printing, **options: Any) -> None
     """
     from calibrant.events.verbs.figures import draw_events
 
-    found = draw_events(store_of(store), output, **table_settings(store, options))
+    table = draw_events(store_of(store), output, **table_settings(store, options))
 
     def lines() -> list[str]:
-        countries = len({row.country for row in found.counts})
+        countries = len({row.country for row in table.counts})
         drawn = min(options["most"], countries)
         wrote = f"Wrote {output}: {drawn} of {countries} countries"
-        return [wrote, *store_lines(found.finished, found.problems, found.samples)]
+        return [wrote, *store_lines(table.finished, table.problems, table.samples)]
 
-    printing.show(found, lines)
+    printing.show(table, lines)

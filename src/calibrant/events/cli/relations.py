@@ -35,5 +35,5 @@ def command(documents: str, printing: Printing, **options: Any) -> None:
     from calibrant.events.verbs.relations import country_relations
 
     with Bar() as progress:
-        found = country_relations(documents, progress=progress, **options)
-    printing.show(found)
+        relations = country_relations(documents, progress=progress, **options)
+    printing.show(relations)

@@ -55,15 +55,15 @@ def command(documents: str, workers: int | None, printing: Printing, **options: 
     from calibrant.events.verbs.extraction import extract_events
 
     with Bar() as progress:
-        found = extract_events(
+        extraction = extract_events(
             documents,
             workers=workers or default_threads(),
             progress=progress,
             **options,
         )
-    store = shlex.quote(found.store)
+    store = shlex.quote(extraction.store)
     steps = [
         f"calibrant events table {store} --by year    counts with intervals",
         f"calibrant events uncertain {store}    documents near 50 %",
     ]
-    printing.show(found, steps=steps)
+    printing.show(extraction, steps=steps)

@@ -28,5 +28,5 @@ def command(store: str, printing: Printing, **options: Any) -> None:
     from calibrant.events.cli._events import table_lines
     from calibrant.events.verbs.tables import event_table
 
-    found = event_table(store_of(store), **table_settings(store, options))
-    printing.show(found, lambda: table_lines(found))
+    table = event_table(store_of(store), **table_settings(store, options))
+    printing.show(table, lambda: table_lines(table))

@@ -29,5 +29,5 @@ def command(
     from calibrant.events.cli._events import uncertain_lines
     from calibrant.events.verbs.uncertain import uncertain_documents
 
-    found = uncertain_documents(store_of(store), countries=countries or None, most=most, documents=documents)
-    printing.show(found, lambda: uncertain_lines(found))
+    listed = uncertain_documents(store_of(store), countries=countries or None, most=most, documents=documents)
+    printing.show(listed, lambda: uncertain_lines(listed))

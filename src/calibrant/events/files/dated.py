@@ -112,7 +112,7 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "news.jsonl")
     ...     _ = file.write_text(line)
-    ...     [(each.id, str(each.date), each.text) for each in iter_dated(file)]
+    ...     [(document.id, str(document.date), document.text) for document in iter_dated(file)]
     [('7', '1987-02-26', 'Rain fell.')]
     """
     if is_json_lines(path):
@@ -166,15 +166,15 @@ def _from_json(name: str, lines: Iterator[str], progress: Progress | None) -> It
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        found = _of_line(name, number, line)
-        key = blake2b(found.id.encode(), digest_size=16).digest()
+        document = _of_line(name, number, line)
+        key = blake2b(document.id.encode(), digest_size=16).digest()
         if key in seen:
-            message = f"two documents have the id {found.id!r:.60}"
+            message = f"two documents have the id {document.id!r:.60}"
             raise InputError(message, "give every document a unique id", file=name, line=number, column="id")
         seen.add(key)
         if progress is not None and len(seen) % REPORT_EVERY == 0:
             progress("reading", len(seen), None)
-        yield found
+        yield document
 
 
 def _of_line(name: str, number: int, line: str) -> DatedText:

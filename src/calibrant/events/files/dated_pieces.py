@@ -148,7 +148,7 @@ class _Cutter:
                 if not self._annotated and "Entity=" in line:
                     fields = line.split("\t")[MISC - 1 :]
                     self._annotated = any(
-                        each.startswith("Entity=") for each in "".join(fields[:1]).split("|")
+                        field.startswith("Entity=") for field in "".join(fields[:1]).split("|")
                     )
                 self._lines.append(line)
         if self._words or self._begun > 1 or self._first == 1:
@@ -158,13 +158,13 @@ class _Cutter:
         """Return the name of the document that a comment begins (may be empty), or None for other lines."""
         if "newdoc" not in line and ENTITY not in line:
             return None
-        found = None
+        name = None
         for key, value in self._parse(line):
             if key in ("newdoc", "newdoc id"):
-                found = value or ""
+                name = value or ""
             elif key == ENTITY:
                 self._entity, self._annotated = line, True
-        return found
+        return name
 
     def _begin(self, name: str) -> None:
         if self._words or self._begun:

@@ -21,13 +21,6 @@ def read_lexicon(path: str | os.PathLike[str]) -> Lexicon:
     Lexicon
         Lexicon; ``conflicts`` lists names with two codes, of which the first is kept.
 
-    Raises
-    ------
-    InputError
-        If the file does not exist, or a line lacks a code or a name.
-    FormatError
-        If the file is not UTF-8 text.
-
     Examples
     --------
     >>> import tempfile

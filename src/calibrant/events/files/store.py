@@ -135,12 +135,12 @@ class EventStore:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        found = read_manifest(self.path)
-        if found is None:
+        manifest = read_manifest(self.path)
+        if manifest is None:
             message = "this is not a store of events" if self.path.exists() else "the store does not exist"
             hint = "write a store with calibrant events run DOCS -o STORE"
             raise InputError(message, hint, code="file-missing", file=os.fspath(path))
-        self.manifest = found
+        self.manifest = manifest
         self._problems: dict[Path, FormatError] = {}
 
     @property
@@ -219,20 +219,20 @@ class EventStore:
         counts = self.counts()
         place = {name: number for number, name in enumerate(counts.names)}
         keys: list[tuple[int, str]] = []
-        found: list[bytes] = []
+        packed: list[bytes] = []
         for file in self.parts:
             if file in self._problems:
                 continue
             for row in read_part(file, self.sample_count, (*LIGHT, ENTITIES)).to_pylist():
-                keys += [(place[row["id"]], each["country"]) for each in row["counts"]]
-                found += row["entities"] or [b""] * len(row["counts"])
-        if not all(found):
+                keys += [(place[row["id"]], count["country"]) for count in row["counts"]]
+                packed += row["entities"] or [b""] * len(row["counts"])
+        if not all(packed):
             message = "an earlier version wrote this store without numbers of entities"
             hint = "count documents, or write the store again with `calibrant events run`"
             raise InputError(message, hint, code="missing-value", file=os.fspath(self.path))
         order = sorted(range(len(keys)), key=keys.__getitem__)
-        numbers = np.frombuffer(b"".join(found[at] for at in order), np.uint8)
-        return numbers.reshape(len(found), self.sample_count + 1)
+        numbers = np.frombuffer(b"".join(packed[at] for at in order), np.uint8)
+        return numbers.reshape(len(packed), self.sample_count + 1)
 
     def document(self, name: str) -> StoredDocument | None:
         """Return all stored values of a document that may count, or None if it does not exist.
@@ -291,7 +291,6 @@ class _Index:
         self._totals: dict[int, int] = {}
 
     def add(self, file: Path, table: pa.Table) -> None:
-        """Add the ids, days and counts of a part."""
         import pyarrow.compute as pc
 
         ids = table["id"].to_pylist()
@@ -332,7 +331,6 @@ class _Index:
         )
 
     def counts(self, samples: int) -> Counts:
-        """Return the counts as sorted arrays."""
         days = np.concatenate([np.zeros(0, "datetime64[D]"), *self._name_days])
         order = sorted(range(len(self._names)), key=lambda place: (days[place], self._names[place]))
         rank = np.empty(len(order), np.int64)

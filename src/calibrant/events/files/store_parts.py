@@ -261,17 +261,17 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
 
     rows = [
         {
-            "id": each.id,
-            "date": each.date,
-            "skipped": each.skipped,
-            "counts": [count._asdict() for count in each.counts],
-            "evidence": [evidence._asdict() for evidence in each.evidence],
-            "title": each.title,
-            "text": each.text,
-            "entities": None if each.entities is None else list(each.entities),
-            "source": each.source,
+            "id": document.id,
+            "date": document.date,
+            "skipped": document.skipped,
+            "counts": [count._asdict() for count in document.counts],
+            "evidence": [evidence._asdict() for evidence in document.evidence],
+            "title": document.title,
+            "text": document.text,
+            "entities": None if document.entities is None else list(document.entities),
+            "source": document.source,
         }
-        for each in documents
+        for document in documents
     ]
     sink = pa.BufferOutputStream()
     table = pa.Table.from_pylist(rows, schema())
@@ -326,13 +326,13 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
 
     names = schema().names if columns is None else list(columns)
     try:
-        found = parquet_file(file, page_checksum_verification=True).read(columns=names)
+        stored = parquet_file(file, page_checksum_verification=True).read(columns=names)
         for name in LATER:
-            if name in names and name not in found.column_names:
+            if name in names and name not in stored.column_names:
                 field = schema().field(name)
-                found = found.append_column(field, [pa.nulls(len(found), field.type)])
-        found = found.select(names)
-        table = found.cast(pa.schema([schema().field(name) for name in names]))
+                stored = stored.append_column(field, [pa.nulls(len(stored), field.type)])
+        stored = stored.select(names)
+        table = stored.cast(pa.schema([schema().field(name) for name in names]))
         table.validate(full=True)  # texts are UTF-8
         problem = _part_problem(table, samples)
         if problem is not None:
@@ -351,7 +351,7 @@ def _part_problem(table: pa.Table, samples: int) -> str | None:
     flat = {name: table[name].combine_chunks().flatten() for name in LISTS if name in table.column_names}
     for name, rows in flat.items():
         fields = rows.flatten()  # the fields of a null row are null
-        if any(each.null_count for each in fields):
+        if any(field.null_count for field in fields):
             return f"{name} has an empty field"
         share = rows.field("probability")
         if not pc.all(pc.and_(pc.greater_equal(share, 0), pc.less_equal(share, 1)), min_count=0).as_py():
@@ -378,7 +378,7 @@ def _entities_problem(table: pa.Table, samples: int) -> str | None:
     if not pc.all(pc.equal(sizes, samples + 1), min_count=0).as_py():
         return f"numbers of entities do not have {samples + 1} bytes"
     if "counts" in table.column_names:
-        lengths = (pc.list_value_length(each) for each in (numbers, table["counts"].combine_chunks()))
+        lengths = (pc.list_value_length(lists) for lists in (numbers, table["counts"].combine_chunks()))
         if not pc.all(pc.equal(*lengths), min_count=0).as_py():
             return "numbers of entities do not match the countries"
     return None
@@ -414,5 +414,5 @@ def document_digest(document: StoredDocument) -> int:
         document.text,
     ]
     if document.entities is not None:
-        values.append([each.hex() for each in document.entities])
+        values.append([packed.hex() for packed in document.entities])
     return int.from_bytes(blake2b(canonical(values), digest_size=32).digest(), "big")

@@ -122,10 +122,10 @@ class StoreWriter:
         return self
 
     def _begin(self, parts: Path) -> None:
-        found = read_manifest(self._folder)
-        if found is not None and any(parts.glob(PATTERN)):  # a store without documents accepts any settings
-            _check_settings(found, self._manifest, self._folder)
-            self._manifest = found
+        stored = read_manifest(self._folder)
+        if stored is not None and any(parts.glob(PATTERN)):  # a store without documents accepts any settings
+            _check_settings(stored, self._manifest, self._folder)
+            self._manifest = stored
         sound, problems = sound_parts(self._folder, self._manifest)
         for file, error in problems.items():
             if file.name not in self._manifest.parts:
@@ -165,10 +165,10 @@ class StoreWriter:
         return self._sources.get(_key(name), source) != source
 
     def _note(self, name: str, skipped: bool, countries: Iterable[str], source: bytes | None) -> None:
-        found = None if skipped else frozenset(countries)
+        codes = None if skipped else frozenset(countries)
         if source is not None:
             self._sources[_key(name)] = source
-        self._seen[_key(name)] = self._same.setdefault(found, found)  # many documents have the same countries
+        self._seen[_key(name)] = self._same.setdefault(codes, codes)  # many documents have the same countries
 
     def write(self, document: StoredDocument) -> None:
         """Add a document; it is written when its part is full, or at the end.
@@ -220,26 +220,26 @@ def _key(name: str) -> bytes:
 
 def _is_foreign(folder: Path) -> bool:
     """Return True if a folder has files but no manifest of a store."""
-    names = {each.name for each in folder.iterdir()} if folder.is_dir() else {""}
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {""}
     return MANIFEST not in names and not all(
         name in (DOCUMENTS, LOCK) or name.startswith(f".{MANIFEST}.") for name in names
     )
 
 
-def _check_settings(found: Manifest, asked: Manifest, folder: Path) -> None:
-    if found.digest == asked.digest:
+def _check_settings(stored: Manifest, asked: Manifest, folder: Path) -> None:
+    if stored.digest == asked.digest:
         return
-    names = sorted(found.settings.keys() | asked.settings.keys())
-    differ = [name for name in names if found.settings.get(name) != asked.settings.get(name)]
-    message = f"the store has other settings: {_difference(differ, found, asked)}"
+    names = sorted(stored.settings.keys() | asked.settings.keys())
+    differ = [name for name in names if stored.settings.get(name) != asked.settings.get(name)]
+    message = f"the store has other settings: {_difference(differ, stored, asked)}"
     hint = "use the settings of the store, or give a new folder"
     raise InputError(message, hint, code="parameter", file=str(folder))
 
 
-def _difference(names: list[str], found: Manifest, asked: Manifest) -> str:
+def _difference(names: list[str], stored: Manifest, asked: Manifest) -> str:
     parts = []
     for name in names:
-        there, here = found.settings.get(name), asked.settings.get(name)
+        there, here = stored.settings.get(name), asked.settings.get(name)
         plain = all(isinstance(value, (int, float, bool)) for value in (there, here))
         parts.append(f"{name} is {there} in the store and {here} in this run" if plain else f"another {name}")
     return ", ".join(parts)

@@ -11,11 +11,6 @@ from calibrant.io.text import open_lines
 def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
     r"""Read lemmas in lower case, one per line; blank lines and comments after ``#`` are ignored.
 
-    Raises
-    ------
-    InputError
-        If the file does not exist, or a line has more than one word (with the line).
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -25,7 +20,7 @@ def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
     ...     read_verbs(file)
     ('attack', 'invade')
     """
-    found = []
+    verbs = []
     with open_lines(path) as (name, lines):
         for number, line in enumerate(lines, 1):
             words = line.partition("#")[0].split()
@@ -33,7 +28,7 @@ def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
                 message = f"{' '.join(words)!r:.40} is not a valid verb"
                 hint = "write one lemma per line, in lower case"
                 raise InputError(message, hint, code="file-row", file=name, line=number)
-            found += words
-        if not found:
+            verbs += words
+        if not verbs:
             raise InputError("the file has no verbs", "write one lemma per line", code="empty", file=name)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(verbs))

@@ -257,13 +257,13 @@ class UncertainDocuments(Record, frozen=True, kw_only=True):
     def to_tables(self) -> tuple[Table, ...]:
         """Return the documents, and the evidence of all of them."""
         tables = super().to_tables()[:1]
-        pairs = [(row, each) for row in self.documents for each in row.evidence]
+        pairs = [(row, evidence) for row in self.documents for evidence in row.evidence]
         if not pairs:
             return tables
         which = tuple(Column(key, key, "name") for key in ("id", "date", "country"))
-        columns, cells = columns_of([each for _, each in pairs])
+        columns, cells = columns_of([evidence for _, evidence in pairs])
         body = tuple(
-            (row.id, row.date, row.country, *found) for (row, _), found in zip(pairs, cells, strict=True)
+            (row.id, row.date, row.country, *fields) for (row, _), fields in zip(pairs, cells, strict=True)
         )
         title = "Mentions that may corefer"
         return (*tables, Table("evidence", (*which, *columns), body, title, title=title))

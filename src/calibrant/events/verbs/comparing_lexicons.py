@@ -44,13 +44,6 @@ def compare_lexicons(
         Counts of names by agreement. Two names are the same only if their words are: "South Korea" and
         "Korea" are two names, each found by one lexicon.
 
-    Raises
-    ------
-    InputError
-        If documents or a lexicon are invalid, or raw text has no parser.
-    MissingExtraError
-        If spaCy is required and not installed.
-
     References
     ----------
     Nguyen and O'Connor (2015), appendix, section 3, whose lexicon is ``country_igos.txt``.
@@ -63,42 +56,42 @@ def compare_lexicons(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     own = Path(folder, "own.csv")
     ...     _ = own.write_text("code,name\nPER,Peruvian\n")
-    ...     found = compare_lexicons(dated_documents(), own)
-    >>> found.same > 0, found.only_second
+    ...     comparison = compare_lexicons(dated_documents(), own)
+    >>> comparison.same > 0, comparison.only_second
     (True, 0)
     """
     lexicons = (default_lexicon() if first is None else read_lexicon(first)), read_lexicon(second)
     loaded = None if parser is None else text_parser(parser)
-    found: Counter[tuple[str, str | None, str | None]] = Counter()
+    times: Counter[tuple[str, str | None, str | None]] = Counter()
     read = 0
     for item in iter_dated(documents, progress=progress):
         read += 1
         for words in words_of(item, loaded):
-            found.update(_read(words, *lexicons))
-    differences = [key for key in found if key[1] != key[2]]
-    differences.sort(key=lambda key: (-found[key], key[0]))
+            times.update(_read(words, *lexicons))
+    differences = [key for key in times if key[1] != key[2]]
+    differences.sort(key=lambda key: (-times[key], key[0]))
 
     def total(kept: list[tuple[str, str | None, str | None]]) -> int:
-        return sum(found[key] for key in kept)
+        return sum(times[key] for key in kept)
 
     return ComparedLexicons(
         source=os.fspath(documents),
         first=SHIPPED if first is None else os.fspath(first),
         second=os.fspath(second),
         documents=read,
-        same=total([key for key in found if key[1] == key[2]]),
+        same=total([key for key in times if key[1] == key[2]]),
         other_code=total([key for key in differences if None not in key]),
         only_first=total([key for key in differences if key[2] is None]),
         only_second=total([key for key in differences if key[1] is None]),
         differences=tuple(
-            NameDifference(words=key[0], first=key[1], second=key[2], times=found[key]) for key in differences
+            NameDifference(words=key[0], first=key[1], second=key[2], times=times[key]) for key in differences
         ),
     )
 
 
 def _read(words: list[str], first: Lexicon, second: Lexicon) -> list[tuple[str, str | None, str | None]]:
     """Return each name of a sentence with its code in both lexicons."""
-    one, other = ({(each.start, each.end): each.code for each in of.matches(words)} for of in (first, second))
+    one, other = ({(name.start, name.end): name.code for name in of.matches(words)} for of in (first, second))
     return [
         (" ".join(words[start:end]).lower(), one.get((start, end)), other.get((start, end)))
         for start, end in sorted(one.keys() | other.keys())

@@ -31,7 +31,7 @@ from calibrant.io.tables import listed
 from calibrant.progress import Progress, tell
 from calibrant.seeds import number
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
-from calibrant.verbs.executors import Workers, workers_of
+from calibrant.verbs.executors import workers_of
 
 SHOWN = 5
 CHANGED = "from the store in date, title or text; the store keeps the earlier version: use a new store"
@@ -71,8 +71,8 @@ def _load(settings: Extraction) -> tuple[Extractor, Prepared]:
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [
-        f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}; it counts for {each.kept}"
-        for each in conflicts
+        f"the lexicon gives {name.name!r} to {name.kept} and {name.dropped}; it counts for {name.kept}"
+        for name in conflicts
     ]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
     return extractor, Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
@@ -191,8 +191,8 @@ def extract_events(
     >>> model = CoreferenceModel(bits=10, least=1, epochs=5).fit(read_documents(dated_documents()))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, f"{folder}/small.model")
-    ...     found = extract_events(dated_documents(), f"{folder}/store", coref=f"{folder}/small.model")
-    >>> found.documents, found.skipped
+    ...     extraction = extract_events(dated_documents(), f"{folder}/store", coref=f"{folder}/small.model")
+    >>> extraction.documents, extraction.skipped
     (14, 1)
     """
     began = time.monotonic()
@@ -212,15 +212,18 @@ def extract_events(
     with ExitStack() as stack:
         pool = stack.enter_context(workers_of(executor, workers))
         there = same_paths(settings, "coref", "parser", "lexicon")
-        prepared = _prepared(there, pool)
+        # Every worker loads its models now; the first to finish gives the settings of the store.
+        with closing(pool.map(prepare, [there] * pool.slots, lambda _: "the models")) as loading:
+            prepared = next(loading)
         sources = store_sources(settings, prepared.trained_on)
         opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents), writer)
         batches = batches_of(fresh, BATCH, size=lambda item: len(item.text), full=CHARACTERS)
         doing = partial(work, there, prepared.digest)
-        for found in stack.enter_context(closing(pool.map(doing, batches, _named))):
-            for document in found:
+        results = pool.map(doing, batches, lambda batch: span([item.id for item in batch]))
+        for stored in stack.enter_context(closing(results)):
+            for document in stored:
                 writer.write(document)
                 done.add(writer[document.id])
             tell(progress, "extracting", done.read, total)
@@ -275,15 +278,15 @@ class Done:
 
     def notes(self) -> list[str]:
         """Return notes on documents with the text of an earlier one, and on those that changed since."""
-        found = []
+        notes = []
         for names, one, more, what in (
             (self.repeats, "has", "have", "the same text as an earlier one; each counts separately"),
             (self.changed, "differs", "differ", CHANGED),
         ):
             if names:
                 some = f"{len(names):,} documents {more}" if names[1:] else f"1 document {one}"
-                found.append(f"{some} {what}: {listed(names, SHOWN)}")
-        return found
+                notes.append(f"{some} {what}: {listed(names, SHOWN)}")
+        return notes
 
     def add(self, countries: frozenset[str] | None) -> None:
         """Count a document of the store by its countries, which are None if it was not parsed."""
@@ -300,13 +303,3 @@ def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) ->
         return RULES[name]
     chosen = read_verbs(verbs) if isinstance(verbs, (str, os.PathLike)) else verbs
     return RULES[name].with_verbs(chosen)
-
-
-def _prepared(settings: Extraction, pool: Workers) -> Prepared:
-    """Let all workers load their models; return when the first has finished."""
-    with closing(pool.map(prepare, [settings] * pool.slots, lambda _: "the models")) as loading:
-        return next(loading)
-
-
-def _named(batch: Sequence[Item]) -> str:
-    return span([item.id for item in batch])

@@ -45,25 +45,20 @@ def draw_events(
     EventTable
         Numbers in the figure.
 
-    Raises
-    ------
-    InputError
-        If the folder is not a store or has no events, an argument is invalid, or the file cannot be written.
-
     Examples
     --------
     >>> import tempfile
     >>> from calibrant.data import event_store
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = draw_events(event_store("reuters-21578"), f"{folder}/countries.svg", by="year")
-    >>> found.counts[0].country
+    ...     table = draw_events(event_store("reuters-21578"), f"{folder}/countries.svg", by="year")
+    >>> table.counts[0].country
     'IRN'
     """
     figure_kind(output)
-    found = event_table(store, **table)
+    counted = event_table(store, **table)
     from calibrant.events.plots import event_series
 
     if width is not None:
         columns = min(positive_integer(columns, "columns"), max(1, int(width / LEAST_PANEL)))
-    save_figure(event_series(found, columns=columns, most=most, rates=rates), output, width=width)
-    return found
+    save_figure(event_series(counted, columns=columns, most=most, rates=rates), output, width=width)
+    return counted

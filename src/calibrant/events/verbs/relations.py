@@ -56,13 +56,6 @@ def country_relations(
     -------
     RelationCounts
 
-    Raises
-    ------
-    InputError
-        If documents, models or settings are invalid.
-    MissingExtraError
-        If spaCy is required and not installed.
-
     References
     ----------
     Nguyen and O'Connor (2015), appendix, section 3.
@@ -85,17 +78,17 @@ def country_relations(
         possessive_endings,
     )
     extractor = Extractor(settings)
-    found = _Frequencies(frozenset(settings.rules.verbs))
+    frequencies = _Frequencies(frozenset(settings.rules.verbs))
     read = described = 0
     for item in iter_dated(documents, progress=progress):
         read += 1
         if any(extractor.lexicon.matches(words) for words in extractor.words(item)):
-            described += found.add(extractor.parsed(item)[0], extractor)
+            described += frequencies.add(extractor.parsed(item)[0], extractor)
     return RelationCounts(
         source=os.fspath(documents),
         documents=read,
         described=described,
-        relations=found.rows(),
+        relations=frequencies.rows(),
         coref=settings.coref,
         trained_on=extractor.model.trained_on or UNKNOWN_TEXTS,
         samples=settings.samples,
@@ -149,7 +142,7 @@ class _Frequencies:
 
 
 def _falling(counts: dict[str, float]) -> list[tuple[str, float]]:
-    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _shares(described: list[tuple[int, str]], labels: NDArray[np.int32]) -> NDArray[np.float64]:

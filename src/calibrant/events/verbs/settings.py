@@ -38,10 +38,10 @@ def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]
 
 def rules_settings(rules: Rules) -> dict[str, Any]:
     """Return the content of rules, without their name and the order of their verbs."""
-    found = asdict(rules) | {"verbs": sorted(rules.verbs), "name": None}
+    settings = asdict(rules) | {"verbs": sorted(rules.verbs), "name": None}
     if rules.places:
-        del found["places"]  # older stores have no such key
-    return found
+        del settings["places"]  # older stores have no such key
+    return settings
 
 
 def store_sources(settings: Extraction, trained_on: str) -> dict[str, str]:
@@ -69,7 +69,7 @@ def training_note(coref: str, trained_on: str) -> str:
 def path_digest(path: Path) -> str:
     """Return the digest of a file, or of all files in a folder with their names."""
     digest = blake2b(digest_size=16)
-    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    files = [path] if path.is_file() else sorted(part for part in path.rglob("*") if part.is_file())
     for file in files:
         name = os.fspath(file.relative_to(path)) if path.is_dir() else ""
         digest.update(f"{name}\0{file.stat().st_size}\0".encode())

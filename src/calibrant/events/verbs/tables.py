@@ -64,13 +64,13 @@ class Calendar:
         if not len(self.days):
             return ()
         first, last = self.days[0].item(), self.days[-1].item()
-        found = tuple(periods_between(first, last, self.by))
-        if len(found) > MOST_PERIODS:
-            message = f"there are {len(found):,} periods of one {self.by} from {first} to {last}"
+        periods = tuple(periods_between(first, last, self.by))
+        if len(periods) > MOST_PERIODS:
+            message = f"there are {len(periods):,} periods of one {self.by} from {first} to {last}"
             raise InputError(
                 message, "use longer periods, or correct the dates of the documents", code="date"
             )
-        return found
+        return periods
 
     @cached_property
     def _of_day(self) -> NDArray[np.int64]:
@@ -140,11 +140,6 @@ def event_table(
     Returns
     -------
     EventTable
-
-    Raises
-    ------
-    InputError
-        If the folder is not a store, or an argument is invalid.
 
     References
     ----------
@@ -220,18 +215,18 @@ class Counting:
         """Yield a country's counts, one row per period."""
         calendar, counts = self.calendar, self.calendar.counts
         cells = calendar.cells(country)
-        for place, (rows, found) in enumerate(zip(cells, self.intervals_of(cells), strict=True)):
+        for place, (rows, estimate) in enumerate(zip(cells, self.intervals_of(cells), strict=True)):
             documents = int(calendar.totals[place])
-            mean = found.count.estimate or 0.0
+            mean = estimate.count.estimate or 0.0
             rate = Quantity(mean / documents) if documents else Quantity(None, reason=NO_DOCUMENTS)
             yield EventCount(
                 country=country,
                 period=calendar.periods[place],
                 documents=documents,
                 matched=int(np.count_nonzero(counts.probability[rows])),
-                count=replace(found.count, standard_error=None),
-                sd=found.sd,
-                total=found.total,
+                count=replace(estimate.count, standard_error=None),
+                sd=estimate.sd,
+                total=estimate.total,
                 rate=rate,
                 best=int(counts.best[rows].sum() if self.entities is None else self.entities[rows, -1].sum()),
             )
@@ -280,7 +275,7 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
         sums = np.bincount(counts.country, counts.probability, len(counts.countries))
         order = sorted(range(len(sums)), key=lambda place: (-sums[place], counts.countries[place]))
         return tuple(counts.countries[place] for place in order)
-    found = []
+    codes = []
     for given in countries:
         if not given or given != given.strip():
             message = f"{given!r:.20} is not a country code"
@@ -292,8 +287,8 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
         if code is None:
             message = f"neither the store nor the lexicon has a country {given[:40]!r}"
             raise InputError(message, "give codes such as IRQ, or names", code="parameter")
-        found.append(code)
-    return tuple(dict.fromkeys(found))
+        codes.append(code)
+    return tuple(dict.fromkeys(codes))
 
 
 def condition_of(drift: Drift | None) -> str:
@@ -314,11 +309,6 @@ def labelled_recalibrator(
 
     Probabilities of 0 and 1 from ``samples`` samples are moved inward by half a sample. Otherwise a single
     wrong label at 1 would determine the fit.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be read, or has classes.
     """
     table = open_predictions(dev)
     batch = table.read()
@@ -336,7 +326,7 @@ def labelled_recalibrator(
     sd = None if drift is None or isinstance(drift, str) else drift
     platt = Platt(clip=0.5 / samples)
     try:
-        found = RefittedRecalibrator(platt, labelled, seed=seed, drift=sd, periods=periods)
+        refitted = RefittedRecalibrator(platt, labelled, seed=seed, drift=sd, periods=periods)
     except InputError as error:
         if error.code == "undefined":
             error.hint = "label more documents"
@@ -345,10 +335,10 @@ def labelled_recalibrator(
     missed = int(np.count_nonzero(impossible))
     note = f"{missed:,} of {len(impossible):,} labeled documents with probability 0 count. Documents with "
     note += "probability 0 count for nothing here, so that counts and intervals are too low."
-    return found, " ".join(filter(None, (found.warning, note if missed else None))) or None
+    return refitted, " ".join(filter(None, (refitted.warning, note if missed else None))) or None
 
 
 def _periods_of(dev: Any, by: By) -> Any:
     """Return the periods of labeled documents, from their dates or the column period; None without either."""
-    times = read(dev, [Role("score", "score"), *(Role(each, needed=False) for each in ("period", "date"))])
+    times = read(dev, [Role("score", "score"), *(Role(part, needed=False) for part in ("period", "date"))])
     return periods_of(times, by if "date" in times else None)

@@ -41,16 +41,11 @@ def uncertain_documents(
     UncertainDocuments
         The most uncertain document first; ties are sorted by date and id.
 
-    Raises
-    ------
-    InputError
-        If the folder is not a store, or the documents cannot be read.
-
     Examples
     --------
     >>> from calibrant.data import event_store
-    >>> found = uncertain_documents(event_store("reuters-21578"), most=1).documents
-    >>> [(row.id, row.date, row.country, row.probability) for row in found]
+    >>> uncertain = uncertain_documents(event_store("reuters-21578"), most=1).documents
+    >>> [(row.id, row.date, row.country, row.probability) for row in uncertain]
     [('13749', '1987-04-07', 'IRQ', 0.49)]
     """
     positive_integer(most, "most")
@@ -63,37 +58,31 @@ def uncertain_documents(
     nearest = rows[np.argsort(np.abs(counts.probability[rows] - 0.5), kind="stable")][:most]
     names = {counts.names[counts.document[row]] for row in nearest}
     texts = {} if documents is None else texts_of(documents, names)
-    found = {name: opened.document(name) for name in names}
+    stored = {name: opened.document(name) for name in names}
     return UncertainDocuments(
         store=os.fspath(opened.path),
         finished=opened.manifest.finished,
         problems=opened.problems,
-        documents=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
+        documents=tuple(_uncertain(counts, int(row), stored, texts) for row in nearest),
     )
 
 
 def texts_of(
     documents: str | os.PathLike[str], names: Collection[str], *, progress: Progress | None = None
 ) -> dict[str, DatedText]:
-    """Return the texts of a store's documents from a file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or contains none of the documents.
-    """
-    found = {each.id: each for each in iter_dated(documents, progress=progress) if each.id in names}
-    if names and not found:
+    """Return the texts of a store's documents from a file."""
+    texts = {text.id: text for text in iter_dated(documents, progress=progress) if text.id in names}
+    if names and not texts:
         hint = "give the documents of the run that wrote the store"
         raise InputError("the file has no document of the store", hint, file=os.fspath(documents))
-    return found
+    return texts
 
 
 def _uncertain(
-    counts: Counts, row: int, found: dict[str, StoredDocument | None], texts: dict[str, DatedText]
+    counts: Counts, row: int, stored: dict[str, StoredDocument | None], texts: dict[str, DatedText]
 ) -> UncertainDocument:
     name, country = counts.names[counts.document[row]], counts.countries[counts.country[row]]
-    document = found[name]
+    document = stored[name]
     evidence = () if document is None else document.evidence
     given = texts.get(name, document)
     text = None if given is None else given.text
@@ -103,19 +92,19 @@ def _uncertain(
         country=country,
         probability=float(counts.probability[row]),
         best=bool(counts.best[row]),
-        evidence=tuple(_pair(each, text) for each in evidence if each.country == country),
+        evidence=tuple(_pair(pair, text) for pair in evidence if pair.country == country),
     )
 
 
-def _pair(each: StoredEvidence, text: str | None) -> EvidencePair:
+def _pair(evidence: StoredEvidence, text: str | None) -> EvidencePair:
     def words(start: int, end: int) -> str | None:
         return None if text is None else " ".join(text[start:end].split())
 
     return EvidencePair(
-        probability=each.probability,
-        verb=each.verb,
-        mention_sentence=each.mention_sentence,
-        agent_sentence=each.agent_sentence,
-        mention=words(each.mention_from, each.mention_to),
-        agent=words(each.agent_from, each.agent_to),
+        probability=evidence.probability,
+        verb=evidence.verb,
+        mention_sentence=evidence.mention_sentence,
+        agent_sentence=evidence.agent_sentence,
+        mention=words(evidence.mention_from, evidence.mention_to),
+        agent=words(evidence.agent_from, evidence.agent_to),
     )

@@ -95,7 +95,7 @@ class Extractor:
         with self._alone:
             document, places = self.parsed(item)
         settings = self.settings
-        found = extract(
+        events = extract(
             document,
             lambda asked: self.model.posterior([asked]),
             self.lexicon,
@@ -104,18 +104,18 @@ class Extractor:
             seed=settings.seed,
             possessive_endings=settings.possessive_endings,
         )
-        if found is None:
+        if events is None:
             return StoredDocument(item.id, item.date)
         title, text = (item.title, item.text) if settings.with_text else (None, None)
         return StoredDocument(
             item.id,
             item.date,
             False,
-            _counts(found),
-            _evidence(found, places),
+            _counts(events),
+            _evidence(events, places),
             title,
             text,
-            _entities(found),
+            _entities(events),
         )
 
     def _may_count(self, item: DatedText) -> bool:
@@ -167,27 +167,27 @@ def _no_parser(item: DatedText) -> InputError:
     return InputError(message, "give a spaCy pipeline (`parser`)", code="parameter")
 
 
-def _counts(found: DocumentEvents) -> tuple[StoredCount, ...]:
-    packed = np.packbits(found.bits, axis=0, bitorder="little")
-    shares = found.bits.mean(axis=0)
+def _counts(events: DocumentEvents) -> tuple[StoredCount, ...]:
+    packed = np.packbits(events.bits, axis=0, bitorder="little")
+    shares = events.bits.mean(axis=0)
     return tuple(
-        StoredCount(country, float(shares[place]), bool(found.best[place]), packed[:, place].tobytes())
-        for place, country in enumerate(found.countries)
+        StoredCount(country, float(shares[place]), bool(events.best[place]), packed[:, place].tobytes())
+        for place, country in enumerate(events.countries)
     )
 
 
-def _entities(found: DocumentEvents) -> tuple[bytes, ...]:
-    numbers = np.vstack([found.entities, found.best_entities]).clip(max=MOST_ENTITIES).astype(np.uint8)
+def _entities(events: DocumentEvents) -> tuple[bytes, ...]:
+    numbers = np.vstack([events.entities, events.best_entities]).clip(max=MOST_ENTITIES).astype(np.uint8)
     return tuple(column.tobytes() for column in numbers.T)
 
 
-def _evidence(found: DocumentEvents, places: Places) -> tuple[StoredEvidence, ...]:
-    mentions = found.document.mentions or ()
+def _evidence(events: DocumentEvents, places: Places) -> tuple[StoredEvidence, ...]:
+    mentions = events.document.mentions or ()
     rows = []
-    for each in found.evidence:
+    for evidence in events.evidence:
         where = []
-        for mention in (mentions[each.mention], mentions[each.agent]):
+        for mention in (mentions[evidence.mention], mentions[evidence.agent]):
             words = places[mention.sentence]
             where += [mention.sentence, words[mention.start][0], words[mention.end - 1][1]]
-        rows.append(StoredEvidence(each.country, each.verb, each.probability, *where))
+        rows.append(StoredEvidence(evidence.country, evidence.verb, evidence.probability, *where))
     return tuple(rows)

@@ -80,10 +80,10 @@ class Joint:
     def of(cls, counts: Counts, recalibrator: RefittedRecalibrator | None, first: str, second: str) -> Joint:
         """Return the documents of two countries of a store, recalibrated if there is a recalibrator."""
         rows = counts.rows_of(first), counts.rows_of(second)
-        documents = np.union1d(*(counts.document[each] for each in rows))
+        documents = np.union1d(*(counts.document[own] for own in rows))
         bits = [np.zeros((counts.sample_count, len(documents)), np.bool_) for _ in rows]
-        for each, found in zip(rows, bits, strict=True):
-            found[:, np.searchsorted(documents, counts.document[each])] = counts.bits(each)
+        for own, matrix in zip(rows, bits, strict=True):
+            matrix[:, np.searchsorted(documents, counts.document[own])] = counts.bits(own)
         both, only_first, only_second, _ = joint_probabilities(*bits)
         if recalibrator is not None:
             both, only_first, only_second = _recalibrated(recalibrator, both, only_first, only_second)
@@ -133,15 +133,12 @@ class Joint:
 def _recalibrated(
     recalibrator: RefittedRecalibrator, both: Floats, only_first: Floats, only_second: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return joint probabilities whose sums are the recalibrated ones of each country, as in the charts.
-
-    The smaller of the two changes applies to documents of both countries.
-    """
+    """Return joint probabilities whose sums are the recalibrated ones of each country, as in the charts."""
     sums = both + only_first, both + only_second
-    changed = [np.where(each > 0, recalibrator.probabilities(each), 0.0) for each in sums]
+    changed = [np.where(total > 0, recalibrator.probabilities(total), 0.0) for total in sums]
     ratios = [
         np.divide(new, old, out=np.zeros(len(old)), where=old > 0)
         for new, old in zip(changed, sums, strict=True)
     ]
-    both = both * np.minimum(*ratios)
+    both = both * np.minimum(*ratios)  # the smaller change keeps the differences at 0 or more
     return both, changed[0] - both, changed[1] - both

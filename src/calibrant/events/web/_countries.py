@@ -23,7 +23,6 @@ def name_of(code: str) -> str:
 
 
 def by_name(codes: Sequence[str]) -> list[str]:
-    """Return codes sorted by name."""
     return sorted(codes, key=lambda code: (name_of(code).casefold(), code))
 
 
@@ -55,11 +54,11 @@ def find(given: str, codes: Sequence[str]) -> str:
     if (named := code_named(text)) in codes:
         return str(named)
     part = text.casefold()
-    found = [code for code in codes if part and part in name_of(code).casefold()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(found)[:SHOWN])
+    matches = [code for code in codes if part and part in name_of(code).casefold()]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(matches)[:SHOWN])
         raise InputError(f"{text!r:.40} may be {several}", "give one of the codes", code="parameter")
     hint = "choose a country of the overview"
     raise InputError(f"the store has no document of {given!r:.20}", hint, code="parameter")

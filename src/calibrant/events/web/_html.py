@@ -21,7 +21,6 @@ from calibrant.records import words
 
 
 def render(page: Page | ProblemPage) -> str:
-    """Return a page as one HTML document."""
     template = _environment().get_template(page.template)
     return template.render(page=page, about=getattr(page, "about", None))
 

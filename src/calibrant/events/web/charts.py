@@ -68,7 +68,7 @@ def series_chart(
 
     With cells, each period that may count reacts to the pointer.
     """
-    drawn = [{name: _column(each.rows, value, rates) for name, value in DRAWN.items()} for each in series]
+    drawn = [{name: _column(line.rows, value, rates) for name, value in DRAWN.items()} for line in series]
     values = (value for columns in drawn for column in columns.values() for value in column)
     scale = Scale(max((value for value in values if value is not None), default=0.0))
     shapes = []
@@ -98,14 +98,14 @@ def chance_chart(periods: Sequence[str], comparisons: Sequence[PeriodComparison]
     width = WIDTH / max(len(periods), 1)
     greater: list[str] = []
     less: list[str] = []
-    for each in comparisons:
-        left = _short(place[each.period] * width)
-        for found, start, height in (
-            (greater, 100 - 100 * each.counts.greater, 100 * each.counts.greater),
-            (less, 0.0, 100 * each.counts.less),
+    for comparison in comparisons:
+        left = _short(place[comparison.period] * width)
+        for boxes, start, height in (
+            (greater, 100 - 100 * comparison.counts.greater, 100 * comparison.counts.greater),
+            (less, 0.0, 100 * comparison.counts.less),
         ):
             if height > 0.05:
-                found.append(f"M{left} {_short(start)}h{_short(width)}v{_short(height)}h-{_short(width)}z")
+                boxes.append(f"M{left} {_short(start)}h{_short(width)}v{_short(height)}h-{_short(width)}z")
     shapes = (Shape("bar c1", "".join(greater)), Shape("bar c2", "".join(less)), Shape("half", "M0 50H1000"))
     up = (Label(100.0, "0 %"), Label(50.0, "50 %"), Label(0.0, "100 %"))
     return Chart(shapes, across(periods), up)
@@ -165,15 +165,15 @@ class Scale:
         bounds: tuple[float, float] | None = None
         left = ""
         for edge, lower, upper in zip(edges, [*low, None], [*high, None], strict=True):
-            found = None if lower is None or upper is None or upper <= lower else (lower, upper)
-            if found == bounds:
+            band = None if lower is None or upper is None or upper <= lower else (lower, upper)
+            if band == bounds:
                 continue
             if bounds is not None:
                 parts.append(f"H{edge}V{bottoms[bounds[0]]}H{left}z")
-            if found is not None:
+            if band is not None:
                 left = edge
-                parts.append(f"M{edge} {tops[found[1]]}")
-            bounds = found
+                parts.append(f"M{edge} {tops[band[1]]}")
+            bounds = band
         return "".join(parts)
 
     def _heights(self, values: Values) -> dict[float, str]:
@@ -210,11 +210,11 @@ def _column(
     rows: Sequence[EventCount], value_of: Callable[[EventCount], float | None], rates: bool
 ) -> list[float | None]:
     """Return a value per period; None in periods without documents."""
-    found = [value_of(row) if row.documents else None for row in rows]
+    raw = [value_of(row) if row.documents else None for row in rows]
     if not rates:
-        return found
+        return raw
     return [
-        None if value is None else 100 * value / row.documents for value, row in zip(found, rows, strict=True)
+        None if value is None else 100 * value / row.documents for value, row in zip(raw, rows, strict=True)
     ]
 
 

@@ -76,11 +76,6 @@ class PartReader:
     ----------
     titles : dict
         Titles by id, of the documents with a title.
-
-    Raises
-    ------
-    MissingExtraError
-        If DuckDB is not installed.
     """
 
     def __init__(self, parts: Iterable[Path]) -> None:
@@ -118,8 +113,8 @@ class PartReader:
         if file is None:
             return None
         try:
-            found = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
-            return None if found is None else _record(name, found)
+            row = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
+            return None if row is None else _record(name, row)
         except (self._failure, TypeError) as error:
             message = "the part of the store is missing or damaged"
             hint = "run `calibrant events run` again, then restart the explorer"
@@ -161,15 +156,6 @@ class Explorer:
     calendar, series, joint, comparison : callable
         Functions that return the `Calendar` of a length of periods, the `Series` of (country, by), the
         `Joint` of two countries, and the periods of (first, second, by). Results are cached.
-
-    Raises
-    ------
-    InputError
-        If the store does not exist, or the documents cannot be read.
-    FormatError
-        If the whole store is damaged, or a later release wrote it.
-    MissingExtraError
-        If DuckDB is not installed.
 
     Examples
     --------
@@ -216,11 +202,6 @@ class Explorer:
             Length of a period; None: `default_by`.
         rates
             True if charts show counts divided by the documents of the period.
-
-        Raises
-        ------
-        InputError
-            If ``by`` is not known.
         """
         by = by or self.default_by
         shown = tuple(self.series(country, by) for country in self.countries[:TOP])
@@ -300,11 +281,6 @@ class Explorer:
             ``uncertain`` (nearest 50 % first), ``probability`` or ``date``.
         offset
             Number of documents to skip.
-
-        Raises
-        ------
-        InputError
-            If the country or the period is not in the store.
         """
         one_of(order, ORDERS, "order")
         by = by or self.default_by
@@ -339,29 +315,22 @@ class Explorer:
         ----------
         name
             Id of the document.
-
-        Raises
-        ------
-        InputError
-            If no document with this id counts.
-        FormatError
-            If its part of the store cannot be read.
         """
         rows = self.rows_by_name.get(name)
         if rows is None:
             hint = "the store contains only documents that may count for a country"
             raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
-        found = self.document_of(name)
-        pairs = pairs_of(found.evidence, found.text)
+        stored = self.document_of(name)
+        pairs = pairs_of(stored.evidence, stored.text)
         return DocumentPage(
             about=self.about,
             id=name,
             date=str(self.counts.day[rows[0]]),
-            title=found.title,
+            title=stored.title,
             counts=tuple(self._document_count(int(row)) for row in rows),
             pairs=pairs,
-            text=found.text,
-            note=note_of(found.text, pairs),
+            text=stored.text,
+            note=note_of(stored.text, pairs),
         )
 
     @cached_property
@@ -393,12 +362,12 @@ class Explorer:
 
     @cached_property
     def _cuts(self) -> dict[By, int]:
-        """Return the number of periods of each length, if small: a wrong date can span thousands of years."""
-        found: dict[By, int] = {}
+        """Return the number of periods of each length, unless it is too large to show."""
+        cuts: dict[By, int] = {}
         for by in get_args(By):
-            with suppress(InputError):
-                found[by] = len(self.calendar(by).periods)
-        return found
+            with suppress(InputError):  # one wrong date can span thousands of years
+                cuts[by] = len(self.calendar(by).periods)
+        return cuts
 
     @cached_property
     def rows_by_name(self) -> dict[str, Rows]:
@@ -415,9 +384,9 @@ class Explorer:
     def document_of(self, name: str) -> StoredDocument:
         """Return a document that counts, with its evidence, title and text."""
         day = self.counts.day[self.rows_by_name[name][0]].item()
-        found = self._parts.document(name) or StoredDocument(name, day)
+        stored = self._parts.document(name) or StoredDocument(name, day)
         given = self._texts.get(name)
-        return found if given is None else replace(found, title=given.title or None, text=given.text)
+        return stored if given is None else replace(stored, title=given.title or None, text=given.text)
 
     def _count(self, country: str, by: By) -> Series:
         rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._recalibrator).rows(country))

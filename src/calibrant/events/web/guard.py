@@ -108,21 +108,21 @@ class Guard:
 
     def refusal(self, method: str, headers: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
         """Return status and reason of a refusal, or None; tokens are checked separately."""
-        found = {name: [value for other, value in headers if other.lower() == name] for name in ONCE}
+        values_of = {name: [value for other, value in headers if other.lower() == name] for name in ONCE}
         if method not in METHODS:
             return 405, "This server answers GET and HEAD only."
-        if len(found["host"]) != 1 or any(len(values) > 1 for values in found.values()):
+        if len(values_of["host"]) != 1 or any(len(values) > 1 for values in values_of.values()):
             return 400, "A request must name one host and at most one origin."
-        host = found["host"][0]
+        host = values_of["host"][0]
         if not self.allows_host(host):
             return 403, "This server does not answer to that host name. Use the address that it printed."
         if any(
-            each.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
-            for each in found["origin"]
+            origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
+            for origin in values_of["origin"]
         ):
             return 403, "Requests from other pages are refused."
-        elsewhere = any(each not in ("none", "same-origin") for each in found["sec-fetch-site"])
-        if elsewhere and found["sec-fetch-mode"] != ["navigate"]:
+        elsewhere = any(site not in ("none", "same-origin") for site in values_of["sec-fetch-site"])
+        if elsewhere and values_of["sec-fetch-mode"] != ["navigate"]:
             return 403, "Requests from other pages are refused."
         return None
 
@@ -181,9 +181,10 @@ class WrongTokens:
 
 
 def _network(address: str) -> str:
-    """Return the address, or the first half of an IPv6 address, since one client controls the second half."""
-    found = _address(address)
-    return address if found is None or found.version == 4 else found.exploded[:19]
+    """Return the address, or the first half of an IPv6 address."""
+    parsed = _address(address)
+    # One client controls the second half of its IPv6 address.
+    return address if parsed is None or parsed.version == 4 else parsed.exploded[:19]
 
 
 class Guarded:
@@ -270,9 +271,9 @@ def _brought(headers: Iterable[tuple[str, str]]) -> str | None:
             return value[7:].strip()
         if name.lower() == "cookie":
             try:
-                found = SimpleCookie(value).get(COOKIE)
+                morsel = SimpleCookie(value).get(COOKIE)
             except CookieError:
                 continue
-            if found is not None:
-                return found.value
+            if morsel is not None:
+                return morsel.value
     return None

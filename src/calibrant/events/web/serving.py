@@ -207,13 +207,7 @@ def serve(
 
 
 def server_of(application: ASGIApp) -> Server:
-    """Return a server that does not identify itself and stops quickly.
-
-    Raises
-    ------
-    MissingExtraError
-        If Uvicorn is not installed.
-    """
+    """Return a server that does not identify itself and stops quickly."""
     uvicorn = from_extra("uvicorn", NEEDED, "web")
     from calibrant.events.web._connections import PromptConnection
 
@@ -258,15 +252,15 @@ def bound(host: str, port: int | None) -> socket.socket:
     reason: OSError | None = None
     for number in ports:
         # With the protocol given, asyncio sends small packets at once (TCP_NODELAY).
-        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind((place[0], number))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((place[0], number))
         except (OSError, OverflowError) as error:
-            found.close()
+            listener.close()
             reason = error if isinstance(error, OSError) else OSError(str(error))
             continue
-        return found
+        return listener
     tried = f"port {port}" if port is not None else f"ports {PORT} to {PORT + TRIED}"
     why = (reason.strerror if reason is not None else None) or str(reason)
     message = f"{tried} of {host} cannot be used ({why.lower()})"

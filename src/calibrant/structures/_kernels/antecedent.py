@@ -302,7 +302,7 @@ class Search(NamedTuple):
 @jit
 def _count_together(search: Search, group: Integers) -> int:
     """Count the pairs of the group and other mentions by entity and sample; return the number of entities."""
-    found = 0
+    entity_count = 0
     for mention in group:
         for s in range(len(search.samples)):
             other = search.samples[s, mention]
@@ -310,13 +310,13 @@ def _count_together(search: Search, group: Integers) -> int:
                 if not search.moving[other]:
                     entity = search.labels[other]
                     if search.place[entity] < 0:
-                        search.place[entity] = found
-                        search.touched[found] = entity
-                        search.together[found] = 0
-                        found += 1
+                        search.place[entity] = entity_count
+                        search.touched[entity_count] = entity
+                        search.together[entity_count] = 0
+                        entity_count += 1
                     search.together[search.place[entity], s] += 1
                 other = search.after[s, other]
-    return found
+    return entity_count
 
 
 @jit
@@ -339,7 +339,7 @@ def _move(search: Search, group: Integers) -> bool:
     entity = search.labels[group[0]]
     for mention in group:
         search.moving[mention] = True
-    found = _count_together(search, group)
+    entity_count = _count_together(search, group)
     own = search.place[entity]
     rest = search.size[entity] - len(group)
     alone = search.joined[0] - len(group) * rest
@@ -349,7 +349,7 @@ def _move(search: Search, group: Integers) -> bool:
         value = _mean_after(search, own, -1, alone)
         if value > best:
             best, moves = value, True
-    for row in range(found):
+    for row in range(entity_count):
         if row != own:
             value = _mean_after(search, own, row, alone + len(group) * search.size[search.touched[row]])
             if value > best:
@@ -368,7 +368,7 @@ def _move(search: Search, group: Integers) -> bool:
             search.labels[mention] = new
     for mention in group:
         search.moving[mention] = False
-    for row in range(found):
+    for row in range(entity_count):
         search.place[search.touched[row]] = -1
     return moves
 

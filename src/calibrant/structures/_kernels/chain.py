@@ -251,16 +251,16 @@ def forward_backward(
             alpha[first:last],
             future[first:last],
         )
-        found, look = _way(values, low[first:last], highest, transition_range, forbids)
-        if found == PLAIN:
-            found = _plain_forward(rest, step, look, past, scale)
-        if found == PLAIN:
-            found = _plain_backward(rest, back, look, past, scale, marginal[first:last])
-        logarithms = found != PLAIN
+        outcome, look = _way(values, low[first:last], highest, transition_range, forbids)
+        if outcome == PLAIN:
+            outcome = _plain_forward(rest, step, look, past, scale)
+        if outcome == PLAIN:
+            outcome = _plain_backward(rest, back, look, past, scale, marginal[first:last])
+        logarithms = outcome != PLAIN
         if logarithms:
             _shift(values, highest, rest)
-            found = _log_forward_backward(log_step, log_back, past, rest, scale, marginal[first:last])
-        state[s] = found
+            outcome = _log_forward_backward(log_step, log_back, past, rest, scale, marginal[first:last])
+        state[s] = outcome
         total = 0.0
         for t in range(last - first):
             total += highest[t] + (scale[t] if logarithms else np.log(scale[t]))

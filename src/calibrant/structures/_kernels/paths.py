@@ -143,16 +143,16 @@ def window_probabilities(
         s = sentences[query]
         sentence = sentence_messages(block, s)
         t = first[query] - block.offsets[s]
-        found = min(1.0, sentence.marginal[t, windows[query, 0]])
+        product = min(1.0, sentence.marginal[t, windows[query, 0]])
         for k in range(1, windows.shape[1]):
             here = sentence.marginal[t, windows[query, k - 1]]
             if here == 0.0:
-                found = 0.0
+                product = 0.0
                 break
             both = pair_probability(sentence, t, windows[query, k - 1], windows[query, k])
-            found *= min(1.0, both / here)
+            product *= min(1.0, both / here)
             t += 1
-        probability[query] = found
+        probability[query] = product
 
 
 class Ranking(NamedTuple):

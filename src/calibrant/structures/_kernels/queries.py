@@ -345,11 +345,11 @@ def list_pairs(
     score: Floats,
 ) -> int:
     """Write the pairs i < j with ``begin <= j < end`` at most ``furthest`` apart; return their number."""
-    found = 0
+    listed = 0
     for j in range(begin, end):
         for i in range(max(0, j - furthest), j):
-            first[found] = i
-            second[found] = j
-            score[found] = pair[j - row_base, i - column_base]
-            found += 1
-    return found
+            first[listed] = i
+            second[listed] = j
+            score[listed] = pair[j - row_base, i - column_base]
+            listed += 1
+    return listed

@@ -110,7 +110,7 @@ def likely_spans(
     place, probability = np.empty((256, 4), np.int64), np.empty(256)
     weight, new = np.empty(tags), np.empty(tags)
     begin, stop = np.empty(block.marginal.shape), np.empty(block.marginal.shape)
-    found = 0
+    count = 0
     for s in range(len(block.offsets) - 1):
         sentence = sentence_messages(block, s)
         first, last = block.offsets[s], block.offsets[s + 1]
@@ -123,17 +123,17 @@ def likely_spans(
                 while alive >= threshold:
                     whole = _end(stop[first + t], group, weight)
                     if whole >= threshold:
-                        if found == len(place):
+                        if count == len(place):
                             place = np.concatenate((place, place))
                             probability = np.concatenate((probability, probability))
-                        place[found, 0], place[found, 1], place[found, 2], place[found, 3] = s, a, t + 1, x
-                        probability[found] = whole
-                        found += 1
+                        place[count, 0], place[count, 1], place[count, 2], place[count, 3] = s, a, t + 1, x
+                        probability[count] = whole
+                        count += 1
                     if first + t + 1 == last:
                         break
                     alive = _extend(sentence, reading.joins, t, group, weight, new)
                     t += 1
-    return place[:found], probability[:found]
+    return place[:count], probability[:count]
 
 
 @jit

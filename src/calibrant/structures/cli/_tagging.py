@@ -19,7 +19,6 @@ SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
 
 
 def column(default: str) -> Callable[[Function], Function]:
-    """Return the option for the column of the tags."""
     return click.option(
         "--column",
         metavar="COLUMN",
@@ -63,13 +62,12 @@ def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | Non
     return SpacyTagger(spacy, column=kind), spacy, sources[0]
 
 
-def steps_after(found: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]) -> list[str]:
-    """Return the commands to run after an evaluation."""
-    recipe = found.measured.recipe
-    model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
+def steps_after(record: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]) -> list[str]:
+    recipe = record.measured.recipe
+    model = f"--spacy {shlex.quote(record.model)}" if spacy else shlex.quote(record.model)
     file = "FILE" if recipe.file == "stdin" else shlex.quote(recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
-    chosen += "" if found.cluster == "sentence" else f" --cluster {found.cluster}"
+    chosen += "" if record.cluster == "sentence" else f" --cluster {record.cluster}"
     asked = "".join(f" --view {shlex.quote(view)}" for view in views or ["pooled"])
     return [
         f"calibrant tag predict {model} {file}{chosen} -o pred.parquet",

@@ -56,5 +56,5 @@ def command(model: str, text: str | None, printing: Printing, **options: Any) ->
     from calibrant.structures.verbs.coreference import evaluate_coreference
 
     with ProgressLine() as progress:
-        found = evaluate_coreference(model, text, progress=progress, command=command_line(), **options)
-    printing.show(found)
+        evaluation = evaluate_coreference(model, text, progress=progress, command=command_line(), **options)
+    printing.show(evaluation)

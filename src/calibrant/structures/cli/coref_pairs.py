@@ -48,10 +48,10 @@ def command(posteriors: str, output: str, printing: Printing, **options: Any) ->
     from calibrant.structures.verbs.coreference_pairs import export_pairs
 
     with ProgressLine() as progress:
-        found = export_pairs(posteriors, output, progress=progress, **options)
+        written = export_pairs(posteriors, output, progress=progress, **options)
     table = shlex.quote(output)
     steps = [
         f"calibrant measure {table}    calibration of the pairs, documents as units",
         f"calibrant report {table} -o report.html    the same as a page with figures",
     ]
-    printing.show(found, steps=steps if found.labelled else (), err=output == "-")
+    printing.show(written, steps=steps if written.labelled else (), err=output == "-")

@@ -41,11 +41,11 @@ def command(model: str, text: str, output: str, printing: Printing, **options: A
     from calibrant.structures.verbs.coreference import predict_coreference
 
     with ProgressLine() as progress:
-        found = predict_coreference(model, text, output, progress=progress, **options)
+        written = predict_coreference(model, text, output, progress=progress, **options)
     posteriors = shlex.quote(output)
     steps = [
         f"calibrant coref pairs {posteriors} -o pairs.parquet    the probability of each pair",
-        f"calibrant coref eval {posteriors}{'' if found.labelled else ' FILE'}    scores and calibration"
-        + ("" if found.labelled else " with the gold entities of FILE"),
+        f"calibrant coref eval {posteriors}{'' if written.labelled else ' FILE'}    scores and calibration"
+        + ("" if written.labelled else " with the gold entities of FILE"),
     ]
-    printing.show(found, steps=steps, err=output == "-")
+    printing.show(written, steps=steps, err=output == "-")

@@ -84,8 +84,8 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     for name in ("l1", "l2"):
         options[name] = list(options[name]) or None
     with ProgressLine() as progress:
-        _, found = train_coreference(list(train), progress=progress, **options)
-    model = shlex.quote(found.output or "MODEL")
+        _, training = train_coreference(list(train), progress=progress, **options)
+    model = shlex.quote(training.output or "MODEL")
     printing.show(
-        found, steps=[f"calibrant coref eval {model} FILE    scores and calibration on another text"]
+        training, steps=[f"calibrant coref eval {model} FILE    scores and calibration on another text"]
     )

@@ -74,11 +74,11 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
 
     columns = SpanColumns(**{name: options.pop(name) for _, name, _, _ in NAMES})
     with ProgressLine() as progress:
-        found = match_spans(predicted, gold_table, output, columns=columns, progress=progress, **options)
+        matched = match_spans(predicted, gold_table, output, columns=columns, progress=progress, **options)
     table = shlex.quote(output)
-    view = " --view pooled" if found.match != "boundary" else ""
+    view = " --view pooled" if matched.match != "boundary" else ""
     steps = [
         f"calibrant measure {table}{view}    calibration of the spans that the model outputs",
         f"calibrant report {table}{view} -o report.html    the same as a page with figures",
     ]
-    printing.show(found, steps=steps, err=output == "-")
+    printing.show(matched, steps=steps, err=output == "-")

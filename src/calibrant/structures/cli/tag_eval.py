@@ -55,7 +55,7 @@ def command(
 
     model, name, file = tagger_and_file(sources, spacy, column)
     with ProgressLine() as progress:
-        found = evaluate_tagger(
+        evaluation = evaluate_tagger(
             model,
             file,
             name=name,
@@ -65,4 +65,4 @@ def command(
             command=command_line(),
             **options,
         )
-    printing.show(found, steps=steps_after(found, spacy is not None, column, views))
+    printing.show(evaluation, steps=steps_after(evaluation, spacy is not None, column, views))

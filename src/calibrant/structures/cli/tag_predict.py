@@ -41,10 +41,10 @@ def command(
 
     model, _, file = tagger_and_file(sources, spacy, column)
     with ProgressLine() as progress:
-        found = predict_tags(model, file, output, column=column, progress=progress, **options)
+        written = predict_tags(model, file, output, column=column, progress=progress, **options)
     table = shlex.quote(output)
     steps = [
         f"calibrant measure {table} --view pooled    calibration of all tags together",
         f"calibrant report {table} --view pooled -o report.html    the same as a page with figures",
     ]
-    printing.show(found, steps=steps if found.labelled else (), err=output == "-")
+    printing.show(written, steps=steps if written.labelled else (), err=output == "-")

@@ -97,10 +97,10 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
     for name in ("l2", "pseudocount"):
         options[name] = list(options[name]) or None
     with _pool(processes) as executor, ProgressLine() as progress:
-        _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
-    model = shlex.quote(found.output or "MODEL")
+        _, training = train_tagger(train, dev, progress=progress, executor=executor, **options)
+    model = shlex.quote(training.output or "MODEL")
     printing.show(
-        found, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
+        training, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
     )
 
 

@@ -101,13 +101,11 @@ class Brackets:
         self._openings = 0
 
     def open(self, sentence: int, place: Place, entity: str, part: str = "", head: int = 0) -> None:
-        """Process an opening bracket."""
         opening = Opening(self._openings, sentence, place, part, head)
         self._openings += 1
         self._open.setdefault(entity, []).append(opening)
 
     def close(self, sentence: int, place: Place, entity: str, part: str = "") -> None:
-        """Process a closing bracket."""
         waiting = self._open.get(entity, [])
         last = next((at for at in reversed(range(len(waiting))) if waiting[at].part == part), None)
         if last is None:
@@ -125,7 +123,7 @@ class Brackets:
 
     def finish(self) -> tuple[list[Mention], list[str]]:
         """Return the mentions in the order of the text, and the entity of each."""
-        left = [(each[0].place.line, entity) for entity, each in self._open.items() if each]
+        left = [(openings[0].place.line, entity) for entity, openings in self._open.items() if openings]
         for line, entity in sorted(left):
             raise self._broken(line, f"entity {entity!r} is opened but not closed", BALANCE)
         for pieces in self._pieces:
@@ -205,7 +203,6 @@ class Parts:
         return has_tree
 
     def document(self) -> Document:
-        """Return the finished document."""
         mentions, entities = self.brackets.finish()
         return Document(
             self.name,

@@ -120,7 +120,6 @@ class ColumnDocuments:
         self._parts.genre = genre if "/" in name and genre in GENRES else None
 
     def _take(self, number: int, line: str) -> None:
-        """Process a word."""
         if self._parts is None:
             message = "there is a word outside a document"
             raise self._broken(number, message, f"put '{START} (NAME); part 000' before it")
@@ -143,11 +142,11 @@ class ColumnDocuments:
             self._take_brackets(self._parts, Place(number, before, before + 1, before), fields[-1])
 
     def _check_number(self, line: int, text: str) -> None:
-        """Check that the numbers of words are consecutive, which detects missing blank lines."""
+        """Check that the numbers of words are consecutive."""
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
             message = f"the number of the word is {text!r}"
             raise self._broken(line, message, "number the words of a sentence 0, 1, 2, ...")
-        if self._rows and int(text) != self._number + 1:
+        if self._rows and int(text) != self._number + 1:  # a missing blank line, for example
             message = f"word {text} follows word {self._number}"
             raise self._broken(line, message, "put a blank line after each sentence, and omit no word")
         self._number = int(text)

@@ -133,19 +133,17 @@ class ConlluDocuments(ConlluReader):
         self._parts = None
 
     def _order_fields(self, number: int, names: list[str]) -> None:
-        """Process the names of an entity's fields."""
-        found = [names.index(name) for name in ENTITY_IDS if name in names]
-        if not found:
+        places = [names.index(name) for name in ENTITY_IDS if name in names]
+        if not places:
             message = f"global.Entity has no field {' or '.join(ENTITY_IDS)}"
             raise self.broken(number, message, "name the fields, GRP-etype-head-other")
-        self._id_field = found[0]
+        self._id_field = places[0]
         self._head_field = names.index("head") if "head" in names else -1
         self._fields_stated = self._annotated = True
         if self._parts is not None:
             self._parts.annotated = True
 
     def _take_brackets(self, place: Place, text: str) -> None:
-        """Process the brackets at a word or an empty node."""
         parts, end = self._current(), 0
         sentence = len(parts.sentences)
         while match := BRACKET.match(text, end):  # a search would try every place of a text without brackets

@@ -104,7 +104,7 @@ def _record(text: str) -> dict[str, Any]:
     missing = [key for key in NEEDED if key not in record]
     for key in record:
         # Unknown keys are ignored, unless one looks like a misspelled required key.
-        near = None if key in KEYS else closest(key, [each for each in KEYS if each not in record])
+        near = None if key in KEYS else closest(key, [known for known in KEYS if known not in record])
         if near is not None:
             raise _broken(f"there is no key {key!r}", f"did you mean {near!r}?", "column")
     if missing:
@@ -411,11 +411,6 @@ def posterior_documents(
     documents
         Documents of the batch, in its order.
 
-    Raises
-    ------
-    InputError
-        If names or numbers of mentions differ.
-
     Examples
     --------
     >>> from calibrant.structures.posterior import AntecedentPosterior
@@ -450,11 +445,6 @@ def write_posteriors(
         File to write; a name in ``.gz`` is compressed; ``-`` is standard output.
     posterior, documents
         As in `posterior_documents`.
-
-    Raises
-    ------
-    InputError
-        If posterior and documents do not fit, or the file cannot be written.
 
     Examples
     --------

@@ -75,11 +75,6 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     column
         Column of a tagger's tags, saved with the model as the default for other texts.
 
-    Raises
-    ------
-    InputError
-        If the model has not been trained or is of another kind, or the file cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -96,8 +91,9 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     state = to_state() if callable(to_state) else {}
     kind = state.get("kind")
     if kind not in KINDS:
-        found = f"an object of type {type(model).__name__} is not a model"
-        message = found if kind is None else f"models of kind {kind!r} cannot be saved"
+        message = f"models of kind {kind!r} cannot be saved"
+        if kind is None:
+            message = f"an object of type {type(model).__name__} is not a model"
         hint = "save an HMMTagger, a CRFTagger or a CoreferenceModel"
         raise InputError(message, hint, code="parameter", file=name)
     arrays: dict[str, NDArray[Any]] = {}
@@ -174,11 +170,6 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
 def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
     """Load a tagger written by `save_model`.
 
-    Raises
-    ------
-    InputError
-        As for `load_model`, or if the model is not a tagger.
-
     Examples
     --------
     >>> import tempfile
@@ -198,11 +189,6 @@ def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | Non
 
 def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
     """Load a coreference model written by `save_model`.
-
-    Raises
-    ------
-    InputError
-        As for `load_model`, or if the model is a tagger.
 
     Examples
     --------
@@ -327,6 +313,6 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     return value
 
 
-def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
-    message, hint = f"this is {found}, not {wanted}", f"train a model with {command}"
+def _other(path: str | os.PathLike[str], content: str, wanted: str, command: str) -> InputError:
+    message, hint = f"this is {content}, not {wanted}", f"train a model with {command}"
     return InputError(message, hint, code="parameter", file=os.fspath(path))

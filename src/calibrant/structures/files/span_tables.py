@@ -111,8 +111,8 @@ def read_spans(
     >>> from calibrant import measure
     >>> spans = {"document": ["d1", "d1"], "start": [0, 10], "end": [5, 12], "type": ["PER", "LOC"]}
     >>> gold = pa.table({"document": ["d1", "d1"], "start": [0, 20], "end": [5, 25], "type": ["PER", "LOC"]})
-    >>> found = read_spans(pa.table({**spans, "score": [0.9, 0.4]}), gold)
-    >>> found.label.tolist(), found.missed, measure(found.query)["spans, exact"].n
+    >>> pairs = read_spans(pa.table({**spans, "score": [0.9, 0.4]}), gold)
+    >>> pairs.label.tolist(), pairs.missed, measure(pairs.query)["spans, exact"].n
     ([True, False], {'LOC': 1}, 2)
     """
     if not 0 <= threshold < 1:
@@ -175,10 +175,10 @@ def _union(scored: FoundColumns, true: FoundColumns, part: str) -> dict[str, int
 
 
 def _spans(
-    found: FoundColumns, documents: Mapping[str, int], types: Mapping[str, int], kept: NDArray[np.bool_]
+    cells: FoundColumns, documents: Mapping[str, int], types: Mapping[str, int], kept: NDArray[np.bool_]
 ) -> SpanRows:
     """Return the checked spans of the kept rows."""
-    start, end = (_places(found, part) for part in ("start", "end"))
+    start, end = (_places(cells, part) for part in ("start", "end"))
     empty = np.flatnonzero(end <= start)
     if len(empty):
         row = int(empty[0])
@@ -186,29 +186,29 @@ def _spans(
         hint = (
             "the end must be the first position after the span; add 1 if it is the last position in the span"
         )
-        raise found.error(row, message, hint, "span", part="end")
+        raise cells.error(row, message, hint, "span", part="end")
     kind = np.zeros(len(start), np.int64)
-    if "type" in found:
-        kind = np.array([types[name] for name in found.names["type"]], np.int64)[found["type"]]
-    document = np.array([documents[name] for name in found.names["document"]], np.int64)[found["document"]]
-    score = found.get("score")
+    if "type" in cells:
+        kind = np.array([types[name] for name in cells.names["type"]], np.int64)[cells["type"]]
+    document = np.array([documents[name] for name in cells.names["document"]], np.int64)[cells["document"]]
+    score = cells.get("score")
     return SpanRows(
         document[kept], start[kept], end[kept], kind[kept], None if score is None else score[kept]
     )
 
 
-def _places(found: FoundColumns, part: str) -> Integers:
-    values = found[part]
+def _places(cells: FoundColumns, part: str) -> Integers:
+    values = cells[part]
     wrong = np.flatnonzero((values < 0) | (values > LARGEST_PLACE) | (values != np.floor(values)))
     if len(wrong):
         row = int(wrong[0])
         message = f"{values[row].item()!r} is not a position"
-        raise found.error(row, message, "count characters or tokens from 0", "span", part=part)
+        raise cells.error(row, message, "count characters or tokens from 0", "span", part=part)
     return values.astype(np.int64)
 
 
-def _first(found: FoundColumns) -> str:
-    return repr(found.names["document"][0])
+def _first(cells: FoundColumns) -> str:
+    return repr(cells.names["document"][0])
 
 
 class SpanWriter(RowWriter):
@@ -224,11 +224,6 @@ class SpanWriter(RowWriter):
         CSV to standard output.
     pairs
         Pairs to write. The table records a threshold; JSON lines cannot record one.
-
-    Raises
-    ------
-    InputError
-        If the ending of the name is unknown.
 
     Examples
     --------
@@ -250,13 +245,7 @@ class SpanWriter(RowWriter):
         self._pairs = pairs
 
     def write(self) -> None:
-        """Write all pairs.
-
-        Raises
-        ------
-        InputError
-            If a name cannot be represented in this format.
-        """
+        """Write all pairs."""
         pairs = self._pairs
         self._check_names(pairs.documents, "document")
         values: dict[str, NDArray[Any]] = {

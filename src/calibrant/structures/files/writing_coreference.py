@@ -114,8 +114,8 @@ def _text(document: Document, labels: Sequence[int | str | None]) -> str:
 
 
 def _name_and_part(name: str) -> tuple[str, int]:
-    base, found, number = name.rpartition(PART)
-    if found and base and number.isascii() and number.isdecimal() and len(number) < 7:
+    base, separator, number = name.rpartition(PART)
+    if separator and base and number.isascii() and number.isdecimal() and len(number) < 7:
         return base, int(number)
     return name, 0
 
@@ -123,7 +123,7 @@ def _name_and_part(name: str) -> tuple[str, int]:
 def _brackets(
     document: Document, labels: Sequence[int | str | None]
 ) -> defaultdict[tuple[int, int], list[str]]:
-    """Return the brackets at each word, closing before opening ones, so that mentions may meet at a word."""
+    """Return the brackets at each word."""
     entities: defaultdict[str, list[Mention]] = defaultdict(list)
     for mention, label in zip(document.mentions or (), labels, strict=True):
         if label is not None:
@@ -142,23 +142,24 @@ def _brackets(
             else:
                 opening[first].append((-mention.end, f"({entity}"))
                 closing[last].append((-mention.start, f"{entity})"))
-    found: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
-    for ends in (closing, opening):
+    brackets: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    for ends in (closing, opening):  # in this order, so that mentions of one entity may meet at a word
         for place, marks in ends.items():
-            found[place] += [mark for _, mark in sorted(marks)]
-    return found
+            brackets[place] += [mark for _, mark in sorted(marks)]
+    return brackets
 
 
 def _check_nesting(document: str, entity: str, mentions: Sequence[Mention]) -> None:
-    """Raise an error if two mentions of an entity cross, since brackets would be paired wrongly."""
+    """Raise an error if two mentions of an entity cross."""
     open_mentions: list[Mention] = []
-    for mention in sorted(mentions, key=lambda each: (each.sentence, each.start, -each.end)):
+    for mention in sorted(mentions, key=lambda span: (span.sentence, span.start, -span.end)):
         open_mentions = [
-            each
-            for each in open_mentions
-            if each.sentence == mention.sentence and each.end - 1 > mention.start
+            outer
+            for outer in open_mentions
+            if outer.sentence == mention.sentence and outer.end - 1 > mention.start
         ]
-        crossed = next((each for each in open_mentions if each.end < mention.end), None)
+        # A reader pairs a closing bracket with the last opening one of its entity, here the wrong one.
+        crossed = next((outer for outer in open_mentions if outer.end < mention.end), None)
         if crossed is not None:
             message = (
                 f"document {document!r}: mentions {list(crossed)} and {list(mention)} of entity {entity!r}"
@@ -185,11 +186,6 @@ class PairWriter(RowWriter):
     threshold
         Smallest score to write, in [0, 1), recorded in the file. JSON lines cannot record it and allow only
         0.
-
-    Raises
-    ------
-    InputError
-        If the ending of the name is unknown, or the threshold is out of range.
 
     Examples
     --------
@@ -236,11 +232,6 @@ class PairWriter(RowWriter):
             (n,) probabilities in [0, 1].
         labels
             (n,) 0 or 1; None in a table without labels.
-
-        Raises
-        ------
-        InputError
-            If shapes do not fit, or a score is not a probability.
 
         Examples
         --------

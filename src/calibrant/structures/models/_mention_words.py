@@ -31,7 +31,6 @@ class Pronoun(NamedTuple):
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a text."""
     return frozenset(text.split())
 
 

@@ -13,13 +13,13 @@ def check_kind(state: Mapping[str, Any], kind: str, version: int) -> None:
     """Raise `FormatError` if a state is of another kind of model or another version."""
     if not isinstance(state, Mapping):
         raise damaged(f"it is {state!r:.40} instead of a dictionary")
-    found = state.get("kind")
-    if not (isinstance(found, str) and found == kind):
-        message = f"the model's state is of kind {found!r:.40}"
+    stated = state.get("kind")
+    if not (isinstance(stated, str) and stated == kind):
+        message = f"the model's state is of kind {stated!r:.40}"
         raise FormatError(message, f"expected {kind!r}", code="file-mislabelled")
-    found = state.get("version")
-    if not (isinstance(found, int) and found == version):
-        message = f"the model's state has version {found!r:.40}"
+    stated = state.get("version")
+    if not (isinstance(stated, int) and stated == version):
+        message = f"the model's state has version {stated!r:.40}"
         raise FormatError(message, f"this release reads version {version}", code="version")
 
 
@@ -37,19 +37,17 @@ def reading_state() -> Iterator[None]:
 
 
 def distinct_strings(column: Any, name: str) -> list[str]:
-    """Return a list of distinct strings, or raise an error."""
     whole = isinstance(column, list) and all(isinstance(value, str) for value in column)
     require(whole and len(set(column)) == len(column), f"{name} are not distinct strings")
     return list(column)
 
 
-def require(fine: bool, found: str) -> None:
+def require(fine: bool, problem: str) -> None:
     """Raise `damaged` with the problem found, unless ``fine`` is true."""
     if not fine:
-        raise damaged(found)
+        raise damaged(problem)
 
 
-def damaged(found: str) -> FormatError:
-    """Return the error for an invalid state."""
+def damaged(problem: str) -> FormatError:
     hint = "train and save the model again"
-    return FormatError(f"the model's state is damaged: {found}", hint, code="file-broken")
+    return FormatError(f"the model's state is damaged: {problem}", hint, code="file-broken")

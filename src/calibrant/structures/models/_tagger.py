@@ -18,14 +18,14 @@ Sentences = Sequence[Sequence[str]]
 def sentence_lengths(sentences: Sentences, name: str = "sentences") -> Integers:
     """Return the (S,) numbers of tokens per sentence; raise an error without sentences or for empty ones."""
     if not is_list(sentences):
-        found = f"{name} is {sentences!r:.40}"
-        raise InputError(found, "pass a list of sentences, each a list of its tokens", code="dtype")
+        message = f"{name} is {sentences!r:.40}"
+        raise InputError(message, "pass a list of sentences, each a list of its tokens", code="dtype")
     if len(sentences) == 0:
         raise InputError(f"{name} is empty", "pass at least one sentence", code="empty")
     for row, sentence in enumerate(sentences):
         if not is_list(sentence):
-            found = f"{name}[{row}] is {sentence!r:.40}"
-            raise InputError(found, "pass each sentence as a list of its tokens", code="dtype", row=row)
+            message = f"{name}[{row}] is {sentence!r:.40}"
+            raise InputError(message, "pass each sentence as a list of its tokens", code="dtype", row=row)
         if len(sentence) == 0:
             raise InputError(f"{name}[{row}] has no tokens", "leave the sentence out", code="empty", row=row)
     return np.fromiter(map(len, sentences), np.int64, len(sentences))
@@ -35,23 +35,23 @@ def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: 
     """Raise an error with the first sentence for which ``tags`` and ``other`` have different lengths."""
     found_lengths = sentence_lengths(tags, name)
     if len(found_lengths) != len(lengths):
-        found = f"{name} has {len(tags)} sentences and {other} has {len(lengths)}"
-        raise InputError(found, "pass the tags of each sentence", code="length")
+        message = f"{name} has {len(tags)} sentences and {other} has {len(lengths)}"
+        raise InputError(message, "pass the tags of each sentence", code="length")
     different = np.flatnonzero(found_lengths != lengths)
     if len(different):
         row = int(different[0])
-        found = f"{other}[{row}] has {lengths[row]} tokens and {name}[{row}] has {len(tags[row])}"
-        raise InputError(found, "pass one tag per token", code="length", row=row)
+        message = f"{other}[{row}] has {lengths[row]} tokens and {name}[{row}] has {len(tags[row])}"
+        raise InputError(message, "pass one tag per token", code="length", row=row)
 
 
 def distinct(sentences: Sentences, name: str) -> list[str]:
     """Return the sorted distinct strings of the sentences; strings that cannot be saved are an error."""
     refuse_other_than_text(sentences, name)
-    found = set(map(str, chain.from_iterable(sentences)))
-    if not all(map(_is_sound, found)):
+    strings = set(map(str, chain.from_iterable(sentences)))
+    if not all(map(_is_sound, strings)):
         hint = "pass strings that are not empty and have no lone surrogates"
         raise _first_other(sentences, name, _is_sound, hint)
-    return sorted(found)
+    return sorted(strings)
 
 
 def refuse_other_than_text(sentences: Sequence[Sequence[object]], name: str = "sentences") -> None:
@@ -65,7 +65,7 @@ def _first_other(
     sentences: Sequence[Sequence[object]], name: str, fine: Callable[[object], bool], hint: str
 ) -> InputError:
     places = ((row, place, token) for row, of in enumerate(sentences) for place, token in enumerate(of))
-    row, place, token = next(found for found in places if not fine(found[2]))
+    row, place, token = next(entry for entry in places if not fine(entry[2]))
     return InputError(f"{name}[{row}][{place}] is {token!r:.40}", hint, code="dtype", row=row)
 
 
@@ -80,7 +80,6 @@ def encode(sentences: Iterable[Sequence[str]], code: Mapping[str, int], total: i
 
 
 def codes_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the index of each name."""
     return {name: place for place, name in enumerate(names)}
 
 
@@ -91,7 +90,6 @@ def split(values: Sequence[str], lengths: Integers) -> list[list[str]]:
 
 
 def untrained() -> InputError:
-    """Return the error for a model that has not been trained."""
     return InputError("the model has not been trained", "call fit first", code="undefined")
 
 
@@ -107,21 +105,10 @@ class ChainTagger(ABC):
     def predict(self, sentences: Sentences) -> list[list[str]]:
         """Return the most probable tag sequence of each sentence.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         list of list of str
             One tag per token.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, a sentence has no tokens, or a token is
-            not a string.
 
         Examples
         --------

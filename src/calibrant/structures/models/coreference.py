@@ -243,11 +243,6 @@ class CoreferenceModel:
         Description of the training texts; set by `calibrant.structures.train_coreference`, and saved with the
         model. None: unknown.
 
-    Raises
-    ------
-    InputError
-        If an argument is unknown or out of range.
-
     References
     ----------
     Durrett and Klein (2013), "Easy victories and uphill battles in coreference resolution", sections 3 and 4;
@@ -284,7 +279,11 @@ class CoreferenceModel:
         self.features: FeatureSet = features
         self.groups = chosen_groups(features, without)
         self.least = positive_integer(least, "least")
-        self._features = Features.of(self.groups, _bits(bits), positive_integer(window, "window"))
+        if not FEWEST_BITS <= positive_integer(bits, "bits") <= MOST_BITS:
+            raise InputError(f"bits is {bits}", f"give {FEWEST_BITS} to {MOST_BITS}", code="parameter")
+        self._features = Features.of(
+            self.groups, positive_integer(bits, "bits"), positive_integer(window, "window")
+        )
         self._objective = Objective(
             costs=_costs(costs),
             l1=non_negative(l1, "l1"),
@@ -341,8 +340,8 @@ class CoreferenceModel:
         encoded = self._encoded(documents)
         for document in documents:
             if document.clusters is None:
-                found, hint = f"document {document.name!r} has no gold entities", "give clusters to train on"
-                raise InputError(found, hint, code="empty")
+                message = f"document {document.name!r} has no gold entities"
+                raise InputError(message, "give clusters to train on", code="empty")
         if not any(len(document.mentions) for document in encoded):
             raise InputError("there are no mentions", "train on documents with mentions", code="empty")
         lexicon = Lexicon.learn(encoded, self.least)
@@ -389,11 +388,6 @@ class CoreferenceModel:
         mention_counts : ndarray of int64, shape (D,)
             Mentions per document.
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no document, or a document lacks required annotation.
-
         Examples
         --------
         >>> from calibrant.structures.documents import Mention
@@ -437,11 +431,6 @@ class CoreferenceModel:
         -------
         AntecedentPosterior
 
-        Raises
-        ------
-        InputError
-            As for `scores`.
-
         Examples
         --------
         >>> from calibrant.structures.documents import Mention
@@ -463,11 +452,6 @@ class CoreferenceModel:
         dict
             ``kind`` and ``version``; the arguments; ``frequent`` (codes of frequent words of each kind);
             ``place`` and ``weight`` (indices and values of the weights that are not 0); ``losses``.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained.
 
         Examples
         --------
@@ -500,11 +484,6 @@ class CoreferenceModel:
     def from_state(cls, state: Mapping[str, Any]) -> CoreferenceModel:
         """Return a model from the result of `to_state`.
 
-        Raises
-        ------
-        FormatError
-            If the state is of another kind or version, incomplete or inconsistent.
-
         Examples
         --------
         >>> CoreferenceModel.from_state({"kind": "coreference", "version": 99})
@@ -535,12 +514,6 @@ def _entities(document: Document) -> Integers:
     clusters = document.clusters or ()
     keys = (row if cluster is None else cluster for row, cluster in enumerate(clusters))
     return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
-
-
-def _bits(bits: object) -> int:
-    if not FEWEST_BITS <= positive_integer(bits, "bits") <= MOST_BITS:
-        raise InputError(f"bits is {bits}", f"give {FEWEST_BITS} to {MOST_BITS}", code="parameter")
-    return positive_integer(bits, "bits")
 
 
 def _costs(costs: Sequence[float]) -> tuple[float, float, float]:

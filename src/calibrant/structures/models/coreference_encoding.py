@@ -99,12 +99,14 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
     tokens = np.fromiter((code_of(word.lower()) for word in words), np.int64, len(words))
     sentence_start = np.cumsum([0, *map(len, document.sentences)])
     spans = np.array(mentions, dtype=np.int64).reshape(-1, 3)
-    found = traits(document, trees=trees)
+    mention_traits = traits(document, trees=trees)
     base = sentence_start[spans[:, 0]]
     table = np.full((len(spans), kernel.COLUMN_COUNT), NOTHING)
     start, end = base + spans[:, 1], base + spans[:, 2]
-    head = base + np.array([of.head for of in found], dtype=np.int64)
+    head = base + np.array([of.head for of in mention_traits], dtype=np.int64)
     quoted = quotations_of(words)[start] if quotations else np.zeros(len(spans), np.int64)
+    speakers: Iterable[str] = document.speakers or [""] * len(document.sentences)
+    speaker = np.array([code_of(name) if name else NOTHING for name in speakers], dtype=np.int64)
     strings = np.empty(len(spans), np.int64)
     kernel.span_codes(tokens, start, end, strings)
     for column, values in (
@@ -112,11 +114,14 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
         (kernel.START, start),
         (kernel.END, end),
         (kernel.HEAD_PLACE, head),
-        (kernel.TYPE, [MENTION_TYPES.index(of.type) for of in found]),
-        (kernel.FORM, [_form(of, inside) for of, inside in zip(found, quoted.tolist(), strict=True)]),
-        (kernel.GENDER, [GENDERS.index(of.gender) for of in found]),
-        (kernel.NUMBER, [NUMBERS.index(of.number) for of in found]),
-        (kernel.SPEAKER, _speakers(document)[spans[:, 0]]),
+        (kernel.TYPE, [MENTION_TYPES.index(of.type) for of in mention_traits]),
+        (
+            kernel.FORM,
+            [_form(of, inside) for of, inside in zip(mention_traits, quoted.tolist(), strict=True)],
+        ),
+        (kernel.GENDER, [GENDERS.index(of.gender) for of in mention_traits]),
+        (kernel.NUMBER, [NUMBERS.index(of.number) for of in mention_traits]),
+        (kernel.SPEAKER, speaker[spans[:, 0]]),
         (kernel.QUOTATION, quoted),
         (kernel.STRING, strings),
         (kernel.HEAD, tokens[head]),
@@ -124,7 +129,7 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
         table[:, column] = values
     own, rare = _own(words, tokens, table, base, sentence_start[spans[:, 0] + 1])
     if trees:
-        _add_syntax(document, spans, found, table, own, rare, base)
+        _add_syntax(document, spans, mention_traits, table, own, rare, base)
     return Encoded(table, tokens, own, rare)
 
 
@@ -152,11 +157,6 @@ def quotations_of(words: Sequence[str]) -> Integers:
             number, length = number + 1, 1
             numbers[place] = number
     return numbers
-
-
-def _speakers(document: Document) -> Integers:
-    speakers: Iterable[str] = document.speakers or [""] * len(document.sentences)
-    return np.array([code_of(speaker) if speaker else NOTHING for speaker in speakers], dtype=np.int64)
 
 
 def _own(
@@ -197,7 +197,7 @@ def _own(
 def _add_syntax(
     document: Document,
     spans: Integers,
-    found: Sequence[Traits],
+    mention_traits: Sequence[Traits],
     table: Integers,
     own: Integers,
     rare: Integers,
@@ -205,7 +205,7 @@ def _add_syntax(
 ) -> None:
     """Fill in the relation of each mention to its governor, the governor's word and part of speech."""
     trees = document.trees or ()
-    for row, ((sentence, start, end), of) in enumerate(zip(spans.tolist(), found, strict=True)):
+    for row, ((sentence, start, end), of) in enumerate(zip(spans.tolist(), mention_traits, strict=True)):
         tree = trees[sentence]
         top = of.head
         while start <= tree.heads[top] - 1 < end:

@@ -99,22 +99,21 @@ class Arguments:
         non_negative(self.l2, "l2")
         non_negative(self.l1, "l1")
         if self.l1 > 0 and self.algorithm != "lbfgs":
-            found = f"l1 is {self.l1!r} and algorithm is {self.algorithm!r}"
-            raise InputError(found, "use the algorithm lbfgs for this penalty", code="parameter")
+            message = f"l1 is {self.l1!r} and algorithm is {self.algorithm!r}"
+            raise InputError(message, "use the algorithm lbfgs for this penalty", code="parameter")
         positive_integer(self.max_iterations, "max_iterations")
         positive_integer(self.seed, "seed", least=0)
         object.__setattr__(self, "settings", self._checked(self.settings))
 
     def _checked(self, settings: object) -> dict[str, Setting]:
-        """Return a checked copy of the settings."""
         if not isinstance(settings, Mapping):
             hint = "give a dictionary of CRFsuite's settings"
             raise InputError(f"settings is {settings!r:.40}", hint, code="parameter")
         known = (*SETTINGS[self.algorithm], *(() if self.algorithm == "adagrad" else SHARED))
         for name, value in settings.items():
             if name not in known:
-                found = f"{self.algorithm} has no setting {name!r}"
-                raise InputError(found, f"use some of {', '.join(known)}", code="parameter")
+                message = f"{self.algorithm} has no setting {name!r}"
+                raise InputError(message, f"use some of {', '.join(known)}", code="parameter")
             if name in WHOLE:
                 positive_integer(value, name)
                 fine = True
@@ -192,11 +191,6 @@ class CRFTagger(ChainTagger):
         `fit`. None for older saved models.
     vocabulary : list of str or None
         Sorted words of the training text; set by `fit`. None for older saved models.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown or out of range.
 
     References
     ----------
@@ -287,14 +281,18 @@ class CRFTagger(ChainTagger):
         vocabulary = distinct(sentences, "sentences")
         names = tuple(distinct(tags, "tags"))
         codes = encode(tags, codes_of(names), int(lengths.sum()))
-        attributes = self._learn(sentences)
+        attributes: WordAttributes | FunctionAttributes
+        if isinstance(self.features, tuple):
+            attributes = WordAttributes.learn(self.features, sentences)
+        else:
+            attributes = FunctionAttributes.learn(known(self.features), sentences)
         if self.arguments.algorithm == "adagrad":
-            found = self._by_adagrad(attributes, sentences, codes, names, penalty, progress)
+            fitted = self._by_adagrad(attributes, sentences, codes, names, penalty, progress)
         elif penalty is not None:
             message = f"algorithm is {self.arguments.algorithm!r} and there is a penalty"
             raise InputError(message, "leave `penalty` out, or take adagrad", code="parameter")
         else:
-            found = train(
+            fitted = train(
                 attributes.training_items(sentences),
                 np.split(codes, np.cumsum(lengths)[:-1]),
                 len(names),
@@ -303,10 +301,10 @@ class CRFTagger(ChainTagger):
                 seed=int(generator(self.arguments.seed).integers(1 << 31)),
                 progress=progress,
             )
-        weights = RowWeights.of(found.row, found.tag, found.weight, attributes.row_count)
+        weights = RowWeights.of(fitted.row, fitted.tag, fitted.weight, attributes.row_count)
         attributes, rows = attributes.only(np.diff(weights.first) > 0)
-        self.tags, self.transition, self.vocabulary = names, found.transition, vocabulary
-        self.iterations, self.converged = found.iterations, found.converged
+        self.tags, self.transition, self.vocabulary = names, fitted.transition, vocabulary
+        self.iterations, self.converged = fitted.iterations, fitted.converged
         self._scores = _scores(attributes, weights.rows(rows), len(names))
         return self
 
@@ -340,18 +338,8 @@ class CRFTagger(ChainTagger):
             progress=progress,
         )
 
-    def _learn(self, sentences: Sentences) -> WordAttributes | FunctionAttributes:
-        if isinstance(self.features, tuple):
-            return WordAttributes.learn(self.features, sentences)
-        return FunctionAttributes.learn(known(self.features), sentences)
-
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
         """Return the score of each tag at each token; attributes unseen in training have weight 0.
-
-        Parameters
-        ----------
-        sentences
-            Tokens of each sentence.
 
         Returns
         -------
@@ -359,12 +347,6 @@ class CRFTagger(ChainTagger):
             Log-potentials of the tokens of all sentences, concatenated.
         lengths : ndarray of int64, shape (S,)
             Tokens per sentence.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, a sentence is empty, or a token is not a
-            string.
 
         Examples
         --------
@@ -381,20 +363,10 @@ class CRFTagger(ChainTagger):
     def posterior(self, sentences: Sentences) -> ChainPosterior:
         """Return the distribution over tag sequences of each sentence.
 
-        Parameters
-        ----------
-        sentences
-            Tokens of each sentence.
-
         Returns
         -------
         ChainPosterior
             Distribution for all sentences, with the tags ``tags``.
-
-        Raises
-        ------
-        InputError
-            As for `potentials`.
 
         Examples
         --------
@@ -416,11 +388,6 @@ class CRFTagger(ChainTagger):
             which is not saved); ``tags``; ``values`` (of each kind of attribute); ``first``, ``tag`` and
             ``weight`` (one row per offset and value); ``transition``; ``iterations``, ``converged`` and
             ``vocabulary``.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained.
 
         Examples
         --------
@@ -478,8 +445,8 @@ class CRFTagger(ChainTagger):
         """
         saved = read_state(state)
         if features is not None and saved.groups is not None:
-            found = f"the model was trained with the features {', '.join(saved.groups)}"
-            raise InputError(found, "leave the function out", code="parameter")
+            message = f"the model was trained with the features {', '.join(saved.groups)}"
+            raise InputError(message, "leave the function out", code="parameter")
         model = cls(**asdict(saved.arguments))
         model.features = features if saved.groups is None else saved.groups
         model.tags, model.transition, model.vocabulary = saved.tags, saved.transition, saved.vocabulary

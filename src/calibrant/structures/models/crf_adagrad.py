@@ -42,11 +42,6 @@ class Penalty:
         Other sentences than those of training to compute it on, a batch of them at each step; None: on those
         of training.
 
-    Raises
-    ------
-    InputError
-        If the weight is negative or not finite.
-
     Examples
     --------
     >>> def brier(marginal, gold):
@@ -118,9 +113,9 @@ class Weights:
     @property
     def transition(self) -> Floats:
         """Weights of pairs of tags, (K, K)."""
-        found = np.zeros(self.seen.shape)
-        found[self.seen] = self.value[len(self.tag) :]
-        return found
+        transition = np.zeros(self.seen.shape)
+        transition[self.seen] = self.value[len(self.tag) :]
+        return transition
 
     def unary(self, text: Text) -> Floats:
         """Scores of each tag at each token."""

@@ -74,8 +74,8 @@ class WordAttributes:
         words = Words(text)
         codes = np.empty((len(text), len(self.templates)), np.int64)
         for column, (code, template) in enumerate(zip(self._code, self.templates, strict=True)):
-            found = map(code.get, template.values(words), repeat(NONE))
-            codes[:, column] = np.fromiter(found, np.int64, len(text))
+            numbers = map(code.get, template.values(words), repeat(NONE))
+            codes[:, column] = np.fromiter(numbers, np.int64, len(text))
         return codes
 
     def outside(self) -> Integers:
@@ -117,12 +117,12 @@ class WordAttributes:
         word = np.fromiter(map(number.__getitem__, chain.from_iterable(sentences)), np.int64, total)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
         stop = start + np.repeat(lengths, lengths)
-        found = []
+        pieces = []
         for offset, rows in zip(self.offsets.tolist(), self.rows(codes), strict=True):
             place = np.arange(total) + offset
             inside = (place >= start) & (place < stop)
-            found.append(rows[np.where(inside, word[np.clip(place, 0, total - 1)], 0)])
-        every = np.concatenate(found, axis=1)
+            pieces.append(rows[np.where(inside, word[np.clip(place, 0, total - 1)], 0)])
+        every = np.concatenate(pieces, axis=1)
         return np.arange(total + 1) * every.shape[1], every.ravel()
 
     def only(self, used: NDArray[np.bool_]) -> tuple[WordAttributes, Integers]:
@@ -162,9 +162,9 @@ class FunctionAttributes:
         """Yield the attributes of each token of each sentence, checked."""
         function = known(self.function)
         for row, sentence in enumerate(sentences):
-            found = function(sentence)
-            _check_lists(found, row, len(sentence))
-            yield found
+            attributes = function(sentence)
+            _check_lists(attributes, row, len(sentence))
+            yield attributes
 
     def codes(self, sentences: Sentences) -> Iterator[list[int]]:
         """Yield the rows of each token's attributes, `NONE` for attributes not seen in training."""
@@ -202,17 +202,17 @@ def known(function: FeatureFunction | None) -> FeatureFunction:
     return function
 
 
-def _check_lists(found: Any, row: int, tokens: int) -> None:
+def _check_lists(lists: Any, row: int, tokens: int) -> None:
     """Raise an error unless a feature function returned a list of strings per token of a sentence."""
-    if not is_list(found):
-        message = f"the feature function returned {found!r:.60} for sentences[{row}]"
+    if not is_list(lists):
+        message = f"the feature function returned {lists!r:.60} for sentences[{row}]"
         raise InputError(message, "return a list of attributes for each token", code="dtype", row=row)
-    if len(found) != tokens:
+    if len(lists) != tokens:
         message = (
-            f"the feature function returned {len(found)} lists for the {tokens} tokens of sentences[{row}]"
+            f"the feature function returned {len(lists)} lists for the {tokens} tokens of sentences[{row}]"
         )
         raise InputError(message, "return a list of attributes for each token", code="length", row=row)
-    for place, attributes in enumerate(found):
+    for place, attributes in enumerate(lists):
         if not (is_list(attributes) and all(map(isinstance, attributes, repeat(str)))):
             message = (
                 f"the feature function returned {attributes!r:.60} for token {place} of sentences[{row}]"

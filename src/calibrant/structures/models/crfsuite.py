@@ -104,11 +104,6 @@ def train(
     Returns
     -------
     Trained
-
-    Raises
-    ------
-    CalibrantError
-        If CRFsuite fails.
     """
     pycrfsuite = from_extra("pycrfsuite", "training a CRF needs python-crfsuite", "structures")
 
@@ -117,9 +112,9 @@ def train(
     def message(line: str) -> None:
         nonlocal iterations, converged
         converged = converged or _CONVERGED.match(line) is not None
-        found = _ITERATION.match(line)
-        if found:
-            iterations = int(found.group(1))
+        match = _ITERATION.match(line)
+        if match:
+            iterations = int(match.group(1))
             tell(progress, "train", iterations, int(settings["max_iterations"]))
 
     trainer = pycrfsuite.Trainer(algorithm, settings, verbose=False)
@@ -129,7 +124,8 @@ def train(
         trainer.append(sentence, [names[code] for code in codes.tolist()])
     with tempfile.TemporaryDirectory(prefix="calibrant-") as folder, _one_at_a_time:
         path = Path(folder) / "model"
-        _seed_shuffling(seed)
+        # CRFsuite shuffles sentences with the C library's generator.
+        ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(ctypes.c_uint(seed))
         try:
             trainer.train(str(path))
         except pycrfsuite.CRFSuiteError as error:
@@ -151,11 +147,6 @@ def _weights(model: ModelFile, tag_count: int, iterations: int, converged: bool)
     return Trained(
         row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations, converged
     )
-
-
-def _seed_shuffling(seed: int) -> None:
-    """Seed the C library's generator, with which CRFsuite shuffles sentences."""
-    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(ctypes.c_uint(seed))
 
 
 @dataclass(frozen=True)
@@ -189,22 +180,17 @@ def parse_model(content: bytes) -> ModelFile:
     Returns
     -------
     ModelFile
-
-    Raises
-    ------
-    FormatError
-        If the file has another format, or is truncated.
     """
     if len(content) < HEADER.itemsize:
         raise FormatError("CRFsuite wrote no model", "check the space left on disk", code="file-truncated")
     header = np.frombuffer(content, HEADER, 1)[0]
     if (header["magic"], header["type"], header["version"]) != (b"lCRF", b"FOMC", 100):
-        found = "CRFsuite wrote a model that this release cannot read"
-        raise FormatError(found, "use python-crfsuite 0.9", code="file-newer")
+        message = "CRFsuite wrote a model that this release cannot read"
+        raise FormatError(message, "use python-crfsuite 0.9", code="file-newer")
     if header["size"] != len(content):
-        found = f"CRFsuite's model has {len(content)} bytes, expected {header['size']}"
+        message = f"CRFsuite's model has {len(content)} bytes, expected {header['size']}"
         hint = "train on fewer features; its files cannot exceed 4 GiB"
-        raise FormatError(found, hint, code="file-truncated")
+        raise FormatError(message, hint, code="file-truncated")
     begin = int(header["features_at"])  # start of their chunk; the count in the header stays 0
     count = int(np.frombuffer(content, "<u4", 1, begin + COUNT_AT)[0])
     feature = np.frombuffer(content, FEATURE, count, begin + FEATURES_AT)

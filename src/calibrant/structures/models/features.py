@@ -163,11 +163,6 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
     -------
     tuple of str
 
-    Raises
-    ------
-    InputError
-        If a name is unknown, or there is no name.
-
     Examples
     --------
     >>> feature_groups("basic"), feature_groups(["suffixes", "word"])
@@ -180,9 +175,9 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
         names = (features,)
     unknown = [name for name in names if not isinstance(name, str) or name not in FEATURE_GROUPS]
     if unknown or not names:
-        found = f"there is no feature group {unknown[0]!r}" if unknown else "features is empty"
+        message = f"there is no feature group {unknown[0]!r}" if unknown else "features is empty"
         hint = f"use one of {', '.join(FEATURE_SETS)}, some of {', '.join(FEATURE_GROUPS)}, or a function"
-        raise InputError(found, hint, code="parameter")
+        raise InputError(message, hint, code="parameter")
     return tuple(name for name in FEATURE_GROUPS if name in names)
 
 
@@ -215,11 +210,6 @@ def attribute_lists(
     -------
     list of list of list of str
         Attributes of each token of each sentence: ``"word=The"``, ``"lower[-1]=the"``, ``"outside[-2]="``.
-
-    Raises
-    ------
-    InputError
-        If a feature set or group is unknown.
 
     Examples
     --------

@@ -165,14 +165,14 @@ def candidates(word: str) -> list[str]:
     """Return the classes of a word, the most specific first and `ANY` last."""
     whole = shape(word)
     form = whole[:LONGEST_SHAPE]
-    found = []
+    classes = []
     for size in range(min(LONGEST_SUFFIX, len(word) - SHORTEST_STEM), 0, -1):
         suffix = word[-size:].lower()
         if suffix.isalpha():
-            found.append(f"{form}{ENDING}{suffix}")
-    found.extend(form[:size] for size in range(len(form), 0, -1))
-    found.append(ANY)
-    return found
+            classes.append(f"{form}{ENDING}{suffix}")
+    classes.extend(form[:size] for size in range(len(form), 0, -1))
+    classes.append(ANY)
+    return classes
 
 
 def choose_classes(words: Sequence[str], frequency: Sequence[int]) -> list[str]:
@@ -250,11 +250,6 @@ class HMMTagger(ChainTagger):
         C classes of unseen words; the last, ``""``, contains all other words. ``"uniform"`` has only this
         one.
 
-    Raises
-    ------
-    InputError
-        If ``pseudocount`` is out of range, ``unseen`` is unknown, or ``rare`` is not a positive integer.
-
     Notes
     -----
     With pseudocount 0 a sentence can be impossible: each of its tag sequences contains an event not seen in
@@ -308,12 +303,6 @@ class HMMTagger(ChainTagger):
         HMMTagger
             This model, trained.
 
-        Raises
-        ------
-        InputError
-            If there is no sentence, a sentence has no tokens, lengths differ, or a token or tag is not a
-            string, is empty, or has a lone surrogate; the message names sentence and token.
-
         Examples
         --------
         >>> HMMTagger().fit([["so", "good"]], [["R", "A"]]).tags
@@ -354,22 +343,12 @@ class HMMTagger(ChainTagger):
     def potentials(self, sentences: Sentences) -> tuple[Floats, Integers]:
         """Return the log-probabilities of words given each tag, the unary potentials of a chain.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         unary : ndarray of float64, shape (N, K)
             Log-probabilities for the tokens of all sentences, concatenated.
         lengths : ndarray of int64, shape (S,)
             Tokens per sentence.
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, or a sentence has no tokens.
 
         Examples
         --------
@@ -394,21 +373,11 @@ class HMMTagger(ChainTagger):
     def posterior(self, sentences: Sentences) -> ChainPosterior:
         """Return the distribution over tag sequences of each sentence.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         ChainPosterior
             Distribution whose ``log_partition`` is the log-probability of each sentence (for an unseen word,
             that of any word of its class).
-
-        Raises
-        ------
-        InputError
-            If the model has not been trained, there is no sentence, or a sentence has no tokens.
 
         Examples
         --------
@@ -426,21 +395,11 @@ class HMMTagger(ChainTagger):
     def impossible(self, sentences: Sentences) -> NDArray[np.bool_]:
         """Return a mask of sentences with probability 0 under maximum likelihood.
 
-        Parameters
-        ----------
-        sentences
-            S sentences, each a list of tokens.
-
         Returns
         -------
         ndarray of bool, shape (S,)
             True if even the best tag sequence has an event of probability 0; always False with a pseudocount
             above 0.
-
-        Raises
-        ------
-        InputError
-            As for `posterior`.
 
         Examples
         --------
@@ -472,11 +431,6 @@ class HMMTagger(ChainTagger):
             counts: ``start`` (K,), ``transition`` (K, K + 1) with the end of the sentence last, and ``row``,
             ``tag`` and ``emission`` (counts of each word, then each class, with each tag).
 
-        Raises
-        ------
-        InputError
-            If the model has not been trained.
-
         Examples
         --------
         >>> tagger = HMMTagger().fit([["so", "good"]], [["R", "A"]])
@@ -500,11 +454,6 @@ class HMMTagger(ChainTagger):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> HMMTagger:
         """Return a model from the result of `to_state`.
-
-        Raises
-        ------
-        FormatError
-            If the state is of another kind or version, incomplete or inconsistent.
 
         Examples
         --------

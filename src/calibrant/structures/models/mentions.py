@@ -119,13 +119,13 @@ class Sentence:
 
     def mentions(self) -> list[tuple[int, int]]:
         """Return start and end of each mention, in order."""
-        found = set()
+        phrases = set()
         for place in range(len(self.words)):
             if self._heads_mention(place):
-                found.add(self._phrase(place))
+                phrases.add(self._phrase(place))
                 if self._has(place, "conj"):
-                    found.add(self._phrase(place, joined=True))
-        return sorted(found)
+                    phrases.add(self._phrase(place, joined=True))
+        return sorted(phrases)
 
     def _heads_mention(self, place: int) -> bool:
         tag, relation = self.tree.tags[place], self.relations[place]

@@ -132,15 +132,6 @@ class TextParser:
     path_or_pipeline
         As in `parse`.
 
-    Raises
-    ------
-    MissingExtraError
-        If spaCy is not installed.
-    InputError
-        If the pipeline does not exist, or has no parser.
-    FormatError
-        If spaCy cannot load the pipeline.
-
     Examples
     --------
     >>> import spacy
@@ -184,11 +175,11 @@ class TextParser:
             Character offsets of each word of each sentence, the end exclusive.
         """
         sentences, trees, places = [], [], []
-        for doc, found in self.nlp.pipe(self._docs(text), as_tuples=True, batch_size=PARAGRAPHS):
+        for doc, offsets in self.nlp.pipe(self._docs(text), as_tuples=True, batch_size=PARAGRAPHS):
             for sentence in doc.sents:
                 sentences.append([token.text for token in sentence])
                 trees.append(tree_of(sentence))
-                places.append([(found[token.i], found[token.i] + len(token.text)) for token in sentence])
+                places.append([(offsets[token.i], offsets[token.i] + len(token.text)) for token in sentence])
         when = None if day is None else day.isoformat()
         return Document(name, sentences, trees=trees, date=when), places
 

@@ -125,11 +125,6 @@ class SpacyTagger(ChainTagger):
             Distribution without transitions, with log-probabilities as potentials. Apart from rounding in
             spaCy's single precision, they do not depend on the other sentences.
 
-        Raises
-        ------
-        InputError
-            If there are no sentences, a sentence has no tokens, or a token is empty or not text.
-
         Examples
         --------
         >>> import spacy
@@ -215,7 +210,7 @@ def _component_name(nlp: Language, column: Column, file: str | None) -> str:
 
 
 def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> None:
-    """Raise an error if a component's source of vectors is disabled, since spaCy would use zeros."""
+    """Raise an error if a component's source of vectors is disabled."""
     from spacy.ty import ListenedToComponent
 
     before: list[tuple[str, Any]] = nlp.pipeline[: nlp.pipe_names.index(name)]
@@ -223,13 +218,13 @@ def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> N
     for layer in model.walk():
         upstream = getattr(layer, "upstream_name", None)
         if upstream is not None and not (sources if upstream == "*" else sources & {upstream}):
+            # spaCy would take zeros for the vectors, and tag without a warning.
             wanted = "a component with vectors" if upstream == "*" else upstream
             message = f"the pipeline's {name} needs {wanted} before it, which is missing or disabled"
             raise InputError(message, "enable it, or load the whole pipeline", code="parameter", file=file)
 
 
 def _softmax(model: Any, name: str, file: str | None) -> Any:
-    """Return the softmax layer of a model."""
     layers = [layer for layer in model.walk() if "softmax_normalize" in layer.attrs]
     if len(layers) != 1:
         message = f"the pipeline's {name} does not end in one softmax"

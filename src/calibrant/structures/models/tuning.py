@@ -116,11 +116,6 @@ def choose(
     Choice
         Best model and setting, and the accuracy of all settings.
 
-    Raises
-    ------
-    InputError
-        If there is no setting, or the sentences are invalid.
-
     References
     ----------
     Nguyen and O'Connor (2015), section 4.2: "hyperparameters [...] are selected by maximizing accuracy on the
@@ -197,11 +192,6 @@ def token_accuracy(gold: Sentences, predicted: Sentences) -> float:
     float
         Accuracy in [0, 1]. A gold tag that the model does not know counts as an error.
 
-    Raises
-    ------
-    InputError
-        If there is no sentence, a sentence has no tags, or lengths differ.
-
     Examples
     --------
     >>> token_accuracy([["N", "V"], ["N"]], [["N", "N"], ["N"]])
@@ -209,6 +199,6 @@ def token_accuracy(gold: Sentences, predicted: Sentences) -> float:
     """
     lengths = sentence_lengths(gold, "gold")
     same_lengths(lengths, predicted, "predicted", "gold")
-    pairs = (zip(truth, found, strict=True) for truth, found in zip(gold, predicted, strict=True))
-    right = sum(sum(truth == found for truth, found in sentence) for sentence in pairs)
+    pairs = (zip(truth, prediction, strict=True) for truth, prediction in zip(gold, predicted, strict=True))
+    right = sum(sum(truth == prediction for truth, prediction in sentence) for sentence in pairs)
     return int(right) / int(lengths.sum())

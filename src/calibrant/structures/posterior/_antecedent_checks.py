@@ -16,7 +16,6 @@ from calibrant.structures.posterior.blocks import frozen, offsets_of
 
 
 def counts_of(mention_counts: ArrayLike) -> Integers:
-    """Return the checked numbers of mentions of the documents."""
     counts = np.asarray(mention_counts)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or (counts < 0).any():
         message = f"mention_counts are {mention_counts!r:.60}"
@@ -28,13 +27,13 @@ def names_of(names: object, count: int) -> tuple[str, ...]:
     """Return one unique name per document; default: their numbers."""
     if names is None:
         return tuple(map(str, range(count)))
-    found = tuple(names) if is_list(names) and isinstance(names, Sequence) else (None,)
-    if not all(isinstance(name, str) for name in found):
+    given = tuple(names) if is_list(names) and isinstance(names, Sequence) else (None,)
+    if not all(isinstance(name, str) for name in given):
         raise InputError(f"names are {names!r:.60}", "give a list of strings", code="dtype")
-    if len(found) != count or len(set(found)) != count:
-        message = f"there are {len(set(found))} distinct names for {count} documents"
+    if len(given) != count or len(set(given)) != count:
+        message = f"there are {len(set(given))} distinct names for {count} documents"
         raise InputError(message, "give each document a unique name", code="length")
-    return tuple(map(str, found))
+    return tuple(map(str, given))
 
 
 def row_sizes(counts: Integers, window: int | None) -> tuple[Integers, Integers]:
@@ -91,14 +90,14 @@ def rows_as_logarithms(
         message = f"rows are {rows!r:.60}"
         raise InputError(message, "give a list of rows for each document", code="dtype")
     counts = counts_of([len(part) for part in rows])
-    found = names_of(names, len(counts))
+    called = names_of(names, len(counts))
     document_offsets = offsets_of(counts)
     size, _ = row_sizes(counts, window)
     parts: list[NDArray[Any]] = []
     for row, values in enumerate(part for document in rows for part in document):
-        array = _row(values, row, found, document_offsets)
+        array = _row(values, row, called, document_offsets)
         if len(array) != size[row] + 1:
-            message = f"{row_place(row, found, document_offsets)} has {len(array)} probabilities"
+            message = f"{row_place(row, called, document_offsets)} has {len(array)} probabilities"
             hint = f"give {size[row] + 1}: one per preceding candidate, in order, then one for a new entity"
             raise InputError(message, hint, code="length", row=row)
         parts.append(array)
@@ -106,18 +105,18 @@ def rows_as_logarithms(
     row_offsets = offsets_of(size + 1)
     wrong = np.flatnonzero(~((flat >= 0) & (flat <= 1 + tolerance)))
     if len(wrong):
-        place = place_of(int(wrong[0]), found, document_offsets, row_offsets)
+        place = place_of(int(wrong[0]), called, document_offsets, row_offsets)
         message = f"{place}: a probability is {flat[wrong[0]]}"
         raise InputError(message, "give probabilities in [0, 1]", code="score-range")
     total = np.add.reduceat(flat, row_offsets[:-1]) if len(flat) else flat
     wrong = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
     if len(wrong):
         row = int(wrong[0])
-        message = f"{row_place(row, found, document_offsets)}: the probabilities sum to {total[row]:.10g}"
+        message = f"{row_place(row, called, document_offsets)}: the probabilities sum to {total[row]:.10g}"
         hint = "the probabilities of all candidates and of a new entity must sum to 1"
         raise InputError(message, hint, code="class-sum", row=row)
     with np.errstate(divide="ignore"):
-        return np.log(flat), counts, found
+        return np.log(flat), counts, called
 
 
 def _row(values: ArrayLike, row: int, names: Sequence[str], document_offsets: Integers) -> Floats:

@@ -46,10 +46,10 @@ def entropies(chains: ChainPotentials, threads: int | None) -> Floats:
     np.multiply(tables.plain, tables.logarithm, where=tables.plain > 0, out=part)
 
     def work(block: Block) -> None:
-        found = chains.messages(block)
+        sent = chains.messages(block)
         place = entropy[block.first : block.last]
         values = chains.unary[block.tokens]
-        paths.entropies(chains.as_block(found), values, part, tables.top, found.log_partition, place)
+        paths.entropies(chains.as_block(sent), values, part, tables.top, sent.log_partition, place)
 
     each_block(chains.offsets, work, threads)
     return entropy
@@ -77,9 +77,9 @@ def window_probabilities(chains: ChainPotentials, first: ArrayLike, windows: Arr
             here = order[low:high]
             inside = token[here] - block.tokens.start
             sentence = np.searchsorted(block.offsets, inside, side="right") - 1
-            found = np.empty(len(here))
-            paths.window_probabilities(chains.block_messages(block), sentence, inside, tags[here], found)
-            probability[here] = found
+            products = np.empty(len(here))
+            paths.window_probabilities(chains.block_messages(block), sentence, inside, tags[here], products)
+            probability[here] = products
     return probability
 
 
@@ -137,14 +137,14 @@ def sample(
     backward = chains.steps.plain.T.copy(), chains.steps.logarithm.T.copy()
 
     def work(block: Block) -> None:
-        found = chains.messages(block)
+        sent = chains.messages(block)
         for s, (first, last) in enumerate(zip(block.offsets, block.offsets[1:], strict=False)):
             rng = seeds.generator_of(number, names[block.first + s])
-            logarithms = bool(found.state[s] == chain.LOGARITHMS)
+            logarithms = bool(sent.state[s] == chain.LOGARITHMS)
             place = codes[:, block.tokens][:, first:last]
             for piece in slices(size, max(1, DRAWS // int(last - first))):
                 uniform = rng.random((piece.stop - piece.start, last - first))
-                paths.sample(found.alpha[first:last], backward[logarithms], logarithms, uniform, place[piece])
+                paths.sample(sent.alpha[first:last], backward[logarithms], logarithms, uniform, place[piece])
 
     each_block(chains.offsets, work, threads)
     return codes

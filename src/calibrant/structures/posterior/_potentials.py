@@ -180,44 +180,27 @@ class ChainPotentials:
         return int(self.offsets[number]), int(self.offsets[number + 1])
 
     def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
-        """Return forward and backward messages of a block, for sums over parts of structures.
-
-        Parameters
-        ----------
-        block
-            Block from `calibrant.structures.posterior._potentials.blocks`.
-        marginal
-            Array for the marginals; default: a new array.
-
-        Returns
-        -------
-        Messages
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
-        """
-        found = messages(self.unary, self.steps, block, marginal)
-        forbidden = np.flatnonzero(found.state == kernels.FORBIDDEN)
+        """Return forward and backward messages of a block; ``marginal`` is the array for its marginals."""
+        sent = messages(self.unary, self.steps, block, marginal)
+        forbidden = np.flatnonzero(sent.state == kernels.FORBIDDEN)
         if len(forbidden):
             raise no_path(block.first + int(forbidden[0]))
-        return found
+        return sent
 
     def block_messages(self, block: Block) -> BlockMessages:
         """Return the messages and transitions of a block for the kernels."""
         return self.as_block(self.messages(block))
 
-    def as_block(self, found: Messages) -> BlockMessages:
+    def as_block(self, sent: Messages) -> BlockMessages:
         """Return given messages and the transitions for the kernels."""
         return BlockMessages(
-            found.alpha,
-            found.future,
-            found.marginal,
+            sent.alpha,
+            sent.future,
+            sent.marginal,
             self.steps.plain,
             self.steps.logarithm,
-            found.state,
-            found.block.offsets,
+            sent.state,
+            sent.block.offsets,
         )
 
     def transitions(self) -> Floats:
@@ -226,7 +209,6 @@ class ChainPotentials:
 
 
 def _names(tags: object, count: int) -> tuple[str, ...]:
-    """Return one name per column."""
     if tags is None:
         return tuple(str(code) for code in range(count))
     names = tuple(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else (None,)

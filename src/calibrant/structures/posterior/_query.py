@@ -119,7 +119,7 @@ class Groups(NamedTuple):
 
 @cache
 def groups() -> Groups:
-    """Return the cached groups, which end at the grid's cuts, so that equal-width bins stay exact."""
+    """Return the cached groups."""
     shared = grid()
     number = np.arange(len(shared.low))
     split = np.flatnonzero(shared.part_of >= 0)
@@ -131,6 +131,7 @@ def groups() -> Groups:
     ordered = np.stack([octave, from_half < 0, part])[:, shared.order]
     starts = np.ones(len(number), bool)
     starts[1:] = np.any(ordered[:, 1:] != ordered[:, :-1], axis=0)
+    # A group ends at every cut of the grid, so that equal-width bins stay exact.
     starts[1:] |= np.isin(shared.high[shared.order][:-1], shared.cut)
     first = np.flatnonzero(starts)
     of_row = np.empty(len(number), np.int16)
@@ -155,10 +156,10 @@ class SentenceSums:
 
     def add(self, first: int, score: Floats, label: NDArray[np.bool_], start: Integers) -> None:
         """Add the pairs of sentences ``first``, first + 1, ..., which begin at ``start``."""
-        shared, found = grid(), groups()
+        shared, grouping = grid(), groups()
         sentence, group, columns = room = self.room(np.diff(start))
         used = kernels.sums_by_sentence(
-            score, label, start, shared.part_of, shared.cut, found.of_row, found.shift, self.sums, *room
+            score, label, start, shared.part_of, shared.cut, grouping.of_row, grouping.shift, self.sums, *room
         )
         self.keep(first, sentence[:used], group[:used], columns[:used])
 
@@ -190,12 +191,12 @@ def tally_by_cluster(
     n, positives, offset, offset2, offset_positive = (
         cells.sum(columns[:, index]) for index in range(COLUMNS)
     )
-    found, row = groups(), cells.first(group)
+    grouping, row = groups(), cells.first(group)
     return Tally(
         "compressed",
-        found.low[row],
-        found.high[row],
-        found.anchor[row],
+        grouping.low[row],
+        grouping.high[row],
+        grouping.anchor[row],
         n.astype(np.int64),
         positives.astype(np.int64),
         n,
@@ -318,11 +319,6 @@ class Query:
         class_code
             (n,) index into ``classes``; None: all are in the first class.
 
-        Raises
-        ------
-        InputError
-            If lengths differ, a score is not in [0, 1], a label is not 0 or 1, or structures are not sorted.
-
         Examples
         --------
         >>> heads = np.array([[0.9, 0.1], [0.3, 0.7]])  # P(the head of a word is this one), one row per word
@@ -353,11 +349,10 @@ class Query:
         code = np.zeros(len(place), np.int64) if class_code is None else np.asarray(class_code, np.int64)
         start = np.searchsorted(place, np.arange(count + 1)).astype(np.int64)
         source = ListedSource(given, true.astype(np.bool_, copy=False), code, start)
-        found = (dict(unseen or {}), dict(missed or {}), threshold)
-        return cls(view, classes or (view,), names, *found, _source=source, _cluster=cluster)
+        left_out = (dict(unseen or {}), dict(missed or {}), threshold)
+        return cls(view, classes or (view,), names, *left_out, _source=source, _cluster=cluster)
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
         return self._source.size
 
     def __iter__(self) -> Iterator[Batch]:
@@ -395,11 +390,6 @@ class Query:
         ----------
         name
             One of ``classes``.
-
-        Raises
-        ------
-        InputError
-            If the class does not exist, or has no pairs.
         """
         if name not in self.classes:
             known = ", ".join(self.classes[:20])
@@ -433,11 +423,6 @@ class Query:
             True: one row per distinct score. False: fixed rows. None: exact up to 2^20 pairs.
         threads
             Threads; by default all processors, at most 8. Counts, and sums to 1e-12, do not depend on them.
-
-        Raises
-        ------
-        InputError
-            If there are no pairs.
         """
         self._not_empty()
         if len(self) <= LARGEST_EXACT if exact is None else exact:
@@ -516,8 +501,8 @@ def _tags(posterior: ChainPosterior, gold: GoldTags) -> tuple[list[str], Integer
     flat: list[Any] = []
     for sentence, (tags, length) in enumerate(zip(gold, posterior.lengths.tolist(), strict=True)):
         if not _checks.is_list(tags) or len(tags) != length:
-            found = f"has {len(tags)} tags" if _checks.is_list(tags) else f"is {tags!r:.40}"
-            message = f"gold sentence {sentence} {found}, but has {length} tokens"
+            given = f"has {len(tags)} tags" if _checks.is_list(tags) else f"is {tags!r:.40}"
+            message = f"gold sentence {sentence} {given}, but has {length} tokens"
             raise InputError(message, "give a list with one tag per token", code="length", row=sentence)
         flat.extend(tags)
     if all(isinstance(tag, (int, np.integer)) for tag in flat):

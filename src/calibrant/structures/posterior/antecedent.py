@@ -137,8 +137,8 @@ class AntecedentPosterior:
         Traceback (most recent call last):
         calibrant.exceptions.InputError: row 1: document '0', mention 1: the probabilities sum to 0.9: ...
         """
-        logarithms, counts, found = checks.rows_as_logarithms(rows, names, window, tolerance)
-        return cls(logarithms, counts, window=window, names=found)
+        logarithms, counts, document_names = checks.rows_as_logarithms(rows, names, window, tolerance)
+        return cls(logarithms, counts, window=window, names=document_names)
 
     @property
     def document_count(self) -> int:
@@ -168,11 +168,6 @@ class AntecedentPosterior:
         document
             Number of the document, from 0, or its name.
 
-        Raises
-        ------
-        InputError
-            If the document does not exist.
-
         Examples
         --------
         >>> batch = AntecedentPosterior(np.zeros(4), [1, 0, 2], names=["a", "b", "c"])
@@ -199,11 +194,6 @@ class AntecedentPosterior:
         temperature
             Positive number. Above 1 the probabilities of a mention's choices become more equal, below 1 less
             equal; their order does not change. Forbidden choices stay forbidden.
-
-        Raises
-        ------
-        InputError
-            If the temperature is not positive and finite.
 
         Examples
         --------
@@ -277,9 +267,9 @@ class AntecedentPosterior:
         >>> AntecedentPosterior(np.log([1, 0.7, 0.3, 0.2, 0.5, 0.3]), [3]).best_antecedents().tolist()
         [-1, 0, 1]
         """
-        found = np.empty(self.mention_count, np.int64)
-        kernels.best_antecedents(self.log_probabilities, self.row_offsets, self.first, found)
-        return found
+        best = np.empty(self.mention_count, np.int64)
+        kernels.best_antecedents(self.log_probabilities, self.row_offsets, self.first, best)
+        return best
 
     def sample_antecedents(self, size: int, seed: Seed = None, *, threads: int | None = None) -> Labels:
         """Return independent samples of all mentions' antecedents.
@@ -342,11 +332,6 @@ class AntecedentPosterior:
         ndarray of int32, of the same shape
             Entities, as from `sample`.
 
-        Raises
-        ------
-        InputError
-            If there is not one antecedent per mention, or one is not an earlier mention of the document.
-
         Examples
         --------
         >>> AntecedentPosterior(np.zeros(10), [4]).clusters_of([-1, 0, -1, 1]).tolist()
@@ -371,21 +356,11 @@ class AntecedentPosterior:
     def pair_probabilities(self, document: int | str = 0) -> Floats:
         """Return the exact probability that each two mentions of a document corefer.
 
-        Parameters
-        ----------
-        document
-            Number of the document, from 0, or its name.
-
         Returns
         -------
         ndarray of float64, shape (n, n)
             Symmetric matrix with ones on the diagonal. For long documents,
             `calibrant.structures.posterior.coreference_queries.mention_pairs` streams the probabilities.
-
-        Raises
-        ------
-        InputError
-            If the document does not exist.
 
         Notes
         -----
@@ -402,21 +377,11 @@ class AntecedentPosterior:
     def entity_count_distribution(self, document: int | str = 0) -> Floats:
         """Return the exact distribution of the number of entities of a document.
 
-        Parameters
-        ----------
-        document
-            Number of the document, from 0, or its name.
-
         Returns
         -------
         ndarray of float64, shape (n + 1,)
             Probability of 0 to n entities: the Poisson-binomial distribution of n independent events with the
             probabilities of `new_probabilities`.
-
-        Raises
-        ------
-        InputError
-            If the document does not exist.
         """
         number = self.document_number(document)
         mentions = self.mentions_of(number)
@@ -459,9 +424,9 @@ class AntecedentPosterior:
         >>> AntecedentPosterior(np.zeros(3), [2]).entropy().round(4).tolist()  # log 2
         [0.6931]
         """
-        each = np.empty(self.mention_count)
-        kernels.row_entropies(self.log_probabilities, self.row_offsets, each)
-        total = np.concatenate([each, [0.0]])
+        by_mention = np.empty(self.mention_count)
+        kernels.row_entropies(self.log_probabilities, self.row_offsets, by_mention)
+        total = np.concatenate([by_mention, [0.0]])
         sums = np.add.reduceat(total, self.document_offsets[:-1])
         return np.where(self.mention_counts > 0, sums, 0.0)
 
@@ -484,11 +449,6 @@ class AntecedentPosterior:
             Number of samples; the standard error is at most 1 / (2 sqrt(samples)), and usually much smaller.
         seed
             As in `sample`. Use another seed than for `best_clustering`, whose samples favor its labels.
-
-        Raises
-        ------
-        InputError
-            If the document does not exist, or there is not one label per mention.
 
         Examples
         --------

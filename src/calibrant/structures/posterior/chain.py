@@ -58,7 +58,7 @@ class ChainPosterior(ChainPotentials):
     ------
     InputError
         If a sentence is empty, shapes do not fit, a potential is NaN or plus infinity, or tags are not
-        strings.
+        strings; from the methods, if every tag sequence of a sentence is forbidden.
 
     References
     ----------
@@ -98,12 +98,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (N, K)
             Read-only, cached marginals; rows sum to 1.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden (the message names the sentence), or ``threads``
-            is invalid.
         """
         threads = check_threads(threads)
         if self._marginals is None:
@@ -111,9 +105,9 @@ class ChainPosterior(ChainPotentials):
             log_partition = np.empty(self.sentence_count)
 
             def work(block: Block) -> None:
-                found = self.messages(block, marginal[block.tokens])
-                log_partition[block.first : block.last] = found.log_partition
-                np.minimum(found.marginal, 1.0, out=found.marginal)  # rounding
+                messages = self.messages(block, marginal[block.tokens])
+                log_partition[block.first : block.last] = messages.log_partition
+                np.minimum(messages.marginal, 1.0, out=messages.marginal)  # rounding
 
             each_block(self.offsets, work, threads)
             self._marginals, self._log_partition = frozen(marginal), frozen(log_partition)
@@ -134,19 +128,14 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (n - 1, K, K)
             Probabilities ``[t, i, j]`` of tag i at token t and tag j at token t + 1.
-
-        Raises
-        ------
-        InputError
-            If the sentence does not exist, or every tag sequence is forbidden.
         """
         first, last = self.sentence_tokens(sentence)
         offsets = np.array([0, last - first])
-        found = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
+        messages = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
         pair = np.empty((last - first - 1, self.tag_count, self.tag_count))
-        logarithms = bool(found.state[0] == kernels.LOGARITHMS)
+        logarithms = bool(messages.state[0] == kernels.LOGARITHMS)
         step = self.steps.logarithm if logarithms else self.steps.plain
-        kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
+        kernels.pair_marginals(messages.alpha, step, messages.future, logarithms, pair)
         return np.minimum(pair, 1.0, out=pair)
 
     def expected_pairs(self) -> Floats:
@@ -159,11 +148,6 @@ class ChainPosterior(ChainPotentials):
         ndarray of float64, shape (K, K)
             ``[i, j]``: tag i followed by tag j.
 
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden (it names the sentence).
-
         Examples
         --------
         >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]), np.log([[0.8, 0.2], [0.3, 0.7]]))
@@ -173,9 +157,9 @@ class ChainPosterior(ChainPotentials):
         marginal, log_partition = np.empty(self.unary.shape), np.empty(self.sentence_count)
         pairs = np.zeros(self.steps.plain.shape)
         for block in blocks(self.offsets):
-            found = self.messages(block, marginal[block.tokens])
-            add_expected_pairs(self.as_block(found), pairs)
-            log_partition[block.first : block.last] = found.log_partition
+            messages = self.messages(block, marginal[block.tokens])
+            add_expected_pairs(self.as_block(messages), pairs)
+            log_partition[block.first : block.last] = messages.log_partition
         if self._marginals is None:
             np.minimum(marginal, 1.0, out=marginal)  # rounding
             self._marginals, self._log_partition = frozen(marginal), frozen(log_partition)
@@ -194,11 +178,6 @@ class ChainPosterior(ChainPotentials):
         Returns
         -------
         ndarray of float64, shape (q,)
-
-        Raises
-        ------
-        InputError
-            If a window is not within one sentence, or a code is invalid.
 
         Examples
         --------
@@ -250,11 +229,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of float64, shape (S,)
 
-        Raises
-        ------
-        InputError
-            If there is not one code per token, or a code is invalid.
-
         Examples
         --------
         >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]))
@@ -281,11 +255,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of int64, shape (N,)
             Codes of tags.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
 
         References
         ----------
@@ -328,11 +297,6 @@ class ChainPosterior(ChainPotentials):
         BestSequences
             Codes (k, N) and log-probabilities (k, S), best first. The first equals `viterbi`. Ties have a
             fixed order that does not depend on k.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
 
         References
         ----------
@@ -378,11 +342,6 @@ class ChainPosterior(ChainPotentials):
         ndarray of int32, shape (size, N)
             Codes of tags.
 
-        Raises
-        ------
-        InputError
-            If there is not one unique id per sentence, or every tag sequence of a sentence is forbidden.
-
         References
         ----------
         Scott (2002), "Bayesian methods for hidden Markov models: recursive computing in the 21st century".
@@ -402,11 +361,6 @@ class ChainPosterior(ChainPotentials):
         -------
         ndarray of int64, shape (N,)
             Codes of tags; ties are resolved to the first tag.
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
 
         References
         ----------

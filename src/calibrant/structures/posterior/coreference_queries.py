@@ -90,8 +90,8 @@ class PairStream:
             first, second = np.empty(most, np.int64), np.empty(most, np.int64)
             score = np.empty(most)
             place = rows.begin, rows.end, rows.row, rows.column, furthest
-            found = pair_kernels.list_pairs(rows.pair, *place, first, second, score)
-            yield MentionPairs(document, first[:found], second[:found], score[:found])
+            listed = pair_kernels.list_pairs(rows.pair, *place, first, second, score)
+            yield MentionPairs(document, first[:listed], second[:listed], score[:listed])
 
     def _rows(self, document: int, count: int, furthest: int) -> Iterator[Rows]:
         if self.samples is None:
@@ -99,10 +99,8 @@ class PairStream:
         return self._sampled(document, count, furthest, self.samples)
 
     def _exact(self, document: int, count: int, furthest: int) -> Iterator[Rows]:
-        """Yield rows by the recursion, which needs only the rows of a mention's candidates.
-
-        Pairs further apart than all pairs and candidates are not needed.
-        """
+        """Yield rows by the recursion, which needs only the rows of a mention's candidates."""
+        # Pairs further apart than all pairs and candidates are not needed.
         kept = min(count, self.posterior.window or count)
         span = min(count, max(furthest, kept))
         step = max(1, min(count, PAIRS // max(1, span), math.isqrt(PAIRS)))
@@ -165,11 +163,6 @@ def mention_pairs(
     Query
         Pairs, sorted by document, second mention and first mention.
 
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention, or the threshold is not in [0, 1].
-
     References
     ----------
     Nguyen and O'Connor (2015), section 5.3.
@@ -201,11 +194,6 @@ def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
     clusters
         As in `mention_pairs`; mentions without a gold entity are left out.
 
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention.
-
     Examples
     --------
     >>> posterior = AntecedentPosterior(np.log([1, 0.5, 0.5, 0.2, 0.6, 0.2]), [3])
@@ -214,9 +202,10 @@ def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
     ([1.0, 0.5, 0.2], [True, False, True])
     """
     gold = _codes(posterior, clusters)
-    return _of_mentions(
-        posterior, "is new", "new", posterior.new_probabilities(), gold, _first(posterior, gold)
-    )
+    _, first = np.unique(_keys(posterior, gold), return_index=True)
+    is_first = np.zeros(len(gold), np.bool_)
+    is_first[first] = True
+    return _of_mentions(posterior, "is new", "new", posterior.new_probabilities(), gold, is_first)
 
 
 def is_singleton(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
@@ -282,11 +271,6 @@ def sampling_noise(query: Query, samples: int) -> float:
         Mention pairs with exact scores.
     samples
         Number S of samples.
-
-    Raises
-    ------
-    InputError
-        If there are no pairs.
 
     Examples
     --------
@@ -411,16 +395,16 @@ def _checked(threshold: object) -> float:
 def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
     """Return the code of each mention's gold entity within its document."""
     if not is_list(clusters) or len(clusters) != posterior.document_count:
-        found = f"are {len(clusters)}" if is_list(clusters) else f"is {clusters!r:.40}"
-        message = f"clusters of documents {found}, for {posterior.document_count} documents"
+        given = f"are {len(clusters)}" if is_list(clusters) else f"is {clusters!r:.40}"
+        message = f"clusters of documents {given}, for {posterior.document_count} documents"
         raise InputError(message, "give a list with the gold entity of each mention", code="length")
     codes = np.empty(posterior.mention_count, np.int64)
     for document, entities in enumerate(clusters):
         mentions = posterior.mentions_of(document)
         count = mentions.stop - mentions.start
         if not is_list(entities) or len(entities) != count:
-            found = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
-            message = f"document {posterior.names[document]!r} has {found} for {count} mentions"
+            given = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
+            message = f"document {posterior.names[document]!r} has {given} for {count} mentions"
             hint = "give the gold entity of each mention, or None"
             raise InputError(message, hint, code="length", row=document)
         known: dict[object, int] = {}
@@ -433,11 +417,3 @@ def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
 def _keys(posterior: AntecedentPosterior, gold: Integers) -> Integers:
     """Return a number for each gold entity, and for no entity, that is unique over documents."""
     return _documents(posterior) * (posterior.mention_count + 1) + gold
-
-
-def _first(posterior: AntecedentPosterior, gold: Integers) -> Bools:
-    """Return a mask of the mentions that are first in their gold entity."""
-    _, first = np.unique(_keys(posterior, gold), return_index=True)
-    found = np.zeros(len(gold), np.bool_)
-    found[first] = True
-    return found

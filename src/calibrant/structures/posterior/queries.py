@@ -103,16 +103,16 @@ class PairSource(Source):
         return blocks(self.posterior.offsets, min(MESSAGES, max(1, batches.BATCH // len(self.first))))
 
     def scored(self, block: Block) -> Scored:
-        found = self.posterior.messages(block)
+        messages = self.posterior.messages(block)
         starts = _pair_starts(block)
         score = np.empty((int(starts[-1]), len(self.first)))
         label = np.empty(score.shape, np.bool_)
         kernels.pair_scores(
-            found.alpha,
-            found.future,
+            messages.alpha,
+            messages.future,
             self.posterior.steps.plain,
             self.posterior.steps.logarithm,
-            in_logarithms(found),
+            in_logarithms(messages),
             block.offsets,
             self.gold.codes[block.tokens],
             self.first,
@@ -130,15 +130,15 @@ class AllPairsSource(PairSource):
     """Source of all pairs of tags, which are tallied without listing them."""
 
     def add(self, sums: GridSums, block: Block) -> None:
-        found = self.posterior.messages(block)
-        most_large = 34 * len(found.marginal)  # a place has at most 32 scores of 2^-5 or more
+        messages = self.posterior.messages(block)
+        most_large = 34 * len(messages.marginal)  # a place has at most 32 scores of 2^-5 or more
         kernels.tally_all_pairs(
-            found.alpha,
-            found.future,
-            found.marginal,
+            messages.alpha,
+            messages.future,
+            messages.marginal,
             self.posterior.steps.plain,
             self.posterior.steps.logarithm,
-            in_logarithms(found),
+            in_logarithms(messages),
             block.offsets,
             self.gold.codes[block.tokens],
             grid().part_of,
@@ -147,9 +147,9 @@ class AllPairsSource(PairSource):
         )
 
 
-def in_logarithms(found: Messages) -> NDArray[np.bool_]:
+def in_logarithms(messages: Messages) -> NDArray[np.bool_]:
     """Return a mask of the sentences of a block with messages in logarithms."""
-    logarithms: NDArray[np.bool_] = found.state == chain_kernels.LOGARITHMS
+    logarithms: NDArray[np.bool_] = messages.state == chain_kernels.LOGARITHMS
     return logarithms
 
 
@@ -182,11 +182,6 @@ def tag_is(
     -------
     Query
         N pairs.
-
-    Raises
-    ------
-    InputError
-        If gold differs in length from the sentences, or the model does not have the tag.
 
     References
     ----------
@@ -341,11 +336,6 @@ def spans(
         One pair per span; the classes are the types. Gold spans of types that the model does not have are
         counted in ``unseen``.
 
-    Raises
-    ------
-    InputError
-        If gold differs in length from the sentences, or a tag does not belong to the scheme.
-
     Examples
     --------
     >>> unary = np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]])
@@ -355,38 +345,38 @@ def spans(
     ([0.76, 0.19, 0.21], [False, True, False])
     """
     checked = Gold.of(posterior, gold, clusters)
-    found = likely_spans(posterior, scheme=scheme, strict=strict, threshold=threshold)
+    predicted = likely_spans(posterior, scheme=scheme, strict=strict, threshold=threshold)
     bounds = posterior.offsets.tolist()
     tags = [checked.tags[first:last] for first, last in pairwise(bounds)]
-    true = gold_spans(tags, scheme=scheme, strict=strict, types=found.types)
-    keys, true_keys = (_span_keys(posterior, part, len(true.types)) for part in (found, true))
-    known = true.type < len(found.types)
+    true = gold_spans(tags, scheme=scheme, strict=strict, types=predicted.types)
+    keys, true_keys = (_span_keys(posterior, part, len(true.types)) for part in (predicted, true))
+    known = true.type < len(predicted.types)
     missed = known & ~np.isin(true_keys, keys)
-    assert found.probability is not None
+    assert predicted.probability is not None
     return Query.of_parts(
         "spans",
-        np.minimum(found.probability, 1.0),
+        np.minimum(predicted.probability, 1.0),
         np.isin(keys, true_keys),
-        found.sentence,
+        predicted.sentence,
         count=posterior.sentence_count,
         clusters=checked.clusters[checked.cluster],
-        classes=found.types,
-        class_code=found.type,
+        classes=predicted.types,
+        class_code=predicted.type,
         unseen=_count(true, ~known),
         missed=_count(true, missed),
         threshold=threshold,
     )
 
 
-def _span_keys(posterior: ChainPosterior, found: Spans, types: int) -> Integers:
+def _span_keys(posterior: ChainPosterior, listed: Spans, types: int) -> Integers:
     """Return one unique number per span."""
     width = int(posterior.lengths.max()) + 1
-    return ((found.sentence * width + found.first) * width + found.last) * types + found.type
+    return ((listed.sentence * width + listed.first) * width + listed.last) * types + listed.type
 
 
-def _count(found: Spans, which: NDArray[np.bool_]) -> dict[str, int]:
+def _count(listed: Spans, which: NDArray[np.bool_]) -> dict[str, int]:
     """Return the number of spans of each type, the most frequent first."""
-    names = np.array(found.names, object)[which]
+    names = np.array(listed.names, object)[which]
     return dict(Counter(names.tolist()).most_common())
 
 
@@ -413,10 +403,10 @@ def _most_frequent(posterior: ChainPosterior, gold: Gold, top: int) -> Integers:
     kept = (before >= 0) & (after >= 0)
     kept[posterior.offsets[1:-1] - 1] = False  # a pair must not span two sentences
     count = np.bincount(before[kept] * posterior.tag_count + after[kept])
-    found = int((count > 0).sum())
-    if top > found:
-        message = f"top is {top}, but gold has {found} distinct pairs of tags"
-        raise InputError(message, f"give at most {found}", code="parameter")
+    distinct = int((count > 0).sum())
+    if top > distinct:
+        message = f"top is {top}, but gold has {distinct} distinct pairs of tags"
+        raise InputError(message, f"give at most {distinct}", code="parameter")
     return np.argsort(-count, kind="stable")[:top]
 
 

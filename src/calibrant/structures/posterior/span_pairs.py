@@ -151,8 +151,8 @@ def pair_spans(
     >>> zero, one = np.array([0, 0]), np.array([0])
     >>> predicted = SpanRows(zero, np.array([0, 4]), np.array([3, 7]), np.array([0, 0]), np.array([0.9, 0.4]))
     >>> gold = SpanRows(zero, np.array([0, 8]), np.array([3, 9]), np.array([0, 0]))
-    >>> found = pair_spans(predicted, gold, ("d1",), ("PER",))
-    >>> found.score.tolist(), found.label.tolist(), found.gold, found.missed
+    >>> pairs = pair_spans(predicted, gold, ("d1",), ("PER",))
+    >>> pairs.score.tolist(), pairs.label.tolist(), pairs.gold, pairs.missed
     ([0.9, 0.4], [True, False], 2, {'PER': 1})
     """
     one_of(match, MATCHES, "match")
@@ -233,21 +233,21 @@ def _once(spans: Integers, predicted: SpanRows, repeats: Repeats) -> tuple[Float
     """Return (n,) scores, and the first row of each span, with the score of all its rows."""
     assert predicted.score is not None
     _, first, index = np.unique(spans, return_index=True, return_inverse=True)
-    each = predicted.score
-    differs = np.flatnonzero(each != each[first[index]])
+    given = predicted.score
+    differs = np.flatnonzero(given != given[first[index]])
     if len(differs) and repeats == "refuse":
         row = int(differs[0])
         message = (
-            f"the span {predicted.start[row]} to {predicted.end[row]} has the score {each[row].item()!r} "
-            f"here and {each[first[index[row]]].item()!r} in an earlier row"
+            f"the span {predicted.start[row]} to {predicted.end[row]} has the score {given[row].item()!r} "
+            f"here and {given[first[index[row]]].item()!r} in an earlier row"
         )
         hint = "keep one row per span and type, or use `repeats='largest'` or `repeats='mean'`"
         raise InputError(message, hint, code="duplicate", row=row)
-    score = each.copy()
+    score = given.copy()
     if repeats == "mean":
-        score[first] = np.bincount(index, each) / np.bincount(index)
+        score[first] = np.bincount(index, given) / np.bincount(index)
     else:
-        np.maximum.at(score, first[index], each)
+        np.maximum.at(score, first[index], given)
     return score, np.sort(first)
 
 
@@ -267,9 +267,9 @@ def _joined(score: Floats, row: Integers, unit: Integers, types: Types) -> tuple
     else:
         with np.errstate(divide="ignore"):
             total = -np.expm1(np.bincount(index, np.log1p(-score[row])))
-    found = np.zeros(len(score))
-    found[row] = np.minimum(total, 1.0)[index]
-    return found, row[np.sort(first)]
+    joined = np.zeros(len(score))
+    joined[row] = np.minimum(total, 1.0)[index]
+    return joined, row[np.sort(first)]
 
 
 def _check_several(row: Integers, boundary: Integers) -> None:

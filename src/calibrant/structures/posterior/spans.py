@@ -105,8 +105,8 @@ def likely_spans(
     Examples
     --------
     >>> unary = np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]])
-    >>> found = likely_spans(ChainPosterior(unary, tags=["B-PER", "I-PER", "O"]))
-    >>> for span in zip(found.first, found.last, found.names, found.probability.round(2)):
+    >>> spans = likely_spans(ChainPosterior(unary, tags=["B-PER", "I-PER", "O"]))
+    >>> for span in zip(spans.first, spans.last, spans.names, spans.probability.round(2)):
     ...     print(*span)
     0 1 PER 0.76
     0 2 PER 0.19
@@ -152,11 +152,6 @@ def span_probabilities(
     -------
     ndarray of float64, shape (n,)
 
-    Raises
-    ------
-    InputError
-        If a span is empty or not within a sentence, or a tag does not belong to the scheme.
-
     Examples
     --------
     >>> posterior = ChainPosterior(np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]]), tags=["B-PER", "I-PER", "O"])
@@ -180,10 +175,10 @@ def span_probabilities(
         low, high = np.searchsorted(sentences, (block.first, block.last))
         if low < high:
             here = asked[low:high]
-            found = np.empty(high - low)
+            of_block = np.empty(high - low)
             inside = places[here] - np.array([block.first, 0, 0, 0])
-            kernels.span_probabilities(posterior.block_messages(block), reading, inside, found)
-            probability[here] = found
+            kernels.span_probabilities(posterior.block_messages(block), reading, inside, of_block)
+            probability[here] = of_block
     return probability
 
 
@@ -246,12 +241,12 @@ def _check_tags(sentences: object) -> None:
     assert isinstance(sentences, Iterable)
     for number, tags in enumerate(sentences):
         if not _checks.is_list(tags):
-            found, hint = f"tags[{number}] is {tags!r:.40}", "give a list with the tags of each sentence"
-            raise InputError(found, hint, code="dtype", row=number)
+            message, hint = f"tags[{number}] is {tags!r:.40}", "give a list with the tags of each sentence"
+            raise InputError(message, hint, code="dtype", row=number)
         for token, tag in enumerate(tags):
             if not isinstance(tag, str):
-                found = f"tags[{number}][{token}] is {tag!r:.40}"
-                raise InputError(found, "give names of tags", code="dtype", row=number)
+                message = f"tags[{number}][{token}] is {tag!r:.40}"
+                raise InputError(message, "give names of tags", code="dtype", row=number)
 
 
 def _spans(place: Integers, types: tuple[str, ...], probability: Floats | None = None) -> Spans:

@@ -122,8 +122,8 @@ def fit_temperature(
     Examples
     --------
     >>> posterior = ChainPosterior([np.log([[0.99, 0.01]])] * 4, tags=["N", "V"])
-    >>> found = fit_temperature(posterior, [["N"], ["N"], ["N"], ["V"]])
-    >>> tempered(posterior, found.temperature).marginals()[0].round(4).tolist()
+    >>> fitted = fit_temperature(posterior, [["N"], ["N"], ["N"], ["V"]])
+    >>> tempered(posterior, fitted.temperature).marginals()[0].round(4).tolist()
     [0.75, 0.25]
     """
     checked = Gold.of(posterior, gold, clusters)
@@ -226,13 +226,13 @@ def _by_calibration(
         )
         raise InputError(message, "give more gold data, or fit by likelihood", code="undefined")
     limits = np.log(TRIED[[best - 1, best + 1]])
-    found = minimize_scalar(error, bounds=limits, method="bounded", options={"xatol": TOLERANCE})
-    logarithm = float(found.x) if found.fun <= tried[best] else math.log(TRIED[best])
+    minimum = minimize_scalar(error, bounds=limits, method="bounded", options={"xatol": TOLERANCE})
+    logarithm = float(minimum.x) if minimum.fun <= tried[best] else math.log(TRIED[best])
     return ChainTemperature(
         math.exp(logarithm),
         "calibration",
         error(0.0),
-        min(float(found.fun), tried[best]),
+        min(float(minimum.fun), tried[best]),
         posterior.sentence_count,
         0,
         checked.unseen,
@@ -256,11 +256,6 @@ def antecedent_losses(posterior: AntecedentPosterior, clusters: Clusters) -> Flo
     -------
     ndarray of float64, shape (M,)
         Losses; infinite if the correct choices have probability 0, NaN if they are unknown.
-
-    Raises
-    ------
-    InputError
-        If there is not one cluster per mention and one list per document.
 
     References
     ----------
@@ -299,8 +294,8 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
     Examples
     --------
     >>> sure = AntecedentPosterior.from_probabilities([[[1.0], [0.01, 0.99]]] * 4)
-    >>> found = fit_antecedent_temperature(sure, [["a", "b"]] * 3 + [["a", "a"]])
-    >>> sure.tempered(found.temperature).new_probabilities()[1].round(3).item()
+    >>> fitted = fit_antecedent_temperature(sure, [["a", "b"]] * 3 + [["a", "a"]])
+    >>> sure.tempered(fitted.temperature).new_probabilities()[1].round(3).item()
     0.75
     """
     from scipy.optimize import minimize_scalar
@@ -322,11 +317,11 @@ def fit_antecedent_temperature(posterior: AntecedentPosterior, clusters: Cluster
         message = f"there is no best temperature: the loss is smallest at {GRID[best]:g}, an end of the range"
         raise InputError(message, "give more gold data", code="undefined")
     limits = (float(grid[best - 1]), float(grid[best + 1]))
-    found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-8})
+    minimum = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-8})
     return AntecedentTemperature(
-        temperature=math.exp(found.x),
+        temperature=math.exp(minimum.x),
         before=float(before[used].mean()),
-        after=float(found.fun),
+        after=float(minimum.fun),
         mentions=int(used.sum()),
         left_out=int((~used).sum()),
     )
@@ -345,8 +340,8 @@ def _right(posterior: AntecedentPosterior, clusters: Clusters) -> NDArray[np.boo
     candidate[last] = np.arange(posterior.mention_count)
     right: NDArray[np.bool_] = (codes[candidate] == codes[mention]) & (codes[mention] >= 0)
     right[last] = False
-    found = np.logical_or.reduceat(right, posterior.row_offsets[:-1]) if len(right) else right
-    right[last] = ~found & (codes >= 0)
+    has_antecedent = np.logical_or.reduceat(right, posterior.row_offsets[:-1]) if len(right) else right
+    right[last] = ~has_antecedent & (codes >= 0)
     return right
 
 
@@ -355,14 +350,14 @@ def _codes(posterior: AntecedentPosterior, clusters: Clusters) -> NDArray[np.int
     if len(clusters) != posterior.document_count:
         message = f"there are clusters of {len(clusters)} documents for {posterior.document_count} documents"
         raise InputError(message, "give one list per document", code="length")
-    found: list[int] = []
+    codes: list[int] = []
     for name, count, entities in zip(posterior.names, posterior.mention_counts, clusters, strict=True):
         if len(entities) != count:
             message = f"document {name!r}: there are {len(entities)} clusters for {count} mentions"
             raise InputError(message, "give one cluster or None per mention", code="length")
         places: dict[Hashable, int] = {}
-        found += [-1 if each is None else places.setdefault(each, len(places)) for each in entities]
-    return np.array(found, np.int64)
+        codes += [-1 if entity is None else places.setdefault(entity, len(places)) for entity in entities]
+    return np.array(codes, np.int64)
 
 
 def _losses(posterior: AntecedentPosterior, right: NDArray[np.bool_], temperature: float) -> Floats:

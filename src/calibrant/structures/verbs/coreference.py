@@ -97,12 +97,6 @@ def predict_coreference(
     -------
     WrittenPosteriors
 
-    Raises
-    ------
-    InputError
-        If the model or the text is invalid, a document lacks required mentions or trees, or a file cannot be
-        written.
-
     Examples
     --------
     >>> import tempfile
@@ -125,7 +119,7 @@ def predict_coreference(
     mentions = labelled = gold = documents = 0
     has_gold = False
     kept: list[Document] = []
-    found: list[int] = []
+    entities: list[int] = []
     with workers_of(executor, workers) as pool, PosteriorWriter(output) as writer:
         settings = Predicting(
             trained if pool.local else named_source(model, pool, "model"),
@@ -137,22 +131,22 @@ def predict_coreference(
         )
         batches = batches_of(texts(text, None, progress), BATCH)
         with closing(pool.map(partial(predicted_batch, settings), batches, document_span)) as results:
-            for each in chain.from_iterable(results):
-                writer.write_line(each.name, each.line)
+            for prediction in chain.from_iterable(results):
+                writer.write_line(prediction.name, prediction.line)
                 documents += 1
-                mentions += each.mentions
-                labelled += each.labelled
-                has_gold = has_gold or each.gold is not None
-                gold += each.gold or 0
-                if each.document is not None:
-                    kept.append(each.document)
-                    found += each.entities
+                mentions += prediction.mentions
+                labelled += prediction.labelled
+                has_gold = has_gold or prediction.gold is not None
+                gold += prediction.gold or 0
+                if prediction.document is not None:
+                    kept.append(prediction.document)
+                    entities += prediction.entities
                 tell(progress, "predicting", documents)
         if not mentions and not detect:
             message, hint = "no document has mentions", "detect mentions (`detect`)"
             raise InputError(message, hint, code="missing-value", file=file)
     if clusters is not None:
-        write_coreference(clusters, kept, found)
+        write_coreference(clusters, kept, entities)
     return WrittenPosteriors(
         output=os.fspath(output),
         clusters=None if clusters is None else os.fspath(clusters),
@@ -228,11 +222,6 @@ def evaluate_coreference(
     -------
     CoreferenceEvaluation
 
-    Raises
-    ------
-    InputError
-        If the model, the text or a setting is invalid, or there is no gold.
-
     Examples
     --------
     >>> from calibrant.structures.documents import Mention
@@ -240,8 +229,8 @@ def evaluate_coreference(
     >>> words = [["Ann", "sleeps"], ["She", "snores"]]
     >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
     >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
-    >>> found = evaluate_coreference(model, text)
-    >>> found.scores["muc"].f1.estimate, found.pairs.views[0].n
+    >>> evaluation = evaluate_coreference(model, text)
+    >>> evaluation.scores["muc"].f1.estimate, evaluation.pairs.views[0].n
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")
@@ -299,8 +288,8 @@ def entities_by_document(
     posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
 ) -> list[list[int]]:
     """Return the entity of each mention, per document."""
-    found = entities_of(posterior, clustering, seed, threads)
-    return [found[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
+    entities = entities_of(posterior, clustering, seed, threads)
+    return [entities[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
 
 
 def _prediction(
@@ -328,10 +317,10 @@ def _prediction(
 
 def _left_out(prediction: Prediction, window: int | None) -> int:
     """Return the number of pairs without a label, because a mention has no gold entity."""
-    known = [[None if each is None else "" for each in document] for document in prediction.clusters]
+    known = [[None if entity is None else "" for entity in document] for document in prediction.clusters]
     every = [[""] * len(document) for document in known]
     all_pairs, labelled = (
-        len(mention_pairs(prediction.posterior, each, window=window)) for each in (every, known)
+        len(mention_pairs(prediction.posterior, labels, window=window)) for labels in (every, known)
     )
     return all_pairs - labelled
 

@@ -81,8 +81,8 @@ def export_pairs(
     ...     with PosteriorWriter(f"{folder}/a.jsonl") as writer:
     ...         writer.write(PosteriorDocument("d1", mentions, rows, ["x", "x", "y"]))
     ...     written = export_pairs(f"{folder}/a.jsonl", f"{folder}/a.csv")
-    ...     found = measure(f"{folder}/a.csv")["binary"]
-    >>> written.rows, found.n, found.positives
+    ...     view = measure(f"{folder}/a.csv")["binary"]
+    >>> written.rows, view.n, view.positives
     (3, 3, 1)
     """
     keep_sources(output, posteriors)
@@ -103,7 +103,10 @@ def export_pairs(
                 labelled = labels and document.clusters is not None
                 writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=threshold))
             if labels and labelled != (document.clusters is not None):
-                raise _mixed(document, os.fspath(posteriors))
+                has = "gold entities" if document.clusters is not None else "no gold entities"
+                message = f"document {document.name!r} has {has} (clusters), unlike the documents before it"
+                hint = "give gold entities to all documents, or write no labels (`labels=False`)"
+                raise InputError(message, hint, code="missing-value", file=os.fspath(posteriors))
             left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
             mentions += len(document.mentions)
         if writer is not None and left_out and writer.rows + writer.dropped == 0:
@@ -133,7 +136,7 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
     """Write the pairs of a document; return the number of pairs without a label, which are left out."""
     entities = document.clusters if labelled and document.clusters is not None else ()
     place: dict[str, int] = {}
-    codes = [NONE if each is None else place.setdefault(each, len(place)) for each in entities]
+    codes = [NONE if entity is None else place.setdefault(entity, len(place)) for entity in entities]
     code = np.array(codes, np.int64)
     left_out = 0
     for _, first, second, score in each_pair(document.posterior(), **asked):
@@ -145,10 +148,3 @@ def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **as
         writer.write(document.name, first, second, score, code[first] == code[second])
         left_out += len(known) - len(first)
     return left_out
-
-
-def _mixed(document: PosteriorDocument, file: str) -> InputError:
-    has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
-    message = f"document {document.name!r} has {has}, unlike the documents before it"
-    hint = "give gold entities to all documents, or write no labels (`labels=False`)"
-    return InputError(message, hint, code="missing-value", file=file)

@@ -134,12 +134,12 @@ def asked_mentions(document: Document, how: Mentions, file: str | None) -> Docum
         raise InputError(message, "give a parser (`parser`)", code="missing-value", file=file)
     from calibrant.structures.models.mentions import detect_mentions
 
-    found = detect_mentions(document, possessive_endings=how.possessive_endings)
+    mentions = detect_mentions(document, possessive_endings=how.possessive_endings)
     clusters = None
     if document.mentions is not None and document.clusters is not None:
         entity = dict(zip(document.mentions, document.clusters, strict=True))
-        clusters = [entity.get(mention) for mention in found]
-    return replace(document, mentions=found, clusters=clusters)
+        clusters = [entity.get(mention) for mention in mentions]
+    return replace(document, mentions=mentions, clusters=clusters)
 
 
 def check_trees(document: Document, features: FeatureSet, file: str | None) -> None:
@@ -179,21 +179,23 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
     """Return the prediction in a file of posteriors, with gold from a text or from the file."""
     documents = list(read_posteriors(path, progress=progress))
     posterior = AntecedentPosterior(
-        np.concatenate([np.empty(0), *(each.posterior().log_probabilities for each in documents)]),
-        [len(each.mentions) for each in documents],
-        names=[each.name for each in documents],
+        np.concatenate([np.empty(0), *(document.posterior().log_probabilities for document in documents)]),
+        [len(document.mentions) for document in documents],
+        names=[document.name for document in documents],
     )
-    mentions = [each.mentions for each in documents]
+    mentions = [document.mentions for document in documents]
     if text is None:
-        without = next((each.name for each in documents if each.mentions and each.clusters is None), None)
+        without = next(
+            (document.name for document in documents if document.mentions and document.clusters is None), None
+        )
         if without is not None:
             message = f"document {without!r} has no gold entities (clusters)"
             hint = "give the text with gold entities after the posteriors"
             raise InputError(message, hint, code="missing-value", file=path)
-        clusters: list[Clusters] = [each.clusters or () for each in documents]
+        clusters: list[Clusters] = [document.clusters or () for document in documents]
         gold = [
-            Gold(each.name, each.mentions, entities)
-            for each, entities in zip(documents, clusters, strict=True)
+            Gold(document.name, document.mentions, entities)
+            for document, entities in zip(documents, clusters, strict=True)
         ]
         return Prediction(posterior, mentions, clusters, gold)
     file = file_of(text)
@@ -208,16 +210,16 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
         message = f"document {missing[0]!r} is {where}"
         raise InputError(message, "give posteriors of the documents of the text", file=path)
     gold = [by_name[name] for name in posterior.names]
-    entities = [dict(zip(each.mentions, each.clusters, strict=True)) for each in gold]
-    clusters = [[of.get(mention) for mention in each] for of, each in zip(entities, mentions, strict=True)]
+    entities = [dict(zip(truth.mentions, truth.clusters, strict=True)) for truth in gold]
+    clusters = [[of.get(mention) for mention in here] for of, here in zip(entities, mentions, strict=True)]
     return Prediction(posterior, mentions, clusters, gold)
 
 
 def _check_words(document: Document, mentions: Sequence[Mention], file: str) -> None:
-    """Raise `InputError` if a mention is outside the text, so that the posteriors are for another text."""
+    """Raise `InputError` if a mention is outside the text."""
     lengths = [len(words) for words in document.sentences]
     for number, (sentence, start, end) in enumerate(mentions):
-        if sentence >= len(lengths) or end > lengths[sentence]:
+        if sentence >= len(lengths) or end > lengths[sentence]:  # these are posteriors of another text
             place = f"document {document.name!r}, mention {number} [{sentence}, {start}, {end}]"
             hint = "give posteriors of this text, with the same words and sentences"
             raise InputError(f"{place} is outside the text", hint, file=file)
@@ -333,8 +335,8 @@ def _predicted(settings: Predicting, model: Any, document: Document) -> Predicte
         name=asked.name,
         line=line_of(written),
         mentions=posterior.mention_count,
-        labelled=sum(each is not None for each in asked.clusters or ()),
-        gold=None if document.clusters is None else sum(each is not None for each in document.clusters),
+        labelled=sum(entity is not None for entity in asked.clusters or ()),
+        gold=None if document.clusters is None else sum(entity is not None for entity in document.clusters),
         document=asked if wanted else None,
         entities=entities_of(posterior, settings.clustering, settings.seed) if settings.clustering else [],
     )
@@ -350,5 +352,5 @@ def entities_of(
         labels = posterior.best_clustering(SAMPLES, seed=seed, threads=threads)
     else:
         labels = posterior.clusters_of(posterior.best_antecedents())
-    found: list[int] = labels.tolist()
-    return found
+    entities: list[int] = labels.tolist()
+    return entities

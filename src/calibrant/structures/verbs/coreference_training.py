@@ -121,7 +121,7 @@ def train_coreference(
     given = (("epochs", epochs), ("window", window))
     shared: dict[str, Any] = {name: value for name, value in given if value is not None}
     settings = _settings(l1, l2, several=dev is not None)
-    models = [CoreferenceModel(features=features, seed=seed, **each, **shared) for each in settings]
+    models = [CoreferenceModel(features=features, seed=seed, **setting, **shared) for setting in settings]
     how = Mentions(mentions == "detected", possessive_endings)
     documents = _training_documents(sources, parser, progress, how, features)
     held_out = None if dev is None else list(texts(dev, parser, progress))
@@ -152,9 +152,9 @@ def train_coreference(
         log_loss=chosen.log_loss,
         log_loss_before=best.log_loss,
         candidates=tuple(
-            CoreferenceCandidate(each.settings, each.conll_f1, each.log_loss, each.reason)
-            for each in attempts
-            if each.log_loss is not None
+            CoreferenceCandidate(attempt.settings, attempt.conll_f1, attempt.log_loss, attempt.reason)
+            for attempt in attempts
+            if attempt.log_loss is not None
         ),
         output=None if output is None else os.fspath(output),
         seconds=time.perf_counter() - start,
@@ -231,14 +231,14 @@ class _Attempt:
         """Return the model with the best temperature for the development data, if there is one."""
         assert self.held_out is not None
         try:
-            found = fit_antecedent_temperature(self.held_out.posterior, self.held_out.clusters)
+            fitted = fit_antecedent_temperature(self.held_out.posterior, self.held_out.clusters)
         except InputError as error:
             return replace(self, temperature_warning=error.message)
         state = self.model.to_state()
         # Log-scores are sums of weights, so dividing the weights by the temperature divides the log-scores.
-        state["weight"] = (state["weight"] / found.temperature).astype(np.float32)
+        state["weight"] = (state["weight"] / fitted.temperature).astype(np.float32)
         model = CoreferenceModel.from_state(state)
-        return replace(self, model=model, log_loss=found.after, temperature=found.temperature)
+        return replace(self, model=model, log_loss=fitted.after, temperature=fitted.temperature)
 
 
 def _sources(train: Any) -> list[Any]:
@@ -246,9 +246,9 @@ def _sources(train: Any) -> list[Any]:
     if isinstance(train, (str, os.PathLike)):
         return [train]
     given = list(train)
-    if given and all(isinstance(each, Document) for each in given):
+    if given and all(isinstance(source, Document) for source in given):
         return [given]
-    if not given or not all(isinstance(each, (str, os.PathLike)) for each in given):
+    if not given or not all(isinstance(source, (str, os.PathLike)) for source in given):
         raise InputError("there are no training texts", "give paths or documents", code="parameter")
     return given
 
@@ -261,31 +261,30 @@ def _training_documents(
     features: FeatureSet,
 ) -> list[Document]:
     """Return all documents of all sources; raise `InputError` for a repeated name."""
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for source in sources:
         for document in texts(source, parser, progress):
-            if document.name in found:
+            if document.name in documents:
                 message, hint = f"there are two documents named {document.name!r}", "give each document once"
                 raise InputError(message, hint, code="duplicate", file=file_of(source))
             gold_of(document, file_of(source))
             check_trees(document, features, file_of(source))
-            found[document.name] = asked_mentions(document, how, file_of(source))
-    return list(found.values())
+            documents[document.name] = asked_mentions(document, how, file_of(source))
+    return list(documents.values())
 
 
 def _settings(
     l1: float | Sequence[float] | None, l2: float | Sequence[float] | None, several: bool
 ) -> list[dict[str, Any]]:
-    """Return the combinations of penalties to try."""
     first = _values(l1, L1_PENALTIES if several and l2 is None else None)
-    found = [
+    grid = [
         {name: value for name, value in (("l1", one), ("l2", two)) if value is not None}
         for one, two in product(first, _values(l2, None))
     ]
-    if len(found) > 1 and not several:
-        message = f"there are {len(found)} combinations of penalties, but no development data to choose one"
+    if len(grid) > 1 and not several:
+        message = f"there are {len(grid)} combinations of penalties, but no development data to choose one"
         raise InputError(message, "give one `l1` and one `l2`, or `dev`", code="parameter")
-    return found
+    return grid
 
 
 def _values(given: float | Sequence[float] | None, default: Sequence[float] | None) -> list[float | None]:

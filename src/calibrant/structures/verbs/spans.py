@@ -44,11 +44,6 @@ def match_spans(
     -------
     MatchedSpans
 
-    Raises
-    ------
-    InputError
-        As in `calibrant.structures.read_spans`, or if the table cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -57,9 +52,9 @@ def match_spans(
     >>> places = {"document": ["d1", "d1"], "start": [0, 10], "end": [5, 12]}
     >>> spans = pa.table({**places, "type": ["PER", "LOC"], "score": [0.75, 0.5], "gold": [1, 0]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = match_spans(spans, output=f"{folder}/pairs.parquet")
+    ...     matched = match_spans(spans, output=f"{folder}/pairs.parquet")
     ...     measured = measure(f"{folder}/pairs.parquet", view="pooled")["pooled"]
-    >>> found.rows, found.missed, measured.positives
+    >>> matched.rows, matched.missed, measured.positives
     (2, 0, 1)
     """
     keep_sources(output, predicted, gold)
@@ -102,7 +97,6 @@ def match_spans(
 
 
 def _named(source: Any) -> str:
-    """Return the name of a table in the record."""
     if isinstance(source, (str, os.PathLike)):
         return "stdin" if os.fspath(source) == "-" else os.fspath(source)
     return "a dataframe"

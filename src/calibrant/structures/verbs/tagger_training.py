@@ -223,14 +223,12 @@ class _Attempt:
         self._progress = progress
 
     def fit(self, sentences: Sentences, tags: Sentences) -> object:
-        """Train."""
         self._report("", 0, None)
         if isinstance(self.tagger, CRFTagger):
             return self.tagger.fit(sentences, tags, progress=self._report)
         return self.tagger.fit(sentences, tags)
 
     def predict(self, sentences: Sentences) -> list[list[str]]:
-        """Tag the development data."""
         return self.tagger.predict(sentences)
 
     def _report(self, stage: str, done: int, total: int | None) -> None:
@@ -261,20 +259,20 @@ def _chosen(
     make = partial(_Attempt, family, progress if executor is None else None)
     texts = text.sentences, text.tags, dev.sentences, dev.tags
     choice = choose(make, attempts, *texts, progress=tried, executor=executor)
-    found = [
+    candidates = [
         TaggerCandidate({family.name: candidate.setting[0]}, candidate.accuracy)
         for candidate in choice.candidates
     ]
-    return choice.model, found
+    return choice.model, candidates
 
 
 def _share_tags(text: TaggedText, dev: TaggedText) -> None:
-    """Raise `InputError` if training and development data share no tag, since every accuracy would be 0."""
+    """Raise `InputError` if training and development data share no tag."""
     assert text.tags is not None
     assert dev.tags is not None
-    found = {tag for sentence in dev.tags for tag in sentence}
-    if found.isdisjoint(tag for sentence in text.tags for tag in sentence):
-        message = f"none of the tags ({listed(sorted(found), most=3)}) occurs in {text.name}"
+    tags = {tag for sentence in dev.tags for tag in sentence}
+    if tags.isdisjoint(tag for sentence in text.tags for tag in sentence):  # every accuracy would be 0
+        message = f"none of the tags ({listed(sorted(tags), most=3)}) occurs in {text.name}"
         raise InputError(message, "give a text with the same tags", code="class-unknown", file=dev.name)
 
 

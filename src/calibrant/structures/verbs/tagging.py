@@ -115,8 +115,8 @@ def _tagger(source: TaggerSource) -> Any:
 def tagged(source: TaggerSource, sentences: Sequence[Sequence[str]]) -> ChainPosterior:
     """Return the distribution over the tags of some sentences."""
     with _ALONE:
-        found: ChainPosterior = _tagger(source).posterior(sentences)
-    return found
+        posterior: ChainPosterior = _tagger(source).posterior(sentences)
+    return posterior
 
 
 class TaggerRows:
@@ -183,7 +183,7 @@ class TaggerRows:
         if gold and (self.gold == UNKNOWN).all():
             raise _other_tags(tagger, gold, text.name)
         self.right = np.zeros(len(self.gold), bool)
-        self._offsets = np.concatenate([[0], np.cumsum([len(each) for each in text.sentences])])
+        self._offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in text.sentences])])
 
     @property
     def predictions(self) -> Predictions:
@@ -202,12 +202,12 @@ class TaggerRows:
         """Yield parts of whole sentences with about ``size`` scores, but at least some thousand tokens."""
         tokens = max(FEWEST_TOKENS, size // len(self.tagger.tags))
         parts = list(blocks(self._offsets, tokens))
-        batches = (self.text.sentences[each.first : each.last] for each in parts)
-        with closing(self._pool.map(self._tag, batches, lambda _: "some sentences")) as found:
-            for each, posterior in zip(parts, found, strict=True):
-                self.right[each.tokens] = posterior.viterbi() == self.gold[each.tokens]
-                yield Part(slice(each.first, each.last), each.tokens, posterior)
-                tell(self.progress, "tagging", each.tokens.stop, len(self.gold))
+        batches = (self.text.sentences[block.first : block.last] for block in parts)
+        with closing(self._pool.map(self._tag, batches, lambda _: "some sentences")) as posteriors:
+            for block, posterior in zip(parts, posteriors, strict=True):
+                self.right[block.tokens] = posterior.viterbi() == self.gold[block.tokens]
+                yield Part(slice(block.first, block.last), block.tokens, posterior)
+                tell(self.progress, "tagging", block.tokens.stop, len(self.gold))
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield the batches of each part."""
@@ -216,8 +216,8 @@ class TaggerRows:
             cluster = self.cluster[part.sentences]
             if self.form == "wide":
                 score = np.minimum(part.posterior.marginals(), 1.0)
-                each = np.repeat(cluster, part.posterior.lengths)
-                yield Batch(score, self.gold[part.tokens], cluster=each)
+                by_token = np.repeat(cluster, part.posterior.lengths)
+                yield Batch(score, self.gold[part.tokens], cluster=by_token)
                 continue
             for pairs in all_tags(part.posterior, self.text.tags[part.sentences]):
                 yield Batch(
@@ -284,11 +284,6 @@ def predict_tags(
     -------
     WrittenPredictions
 
-    Raises
-    ------
-    InputError
-        If the model or the text is invalid, they share no tag, or the table cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -298,8 +293,8 @@ def predict_tags(
     >>> tagger = HMMTagger().fit(text.sentences, text.tags)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = predict_tags(tagger, text, f"{folder}/dev.parquet")
-    ...     found = measure(f"{folder}/dev.parquet", view="pooled")["pooled"]
-    >>> written.rows, found.n, found.positives
+    ...     view = measure(f"{folder}/dev.parquet", view="pooled")["pooled"]
+    >>> written.rows, view.n, view.positives
     (4, 4, 2)
     """
     keep_sources(output, model, text)
@@ -382,17 +377,12 @@ def evaluate_tagger(
     -------
     TagEvaluation
 
-    Raises
-    ------
-    InputError
-        If the model, the text or a setting is invalid, or model and text share no tag.
-
     Examples
     --------
     >>> from calibrant.structures.models import HMMTagger
     >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "dev")
-    >>> found = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
-    >>> found.accuracy, found.tokens, found.measured["pooled"].n
+    >>> evaluation = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
+    >>> evaluation.accuracy, evaluation.tokens, evaluation.measured["pooled"].n
     (Quantity(estimate=1.0, reason='all tokens are correct, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(view) or ["pooled"]
@@ -405,7 +395,7 @@ def evaluate_tagger(
         source = None if pool.local else tagger_source(model, pool)
         rows = TaggerRows(tagger, gold, cluster, form, progress, pool, source)
         # The rows report the progress of tagging.
-        found = measured(*read(rows.predictions, settings, replace(run, progress=None)), settings, run)
+        measurement = measured(*read(rows.predictions, settings, replace(run, progress=None)), settings, run)
     unseen, unseen_accuracy = _on_unseen_words(tagger, rows)
     return TagEvaluation(
         accuracy=_accuracy(rows, level),
@@ -416,7 +406,7 @@ def evaluate_tagger(
         unseen_words_accuracy=unseen_accuracy,
         unseen_tags=rows.unseen_tags,
         model=name or path,
-        measured=found,
+        measured=measurement,
         level=level,
     )
 
@@ -449,10 +439,6 @@ def read_gold(text: Any, column: Column | None, progress: Progress | None) -> Ta
 def _accuracy(rows: TaggerRows, level: float) -> Quantity:
     """Return the accuracy with clusters as units.
 
-    The Wilson interval uses an effective number of tokens, as for the frequency in a bin: the number of
-    tokens divided by the design effect and by a factor for quantiles of t, since the variance is estimated
-    from the clusters.
-
     References
     ----------
     .. [1] Korn and Graubard (1998). Confidence intervals for proportions with small expected number of
@@ -462,17 +448,20 @@ def _accuracy(rows: TaggerRows, level: float) -> Quantity:
     if mean in (0.0, 1.0):
         return Quantity(mean, reason=NO_SPREAD)
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
-    found = calibration_in_the_large(rows.right, 0.0 * rows.right, clusters=clusters, level=level)
-    error = found.mean_error.standard_error
-    if error is None or found.clusters is None:
-        return Quantity(mean, standard_error=error, reason=found.mean_error.reason)
+    overall = calibration_in_the_large(rows.right, 0.0 * rows.right, clusters=clusters, level=level)
+    error = overall.mean_error.standard_error
+    if error is None or overall.clusters is None:
+        return Quantity(mean, standard_error=error, reason=overall.mean_error.reason)
+    # The Wilson interval uses an effective number of tokens, as for the frequency in a bin: the number of
+    # tokens divided by the design effect and by a factor for quantiles of t, since the variance is estimated
+    # from the clusters.
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
     size = np.bincount(clusters)
     quantiles = quantile(level, effective_number(size)) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
     low, high = (float(end[0]) for end in wilson(np.array([mean]), np.array([number]), level))
-    return Quantity(mean, low, high, error, warning=few_clusters(size) or found.mean_error.warning)
+    return Quantity(mean, low, high, error, warning=few_clusters(size) or overall.mean_error.warning)
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:

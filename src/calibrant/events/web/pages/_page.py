@@ -39,15 +39,14 @@ class Address:
 
     @property
     def rates(self) -> bool:
-        """Return True if charts show rates."""
         return self.query.get("rates") == "1"
 
     def text(self, name: str) -> str:
         """Return a required value."""
-        found = self.query.get(name)
-        if not found:
+        value = self.query.get(name)
+        if not value:
             raise InputError(f"the address has no {name}", "start at /", code="parameter")
-        return found
+        return value
 
     def number(self, name: str) -> int:
         """Return a number of documents; 0 if the query does not give it."""

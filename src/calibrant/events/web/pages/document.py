@@ -70,29 +70,29 @@ class Piece:
 
 def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair, ...]:
     """Return the displayed evidence, with words if there is a text that fits."""
-    spans = [(each.mention_from, each.mention_to) for each in evidence]
-    spans += [(each.agent_from, each.agent_to) for each in evidence]
+    spans = [(stored.mention_from, stored.mention_to) for stored in evidence]
+    spans += [(stored.agent_from, stored.agent_to) for stored in evidence]
     fitting = text if text is not None and _fits(text, spans) else None
     return tuple(
         Pair(
             number=number,
-            country=each.country,
-            verb=each.verb,
-            probability=each.probability,
-            mention_sentence=each.mention_sentence + 1,
-            mention_span=(each.mention_from, each.mention_to),
-            agent_sentence=each.agent_sentence + 1,
-            agent_span=(each.agent_from, each.agent_to),
-            mention=_words(fitting, each.mention_from, each.mention_to),
-            agent=_words(fitting, each.agent_from, each.agent_to),
+            country=stored.country,
+            verb=stored.verb,
+            probability=stored.probability,
+            mention_sentence=stored.mention_sentence + 1,
+            mention_span=(stored.mention_from, stored.mention_to),
+            agent_sentence=stored.agent_sentence + 1,
+            agent_span=(stored.agent_from, stored.agent_to),
+            mention=_words(fitting, stored.mention_from, stored.mention_to),
+            agent=_words(fitting, stored.agent_from, stored.agent_to),
         )
-        for number, each in enumerate(evidence, 1)
+        for number, stored in enumerate(evidence, 1)
     )
 
 
 def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
     """Return the text, split where a mention begins or ends."""
-    mentions, agents = [each.mention_span for each in pairs], [each.agent_span for each in pairs]
+    mentions, agents = [pair.mention_span for pair in pairs], [pair.agent_span for pair in pairs]
     if not _fits(text, [*mentions, *agents]):
         return (Piece(text),)
     cuts = sorted({0, len(text)}.union(*mentions, *agents))
@@ -115,7 +115,7 @@ def note_of(text: str | None, pairs: Sequence[Pair]) -> str:
     """Return the note on the text, or an empty string."""
     if text is None:
         return NO_TEXT
-    spans = [span for each in pairs for span in (each.mention_span, each.agent_span)]
+    spans = [span for pair in pairs for span in (pair.mention_span, pair.agent_span)]
     return "" if _fits(text, spans) else OTHER_TEXT
 
 
