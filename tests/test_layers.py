@@ -159,7 +159,7 @@ BUDGET = {
     "data": 259,
     "demo": 630,
     "estimation": 3467,
-    "evaluation": 10595,
+    "evaluation": 10523,
     "events": 7742,
     "exceptions": 157,
     "io": 10659,

@@ -65,7 +65,7 @@ def compared(
     sums = [metric.sums(gold.label, each.label) for each in systems]
     pairs = [
         _pair(scored[one], scored[other], sums[one], sums[other], gold, metric, plan)
-        for one, other in pairs_of([each.system.name for each in systems], plan.baseline)
+        for one, other in pairs_of([each.system.name for each in systems], plan.evaluation.baseline)
     ]
     p_values = [pair.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
@@ -78,7 +78,7 @@ def compared(
                 pair,
                 holm_p_value=first,
                 benjamini_hochberg_p_value=second,
-                better=_better(pair, first, plan.level),
+                better=_better(pair, first, plan.evaluation.level),
             )
             for pair, first, second in zip(pairs, holm, hochberg, strict=True)
         ),
@@ -109,12 +109,12 @@ def _pair(
             second,
             statistic=metric.value,
             clusters=metric.clusters,
-            alternative=plan.alternative,
-            level=plan.level,
+            alternative=plan.evaluation.alternative,
+            level=plan.evaluation.level,
             samples=samples,
-            seed=plan.seed,
+            seed=plan.evaluation.seed,
         )
-        for test, samples in ((paired_bootstrap, plan.samples), (paired_permutation, PERMUTATIONS))
+        for test, samples in ((paired_bootstrap, plan.evaluation.samples), (paired_permutation, PERMUTATIONS))
     )
     difference, p_value = bootstrap.difference, permutation.p_value
     warning = uneven(first, second, metric.value, metric.clusters)
@@ -156,9 +156,9 @@ def _of_ends(
     difference = one - other
     below, above = math.hypot(one - low, highest - other), math.hypot(high - one, other - lowest)
     toward = below if difference > 0 else above
-    t = critical_value(plan.level, NORMAL, "two-sided") * difference / toward if toward else None
+    t = critical_value(plan.evaluation.level, NORMAL, "two-sided") * difference / toward if toward else None
     found = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
-    return found, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or 1.0
+    return found, 1.0 if t is None else tail(t, NORMAL, plan.evaluation.alternative) or 1.0
 
 
 def _detectable(
@@ -178,7 +178,12 @@ def _detectable(
     if deviation < 1e-9:  # All units have the same value, up to the rounding error of the subtraction.
         return None
     return minimum_detectable_difference(
-        deviation, n, difference=difference, power=plan.power, level=plan.level, alternative=plan.alternative
+        deviation,
+        n,
+        difference=difference,
+        power=plan.evaluation.power,
+        level=plan.evaluation.level,
+        alternative=plan.evaluation.alternative,
     )
 
 
@@ -233,20 +238,20 @@ def _compared(
         scores,
         unit="fold",
         repeat=repeat,
-        test_train_ratio=plan.test_train_ratio,
-        alternative=plan.alternative,
-        baseline=plan.baseline,
-        power=plan.power,
-        level=plan.level,
-        samples=plan.samples,
-        seed=plan.seed,
+        test_train_ratio=None if plan.folds is None else plan.folds.test_train_ratio,
+        alternative=plan.evaluation.alternative,
+        baseline=plan.evaluation.baseline,
+        power=plan.evaluation.power,
+        level=plan.evaluation.level,
+        samples=plan.evaluation.samples,
+        seed=plan.evaluation.seed,
     )
 
 
 def _of_scores(plan: ProtocolFile) -> Comparison:
     """Compare the scores of a table, by system, fold and optionally repeat."""
     assert plan.folds is not None
-    table = read_results(plan.folds.file, fold=plan.folds.fold)
+    table = read_results(plan.folds.file, fold=plan.folds.fold or "fold")
     names = [system.name for system in plan.systems]
     if set(table.systems) != set(names):
         odd = next(name for name in [*table.systems, *names] if (name in table.systems) != (name in names))
@@ -520,7 +525,7 @@ def protocol(
         tell(progress, "comparing", done, len(metrics))
         comparisons.append(compared(systems, scored, gold, metric, plan))
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
-    task = ControlTask(plan.name, plan.description, plan.labels, plan.positive, plan.budget)
+    task = ControlTask(plan.task.name, plan.task.description, plan.labels, plan.positive, plan.task.budget)
     reason = None
     if found is None:
         reason = NO_ANNOTATORS if gold.ratings is None else ONE_ANNOTATOR
@@ -536,12 +541,14 @@ def protocol(
         comparisons=tuple(comparisons),
         folds=folds,
         fold_metric=fold_metric,
-        findings=findings_of(task, gold.record, found, scored, measured, comparisons[0], folds, plan.level),
-        level=plan.level,
-        alternative=plan.alternative,
-        power=plan.power,
-        samples=plan.samples,
-        seed=plan.seed,
+        findings=findings_of(
+            task, gold.record, found, scored, measured, comparisons[0], folds, plan.evaluation.level
+        ),
+        level=plan.evaluation.level,
+        alternative=plan.evaluation.alternative,
+        power=plan.evaluation.power,
+        samples=plan.evaluation.samples,
+        seed=plan.evaluation.seed,
         notes=(*notes, *_notes(gold.record, found, scored), *_output_notes(systems, gold)),
         version=__version__,
         command=command,
@@ -553,9 +560,9 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
         return None
     return agreement(
         gold.ratings,
-        distance=plan.distance,
+        distance=plan.evaluation.distance,
         clusters=gold.rated_documents,
-        level=plan.level,
+        level=plan.evaluation.level,
     )
 
 
