@@ -18,7 +18,7 @@ import seeds
 
 from calibrant import estimation, evaluation, events, structures
 from calibrant import io as files
-from calibrant.evaluation.files.protocol_file import NamedColumns, read_protocol_file
+from calibrant.evaluation.files.protocol_file import Reference, read_protocol_file
 from calibrant.evaluation.files.protocol_tables import read_item_labels
 from calibrant.events.files.dated_pieces import Unread, iter_unread
 from calibrant.exceptions import CalibrantError
@@ -64,7 +64,7 @@ class Target:
 
 def entities(path: Path) -> Any:
     """Read the tags of tokens, of two types."""
-    return read_item_labels(NamedColumns(path), ENTITY_TAGS)
+    return read_item_labels(Reference(file=path), ENTITY_TAGS)
 
 
 def named(suffix: str) -> Callable[[bytes], str]:

@@ -9,22 +9,26 @@ from pathlib import Path
 
 import click
 
-from tests.goldens.commands import COMMANDS, outputs_of, workplace
-from tests.goldens.comparing import STORED, compared
-from tests.goldens.functions import FILE, digits
+from tests.goldens.commands import COMMANDS, FAILED, json_of, text_of, workplace
+from tests.goldens.comparing import FUNCTIONS, compared, store, stored
+from tests.goldens.functions import digits
+from tests.goldens.laws import ALONE, broken
 
 
-def outputs(pattern: str) -> dict[str, str]:
-    """Run all commands and functions whose names match; return their outputs by the golden's file name."""
+def outputs(pattern: str, *, check: bool) -> tuple[dict[str, str], list[str]]:
+    """Run all commands and functions whose names match; return their outputs by name, and the broken laws."""
     found: dict[str, str] = {}
+    lines: list[str] = []
     if fnmatch("functions", pattern):
-        found[FILE] = digits()
+        found[FUNCTIONS] = digits()
     with tempfile.TemporaryDirectory() as folder, workplace(Path(folder)):
         for name in COMMANDS:
             if fnmatch(name, pattern):
                 click.echo(name, err=True)
-                found |= outputs_of(name)
-    return found
+                found[name] = text_of(name)
+                if check and name not in ALONE and FAILED not in found[name]:
+                    lines += broken(COMMANDS[name], found[name], json_of(name))
+    return found, lines
 
 
 @click.command()
@@ -35,16 +39,12 @@ def outputs(pattern: str) -> dict[str, str]:
 )
 def main(task: str, exact: bool, only: str) -> None:
     """Write the goldens, or compare all outputs with them."""
-    found = outputs(only)
+    found, lines = outputs(only, check=task == "compare")
     if task == "compare":
-        lines = compared(found, exact=exact, whole=only == "*")
+        lines += compared(found, exact=exact, whole=only == "*")
         click.echo("\n".join([*lines, f"{len(found)} outputs, {len(lines)} differences that nobody decided"]))
         raise SystemExit(bool(lines))
-    STORED.mkdir(exist_ok=True)
-    for path in STORED.iterdir() if only == "*" else ():
-        path.unlink()
-    for name, text in found.items():
-        (STORED / name).write_text(text, encoding="utf-8")
+    store(found if only == "*" else stored() | found, COMMANDS)
     click.echo(f"wrote {len(found)} goldens, {sum(len(text.encode()) for text in found.values()):,} bytes")
 
 

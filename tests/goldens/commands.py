@@ -1,8 +1,7 @@
-"""The command lines whose outputs are held, and how they are run inside this process."""
+"""The command lines whose texts are stored, and how they are run inside this process."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -18,24 +17,12 @@ from click.testing import CliRunner
 import calibrant
 from calibrant import __version__
 from calibrant.cli import main
+from calibrant.outputs import outputs
 from tests.goldens.inputs import PREPARED, write_inputs
-from tests.goldens.pages import text_of_page
-from tests.goldens.printing import compact
-from tests.goldens.schemas import check_schema
-
-OPTIONS = {
-    "text": "",
-    "json": "--json",
-    "md": "--format md",
-    "latex": "--format latex",
-    "csv": "--format csv",
-}
-"""Option by format."""
 
 MASKS = {
     rf"(?<![\d.]){re.escape(__version__)}(?![\d.])": "VERSION",
     r"\b\d[\d.,]* (s|ms|min|seconds|minutes)\b": "TIME",
-    r'(?<="seconds": )[\d.e-]+': '"TIME"',
     r"(?i)(?<=seconds)\s*([|&, ])\s*\d[\d.e-]*": r" \1 TIME",
     re.escape(str(Path(calibrant.__file__).parent)): "PACKAGE",
 }
@@ -152,39 +139,6 @@ COMMANDS = {
 }
 """Command line by name of the golden."""
 
-SOME = {
-    **dict.fromkeys(["data-where"], ("text", "json")),
-    **dict.fromkeys(["measure-wrong", "measure-no-table", "compare-no-ratio", "unknown-command"], ("text",)),
-    **dict.fromkeys(["data-fetch", "protocol-example", "report-log", "study"], ("text",)),
-    **dict.fromkeys(
-        ["plot-curve", "plot-log-odds", "plot-smooth", "plot-classes", "report-method"], ("text", "csv")
-    ),
-    "report-binary": ("text", "md"),
-    "report-undefined": ("text", "json", "md"),
-    **dict.fromkeys(["report-wide", "report-models", "demo"], ("text", "md", "latex", "csv")),
-    **dict.fromkeys(["report-recalibrated"], ("text", "json", "md", "csv")),
-}
-"""Formats of a command that does not take all, or whose others would say nothing more."""
-
-WRITTEN = ("page.html", "fitted.json", "applied.csv")
-"""Files that a command writes and that are held too."""
-
-TABLES = {
-    **dict.fromkeys(["measure-binary", "measure-clusters", "measure-one"], ("numbers", "bins")),
-    "slices": ("by length:3",),
-    "report-models": ("differences",),
-    "report-recalibrated": ("classes", "differences", "groups"),
-    **dict.fromkeys(["agree", "agree-missing", "agree-same"], ("by_pair", "by_class", "by_annotator")),
-    **dict.fromkeys(["compare-folds", "compare-items", "compare-equal"], ("pairs",)),
-    "protocol": ("differences f1:keep", "differences accuracy", "open"),
-    "tag-train": ("numbers",),
-    **dict.fromkeys(["tag-eval", "tag-eval-classwise"], ("measured.views",)),
-    **dict.fromkeys(["coref-eval", "coref-eval-detected"], ("pairs.views",)),
-    "events-uncertain": ("evidence",),
-    "demo": ("map-a-group", "counts"),
-}
-"""Tables of a result besides the first, which are held as CSV too."""
-
 SLOW = (
     "report-*", "plot-*", "monitor-[!r]*", "fit-[!ipf]*", "fit-auto", "agree*[!e]", "agree-same",
     "measure-clusters",
@@ -193,6 +147,9 @@ SLOW = (
     "tag-eval-classwise", "slices-small",
 )  # fmt: skip
 """Patterns of the names that take longer, which the test suite leaves to `make goldens-compare`."""
+
+
+FAILED = "--- exit code"
 
 
 @contextmanager
@@ -226,44 +183,38 @@ def prepare(line: str) -> None:
                 raise RuntimeError(f"calibrant {making}: {err}")
 
 
-def outputs_of(name: str) -> dict[str, str]:
-    """Run a command in each of its formats; return what is held of it, by file name.
+def command_of(line: str) -> str:
+    """Return the name of the command that a line runs.
 
-    The first format is text, with the exit code, standard error and the files that the command writes. JSON
-    is checked against the command's schema.
+    Examples
+    --------
+    >>> command_of("tag eval tagger.model test.conllu"), command_of("measure binary.csv")
+    ('tag eval', 'measure')
     """
-    line = COMMANDS[name]
-    found: dict[str, str] = {}
-    prepare(line)
-    for shape in SOME.get(name, tuple(OPTIONS)):
-        shutil.rmtree("new.store", ignore_errors=True)
-        code, out, err = run(f"{line} {OPTIONS[shape]}".strip())
-        if shape == "text":
-            out += f"--- exit code {code}\n" * (code != 0) + f"--- standard error\n{err}" * bool(err)
-            found |= {f"{name}.{file}": _content(file) for file in WRITTEN if file in line}
-        elif code:
-            raise RuntimeError(f"calibrant {line} {OPTIONS[shape]}: {err}")
-        elif shape == "csv":
-            out += "".join(_table(line, table) for table in TABLES.get(name, ()))
-        if shape == "json":
-            value = json.loads(out)
-            check_schema(line, value)
-            out = compact(value)
-        found[f"{name}.{shape}"] = out
-    return {file: masked(text) for file, text in sorted(found.items())}
+    words = line.split()
+    return next((name for name in (" ".join(words[:2]), words[0]) if name in outputs()), words[0])
 
 
-def _table(line: str, table: str) -> str:
-    _, out, err = run(f"{line} --format csv --table '{table}'")
-    return f"--- table {table}\n{out}{err}"
+def text_of(name: str) -> str:
+    """Run a command; return what it prints as text, with its exit code and its standard error."""
+    prepare(COMMANDS[name])
+    code, out, err = _run_anew(COMMANDS[name])
+    out += f"{FAILED} {code}\n" * (code != 0) + f"--- standard error\n{err}" * bool(err)
+    return masked(out)
 
 
-def _content(file: str) -> str:
-    content = Path(file).read_text(encoding="utf-8")
-    Path(file).unlink()
-    if file.endswith(".html"):
-        return text_of_page(content)
-    return compact(json.loads(content)) if file.endswith(".json") else content
+def json_of(name: str) -> str:
+    """Run a command with ``--json``; return what it prints."""
+    line = f"{COMMANDS[name]} --json"
+    code, out, err = _run_anew(line)
+    if code:
+        raise RuntimeError(f"calibrant {line}: {err}")
+    return out
+
+
+def _run_anew(line: str) -> tuple[int, str, str]:
+    shutil.rmtree("new.store", ignore_errors=True)
+    return run(line)
 
 
 def masked(text: str) -> str:

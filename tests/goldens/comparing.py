@@ -13,8 +13,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from tests.goldens.commands import command_of
+
 FOLDER = Path(__file__).parent
 STORED = FOLDER / "stored"
+FUNCTIONS = "functions.json"  # the other files have the texts of one command each
+HEAD = re.compile(r"^===== ([\w-]+): calibrant .*\n", re.MULTILINE)
 CHANGES = FOLDER / "changes.toml"
 RELATIVE, ABSOLUTE = 1e-8, 1e-9  # where an optimizer stops depends on the processor
 OF_ENDS = 1e-5  # relative; profile likelihoods are solved to about 1e-6
@@ -80,7 +84,7 @@ def read_changes(text: str) -> list[Change]:
     >>> read_changes('''
     ... [[change]]
     ... why = "The key is spelled out."
-    ... goldens = "measure-*.json"
+    ... goldens = "functions.json"
     ... path = "(.*)p"
     ... to = '\\\\1p_value'
     ... ''')[0].in_paths({"test/p": 0.5})
@@ -128,7 +132,7 @@ def differences(
     Parameters
     ----------
     name
-        File name of the golden; ``.json`` is compared by paths, without regard to the order of keys.
+        Name of the golden; ``functions.json`` is compared by paths, without regard to the order of keys.
     old, new
         The golden and the output.
     changes
@@ -217,18 +221,39 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def stored() -> dict[str, str]:
+    """Return the stored goldens by their names."""
+    found = {FUNCTIONS: (STORED / FUNCTIONS).read_text(encoding="utf-8")}
+    for path in sorted(STORED.glob("*.text")):
+        _, *parts = HEAD.split(path.read_text(encoding="utf-8"))
+        found |= dict(zip(parts[::2], parts[1::2], strict=True))
+    return found
+
+
+def store(found: Mapping[str, str], commands: Mapping[str, str]) -> None:
+    """Write goldens: the functions to one file, and the texts of each command, by its name, to one file."""
+    texts: dict[str, str] = {}
+    for name, line in commands.items():
+        if name in found:
+            file = f"{command_of(line).replace(' ', '-')}.text"
+            texts[file] = texts.get(file, "") + f"===== {name}: calibrant {line}\n{found[name]}"
+    for path in STORED.glob("*.text"):
+        path.unlink()
+    for file, text in {FUNCTIONS: found[FUNCTIONS], **texts}.items():
+        (STORED / file).write_text(text, encoding="utf-8")
+
+
 def compared(found: Mapping[str, str], *, exact: bool = False, whole: bool = True) -> list[str]:
     """Compare outputs with their goldens; if they are the whole, what is left over on either side counts too.
 
     Left over are goldens that no output is of, and changes that apply nowhere.
     """
-    changes = read_changes(CHANGES.read_text(encoding="utf-8"))
-    names = {path.name for path in STORED.iterdir()}
-    lines = [f"{name}: there is no golden of this output" for name in sorted(found.keys() - names)]
-    for name in sorted(names & found.keys()):
-        stored = (STORED / name).read_text(encoding="utf-8")
-        lines += differences(name, stored, found[name], changes, exact=exact)
+    changes, old = read_changes(CHANGES.read_text(encoding="utf-8")), stored()
+    lines = [f"{name}: there is no golden of this output" for name in sorted(found.keys() - old.keys())]
+    for name in sorted(old.keys() & found.keys()):
+        lines += differences(name, old[name], found[name], changes, exact=exact)
     if whole:
-        lines += [f"{name}: no command gives this golden any more" for name in sorted(names - found.keys())]
+        gone = sorted(old.keys() - found.keys())
+        lines += [f"{name}: no command gives this golden any more" for name in gone]
         lines += [f"changes.toml: nothing changed as in: {each.why}" for each in changes if not each.used]
     return lines

@@ -18,7 +18,6 @@ from calibrant.exceptions import CalibrantError
 from tests.goldens import function_calls
 from tests.goldens.printing import compact
 
-FILE = "functions.json"
 MODULES = {
     "metrics": "calibrant.metrics",
     "recalibrate": "calibrant.recalibrate",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.pages import Page, page, write
 from calibrant.results.drawing import Report
 from calibrant.verbs import report
+from tests.decimals import decimals, decimals_of_page
 from tests.html_reader import HOSTILE, Reader
 from tests.quantities import defined
 
@@ -102,6 +104,23 @@ def test_the_bin_table_holds_every_bin(two: Report, two_html: str) -> None:
     for model in two.models:
         for row in model.measured["binary"].bins:
             assert f"{row.frequency.estimate:.4f}" in text
+
+
+@pytest.mark.parametrize("which", ["two", "classes"])
+def test_each_number_of_a_view_with_a_section_is_as_it_is_printed_as_text(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    found = request.getfixturevalue(which)
+    made = page(found)
+    shown = decimals_of_page(made.to_html())
+    views = [each for model in found.models for each in model.measured.views]
+    views = [each for each in views if each.view in [section.view for section in made.sections]]
+    assert views
+    for view in views:
+        for table in view.to_tables():
+            printed = decimals(replace(table, most=None).to_text())
+            assert printed
+            assert printed <= shown
 
 
 def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> None:

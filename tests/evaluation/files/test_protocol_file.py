@@ -32,16 +32,24 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
     found = read_protocol_file(written(tmp_path, USUAL))
-    assert (found.name, found.positive, found.budget, found.rule, found.ties) == (
+    task = found.task
+    assert (task.name, found.positive, task.budget, found.rule, found.reference.ties) == (
         "eval",
         "keep",
         None,
         "majority",
-        "leave-out",
+        None,
     )
     assert found.metrics == ("f1:keep", "accuracy")
-    assert found.systems[0].decision == "most-probable"
-    assert (found.level, found.alternative, found.power, found.samples, found.seed) == (
+    assert found.decision(found.systems[0]) == "most-probable"
+    statistics = found.evaluation
+    assert (
+        statistics.level,
+        statistics.alternative,
+        statistics.power,
+        statistics.samples,
+        statistics.seed,
+    ) == (
         0.9,
         "two-sided",
         0.8,
@@ -57,7 +65,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 def test_a_budget_decides_by_the_best_few(tmp_path: Path) -> None:
     found = read_protocol_file(written(tmp_path, USUAL.replace("[annotators]", "budget = 3\n[annotators]")))
-    assert [system.decision for system in found.systems] == ["top", "top"]
+    assert [found.decision(system) for system in found.systems] == ["top", "top"]
 
 
 def test_a_task_of_more_labels_has_no_positive_one(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from calibrant.data import example
 from calibrant.evaluation import ProtocolPage, protocol, protocol_page
 from calibrant.pages import write
+from tests.decimals import decimals_in, decimals_of_page
 from tests.html_reader import HOSTILE, Reader
 from tests.quantities import defined
 
@@ -50,6 +51,13 @@ def summaries() -> ProtocolPage:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> ProtocolPage:
     return protocol_page(protocol(hostile_evaluation(tmp_path_factory.mktemp("hostile"))))
+
+
+def test_each_decimal_of_the_page_is_as_it_is_printed_as_text() -> None:
+    found = protocol(example("summaries"))
+    shown = decimals_of_page(protocol_page(found).to_html())
+    assert shown
+    assert shown <= decimals_in(found)
 
 
 @pytest.mark.parametrize("which", ["summaries", "hostile"])

@@ -7,12 +7,11 @@ import re
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from calibrant._checks import LARGEST, closest, repeated, shown
 from calibrant.exceptions import FormatError, InputError
@@ -35,6 +34,13 @@ class Settings:
     ----------
     path
         The file.
+
+    Raises
+    ------
+    InputError
+        The file does not exist.
+    FormatError
+        The file is not TOML.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -54,9 +60,12 @@ class Settings:
             raise self._broken(message, "shorten it") from error
 
     def decoded(self, kind: type[Kind]) -> Kind:
-        """Return the settings as a struct; raise `InputError` with the line of an invalid setting."""
+        """Return the settings as a struct; raise `InputError` with the line of an invalid setting.
+
+        Paths are relative to the folder of the file.
+        """
         try:
-            return msgspec.convert(self._values, kind)
+            return msgspec.convert(self._values, kind, dec_hook=self._path)
         except msgspec.ValidationError as error:
             what, _, path = str(error).rpartition(" - at `$")
             whole = FIELD.fullmatch(str(error))
@@ -75,6 +84,15 @@ class Settings:
             As in `InputError`.
         """
         return InputError(message, hint, code=code, file=self.file, line=self._line(_steps(where)))
+
+    def _path(self, kind: type, value: Any) -> Path:
+        if kind is not Path:
+            raise NotImplementedError
+        if not isinstance(value, str):
+            raise ValueError("Expected `str`")
+        if not value.strip():
+            raise ValueError(r"Expected `str` matching regex '\\S'")
+        return Path(self.file).parent / value
 
     def _broken(self, message: str, hint: str) -> FormatError:
         return FormatError(message, hint, code="file-broken", file=self.file)
@@ -96,7 +114,7 @@ class Settings:
             )
             return self.error(where, f"{message}{where_in or f' [{key}]'}", f"write {write}")
         message = f"there is no {'key' if table else 'table'} {shown(key)}{where_in}"
-        hint = _nearest(key, [other.name for other in info.fields])
+        hint = _nearest(key, [each.name for each in info.fields])
         return self.error(f"{where}.{key}".strip("."), message, hint)
 
     def _line(self, path: Steps) -> int | None:
@@ -106,9 +124,9 @@ class Settings:
         key = next((step for step in path[1:] if isinstance(step, str)), None)
         current, seen, head = "", -1, None
         for place, line in enumerate(self._text.splitlines(), 1):
-            header = HEADER.match(line)
-            if header is not None:
-                current = header[1]
+            found = HEADER.match(line)
+            if found is not None:
+                current = found[1]
                 seen += current == name
                 if current == name and seen == number:
                     head = place
@@ -127,9 +145,9 @@ def _steps(path: str) -> Steps:
 
 def _inner(info: Any, step: str | int) -> Any:
     """Return the type of a field of a struct or of a list's elements, without None."""
-    inner = info.item_type if isinstance(step, int) else {key.name: key.type for key in info.fields}[step]
+    inner = info.item_type if isinstance(step, int) else {each.name: each.type for each in info.fields}[step]
     return next(
-        (kind for kind in getattr(inner, "types", ()) if type(kind) is not msgspec.inspect.NoneType), inner
+        (each for each in getattr(inner, "types", ()) if type(each) is not msgspec.inspect.NoneType), inner
     )
 
 
@@ -141,11 +159,11 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _wanted(what: str) -> str:
     """Describe the value that msgspec expected."""
-    match = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
-    if match is None:
+    found = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
+    if found is None:
         return what
-    kinds = " or a ".join(WORDS[kind] for kind in match[1].split(" | "))
-    return f"write a {kinds}{match[2]}".replace(r" matching regex '\\S'", " that is not blank")
+    kinds = " or a ".join(WORDS[each] for each in found[1].split(" | "))
+    return f"write a {kinds}{found[2]}".replace(r" matching regex '\\S'", " that is not blank")
 
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -158,140 +176,47 @@ OF_A_LABEL = ("f1", "precision", "recall")
 OF_ENTITIES = tuple(f"{unit}_{score}" for unit in ("entity", "surface") for score in OF_A_LABEL)
 LEAVE_OUT = "leave-out"
 
-__all__ = ["NamedColumns", "ProtocolFile", "SystemFile", "read_protocol_file"]
-
-
-@dataclass(frozen=True)
-class NamedColumns:
-    """A table and the names of its columns.
-
-    Attributes
-    ----------
-    file
-        Path of the table.
-    item, label, annotator, document, fold
-        Names of columns; ``document`` None: ``document``, if there is such a column.
-    probability
-        Column of the positive label's probability; None: ``probability``, if there is such a column.
-    """
-
-    file: Path
-    item: str = "item"
-    label: str = "label"
-    annotator: str = "annotator"
-    document: str | None = None
-    fold: str = "fold"
-    probability: str | None = None
-
-
-@dataclass(frozen=True)
-class SystemFile:
-    """System to evaluate: its outputs, and the rule that turns probabilities into labels.
-
-    Attributes
-    ----------
-    name, description
-        Name and description in the report.
-    table
-        Table of its outputs.
-    decision
-        ``most-probable``, ``threshold``, ``top`` or ``expected-f``.
-    threshold
-        Threshold of the decision ``threshold``; smallest probability that ``top`` keeps.
-    names_label, names_probability
-        True if the file names that column, which is then the one to read.
-    names_decision
-        True if the file sets the decision or its threshold, which only probabilities have.
-    """
-
-    name: str
-    description: str
-    table: NamedColumns
-    decision: Decision
-    threshold: float | None
-    names_label: bool
-    names_probability: bool
-    names_decision: bool
-
-
-@dataclass(frozen=True)
-class ProtocolFile:
-    """Evaluation as its file describes it.
-
-    Attributes
-    ----------
-    path
-        Path of the file; paths in it are relative to its folder.
-    name, description, labels, positive, budget
-        Description of the task.
-    annotators
-        Table of their labels; None without annotators.
-    rule, reference, ties, annotator
-        Construction of the reference: the rule, the adjudicated labels (or None), the treatment of ties
-        (``leave-out`` or a label), and the annotator to follow (or None).
-    systems
-        At least one.
-    folds, test_train_ratio
-        Fold of each item, or scores by fold, and the ratio of test to training data; None if not given.
-    metrics
-        ``accuracy``, ``f1:LABEL``, ``entity_f1`` and so on; the first one decides the conclusion.
-    level, alternative, baseline, power, samples, seed, distance
-        As in `calibrant.evaluation.compare_systems` and `calibrant.evaluation.coefficients`.
-    """
-
-    path: str
-    name: str
-    description: str
-    labels: tuple[str, ...]
-    positive: str | None
-    budget: int | None
-    annotators: NamedColumns | None
-    rule: Rule
-    reference: NamedColumns | None
-    ties: str
-    annotator: str | None
-    systems: tuple[SystemFile, ...]
-    folds: NamedColumns | None
-    test_train_ratio: float | None
-    metrics: tuple[str, ...]
-    level: float
-    alternative: Alternative
-    baseline: str | None
-    power: float
-    samples: int
-    seed: int
-    distance: Distance
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Paths of the tables that the file names."""
-        tables = (self.annotators, self.reference, self.folds, *(system.table for system in self.systems))
-        return tuple(dict.fromkeys(table.file for table in tables if table is not None))
+__all__ = ["Annotators", "Folds", "ProtocolFile", "Reference", "System", "read_protocol_file"]
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """Table of the file. The subclasses declare the keys of each table. None means the default."""
+    """Table of the file; its fields are the keys.
+
+    Keys ``item``, ``label``, ``annotator``, ``document``, ``fold`` and ``probability`` name columns of the
+    table's file. None: the column of the same name, if there is one.
+    """
 
 
-class _Task(_Table, frozen=True):
+class Task(_Table, frozen=True):
+    """Description of the task; the positive label and the name have defaults that depend on the file."""
+
     labels: Annotated[tuple[Label, ...], Meta(min_length=2)]
-    name: Text | None = None
+    name: Text = ""
     description: Text = ""
     positive: Text | None = None
     budget: Annotated[int, Meta(ge=1)] | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Labels as texts."""
+        return tuple(str(label) for label in self.labels)
 
-class _Annotators(_Table, frozen=True):
-    file: Text
+
+class Annotators(_Table, frozen=True):
+    """Table of the annotators' labels."""
+
+    file: Path
     item: Text | None = None
     label: Text | None = None
     annotator: Text | None = None
     document: Text | None = None
 
 
-class _Reference(_Table, frozen=True):
+class Reference(_Table, frozen=True):
+    """Construction of the reference: the rule, adjudicated labels, ties, and the annotator to follow."""
+
     rule: Rule | None = None
-    file: Text | None = None
+    file: Path | None = None
     item: Text | None = None
     label: Text | None = None
     document: Text | None = None
@@ -299,9 +224,15 @@ class _Reference(_Table, frozen=True):
     annotator: Text | None = None
 
 
-class _System(_Table, frozen=True):
+class System(_Table, frozen=True):
+    """System to evaluate: its outputs, and the rule that turns probabilities into labels.
+
+    ``threshold`` is the threshold of the decision ``threshold`` (default 0.5), and the smallest probability
+    that ``top`` keeps.
+    """
+
     name: Text
-    file: Text
+    file: Path
     description: Text = ""
     decision: Decision | None = None
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
@@ -310,14 +241,21 @@ class _System(_Table, frozen=True):
     probability: Text | None = None
 
 
-class _Folds(_Table, frozen=True):
-    file: Text
+class Folds(_Table, frozen=True):
+    """Fold of each item, or scores by fold, and the ratio of test to training data."""
+
+    file: Path
     item: Text | None = None
     fold: Text | None = None
     test_train_ratio: Annotated[float, Meta(gt=0, le=sys.float_info.max)] | None = None
 
 
-class _Evaluation(_Table, frozen=True):
+class Evaluation(_Table, frozen=True):
+    """Settings of the statistics, as in `compare_systems` and `coefficients` of `calibrant.evaluation`.
+
+    ``metrics`` are ``accuracy``, ``f1:LABEL``, ``entity_f1`` and so on; the first one decides the conclusion.
+    """
+
     metrics: Annotated[tuple[Text, ...], Meta(min_length=1)] | None = None
     level: Share = 0.95
     alternative: Alternative = "two-sided"
@@ -328,13 +266,53 @@ class _Evaluation(_Table, frozen=True):
     distance: Distance = "nominal"
 
 
-class _File(_Table, frozen=True):
-    task: _Task
-    systems: tuple[_System, ...] = ()
-    annotators: _Annotators | None = None
-    reference: _Reference = _Reference()
-    folds: _Folds | None = None
-    evaluation: _Evaluation = _Evaluation()
+class _Tables(_Table, frozen=True):
+    task: Task
+    systems: tuple[System, ...] = ()
+    annotators: Annotators | None = None
+    reference: Reference = Reference()
+    folds: Folds | None = None
+    evaluation: Evaluation = Evaluation()
+
+
+class ProtocolFile(_Tables, frozen=True, kw_only=True):
+    """Evaluation as its file describes it; ``path`` is the path of the file."""
+
+    path: str
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Paths of the tables that the file names."""
+        tables = (self.annotators, self.reference, self.folds, *self.systems)
+        files = (table.file for table in tables if table is not None)
+        return tuple(dict.fromkeys(file for file in files if file is not None))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the task."""
+        return self.task.names
+
+    @property
+    def positive(self) -> str | None:
+        """Positive label; by default the first one if there are two labels or a budget."""
+        default = self.task.budget is not None or len(self.labels) == 2
+        return self.task.positive or (self.labels[0] if default else None)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        default = ("accuracy", "f1_macro") if self.positive is None else (f"f1:{self.positive}", "accuracy")
+        return self.evaluation.metrics or default
+
+    @property
+    def rule(self) -> Rule:
+        """Rule that makes the reference."""
+        return self.reference.rule or ("adjudicated" if self.annotators is None else "majority")
+
+    def decision(self, system: System) -> Decision:
+        """Return the rule that turns a system's probabilities into labels."""
+        by_budget = self.task.budget is not None and len(self.labels) == 2
+        return system.decision or ("top" if by_budget else "most-probable")
 
 
 def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
@@ -358,73 +336,40 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     Examples
     --------
     >>> from calibrant.data import example
-    >>> plan = read_protocol_file(example("summaries"))
-    >>> plan.labels, plan.budget, [system.name for system in plan.systems]
+    >>> found = read_protocol_file(example("summaries"))
+    >>> found.labels, found.task.budget, [system.name for system in found.systems]
     (('keep', 'not keep'), 3, ['first sentences', 'centroid', 'logistic'])
     """
     settings = Settings(path)
-    file = settings.decoded(_File)
-    task, reference, folds, evaluation = file.task, file.reference, file.folds, file.evaluation
-    labels = _different(settings, "task.labels", [str(label) for label in task.labels])
-    positive = task.positive
-    _check_label(settings, "task.positive", positive, labels)
-    if positive is None and (task.budget is not None or len(labels) == 2):
-        positive = labels[0]
-    folder = Path(path).parent
-    rule = _rule(settings, file, labels)
-    systems = _systems(settings, file, positive, folder)
-    default = ("accuracy", "f1_macro") if positive is None else (f"f1:{positive}", "accuracy")
-    return ProtocolFile(
-        path=settings.file,
-        name=task.name or Path(path).stem,
-        description=task.description,
-        labels=labels,
-        positive=positive,
-        budget=task.budget,
-        annotators=_columns(file.annotators, folder, "item", "label", "annotator", "document"),
-        rule=rule,
-        reference=_columns(reference, folder, "item", "label", "document"),
-        ties=reference.ties or LEAVE_OUT,
-        annotator=reference.annotator,
-        systems=systems,
-        folds=_columns(folds, folder, "item", "fold"),
-        test_train_ratio=None if folds is None else folds.test_train_ratio,
-        metrics=_metrics(settings, evaluation.metrics, labels) or default,
-        level=evaluation.level,
-        alternative=evaluation.alternative,
-        baseline=_baseline(settings, evaluation.baseline, systems),
-        power=evaluation.power,
-        samples=evaluation.samples,
-        seed=evaluation.seed,
-        distance=evaluation.distance,
-    )
+    tables = settings.decoded(_Tables)
+    task = tables.task if tables.task.name else structs.replace(tables.task, name=Path(path).stem)
+    found = ProtocolFile(**{**structs.asdict(tables), "task": task}, path=settings.file)
+    labels = _different(settings, "task.labels", found.labels)
+    _check_label(settings, "task.positive", task.positive, labels)
+    for file in found.files:
+        if reads_once(file):
+            hint = "give the path of a file, which the evaluation can read again"
+            raise InputError("this is a pipe", hint, code="file-kind", file=str(file))
+    _check_rule(settings, found)
+    _check_systems(settings, found)
+    _check_metrics(settings, found.evaluation.metrics, labels)
+    names, baseline = [system.name for system in found.systems], found.evaluation.baseline
+    if baseline is not None and baseline not in names:
+        hint = f"the systems are {', '.join(names[:20])}"
+        raise settings.error("evaluation.baseline", f"there is no system {baseline!r}", hint)
+    return found
 
 
-def _columns(
-    table: _Annotators | _Reference | _System | _Folds | None, folder: Path, *columns: str
-) -> NamedColumns | None:
-    """Return the file that a table names, with its names of columns."""
-    if table is None or table.file is None:
-        return None
-    file = folder / table.file
-    if reads_once(file):
-        hint = "give the path of a file, which the evaluation can read again"
-        raise InputError("this is a pipe", hint, code="file-kind", file=str(file))
-    given = {column: getattr(table, column) for column in columns}
-    return NamedColumns(file, **{key: name for key, name in given.items() if name is not None})
-
-
-def _rule(settings: Settings, file: _File, labels: tuple[str, ...]) -> Rule:
-    """Return the rule that makes the reference, after a check of the keys that belong to it."""
-    reference = file.reference
-    rule: Rule = reference.rule or ("adjudicated" if file.annotators is None else "majority")
+def _check_rule(settings: Settings, found: ProtocolFile) -> None:
+    """Raise if keys that belong to the rule of the reference are missing or contradict it."""
+    reference, rule = found.reference, found.rule
     if reference.ties != LEAVE_OUT:
-        _check_label(settings, "reference.ties", reference.ties, labels)
+        _check_label(settings, "reference.ties", reference.ties, found.labels)
     if rule == "adjudicated" and reference.file is None:
         hint = 'write [reference] with file = "...", or add [annotators]'
         message = "the rule adjudicated lacks a file of labels"
         raise settings.error(where="reference", message=message, hint=hint)
-    if rule != "adjudicated" and file.annotators is None:
+    if rule != "adjudicated" and found.annotators is None:
         raise settings.error("", f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
     if (rule == "annotator") != (reference.annotator is not None):
         hint = 'write rule = "annotator" and annotator = "NAME", or neither'
@@ -432,48 +377,31 @@ def _rule(settings: Settings, file: _File, labels: tuple[str, ...]) -> Rule:
         raise settings.error("reference.annotator", message, hint)
     if rule != "majority" and reference.ties is not None:
         raise settings.error("reference.ties", f"the rule {rule} has no ties", "leave ties out")
-    return rule
 
 
-def _systems(settings: Settings, file: _File, positive: str | None, folder: Path) -> tuple[SystemFile, ...]:
-    budget, binary = file.task.budget, len(file.task.labels) == 2 and positive is not None
-    default: Decision = "top" if budget is not None and binary else "most-probable"
-    systems: list[SystemFile] = []
-    for place, entry in enumerate(file.systems):
-        here, threshold = f"systems[{place}]", entry.threshold
-        decision = entry.decision or default
-        if entry.name in [system.name for system in systems]:
-            message = f"two systems have the name {entry.name!r}"
+def _check_systems(settings: Settings, found: ProtocolFile) -> None:
+    """Raise if there are no systems, two have one name, or keys of a system contradict each other."""
+    if not found.systems:
+        raise settings.error("", "there are no systems", "write [[systems]] with name and file", "empty")
+    names: list[str] = []
+    for place, each in enumerate(found.systems):
+        here, threshold, decision = f"systems[{place}]", each.threshold, found.decision(each)
+        if each.name in names:
+            message = f"two systems have the name {each.name!r}"
             raise settings.error(f"{here}.name", message, "rename one", "duplicate")
-        if decision != "most-probable" and not binary:
+        if decision != "most-probable" and len(found.labels) != 2:
             message = f"the decision {decision} is for two labels"
             raise settings.error(f"{here}.decision", message, "use most-probable")
-        if decision == "top" and budget is None:
+        if decision == "top" and found.task.budget is None:
             message = "the decision top lacks a budget"
             raise settings.error(f"{here}.decision", message, "write budget in [task]")
         if threshold is not None and decision not in ("top", "threshold"):
             hint = "leave it out, or use it with the decision threshold or top"
             raise settings.error(f"{here}.threshold", f"threshold is {threshold:g}", hint)
-        if entry.label is not None and entry.probability is not None:
+        if each.label is not None and each.probability is not None:
             hint = "keep one: labels, or probabilities that are decided here"
             raise settings.error(f"{here}.label", "a system has a label and a probability", hint)
-        table = _columns(entry, folder, "item", "label", "probability")
-        assert table is not None
-        systems.append(
-            SystemFile(
-                entry.name,
-                entry.description,
-                table,
-                decision,
-                0.5 if decision == "threshold" and threshold is None else threshold,
-                entry.label is not None,
-                entry.probability is not None,
-                entry.decision is not None or threshold is not None,
-            )
-        )
-    if not systems:
-        raise settings.error("", "there are no systems", "write [[systems]] with name and file", "empty")
-    return tuple(systems)
+        names.append(each.name)
 
 
 def _different(settings: Settings, where: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -492,9 +420,8 @@ def _check_label(
         raise settings.error(where, message, hint, "class-unknown")
 
 
-def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[str, ...]) -> tuple[str, ...]:
-    chosen = _different(settings, "evaluation.metrics", metrics or ())
-    for place, name in enumerate(chosen):
+def _check_metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[str, ...]) -> None:
+    for place, name in enumerate(_different(settings, "evaluation.metrics", metrics or ())):
         kind, colon, label = name.partition(":")
         where = f"evaluation.metrics[{place}]"
         if kind in OF_ENTITIES:
@@ -506,7 +433,6 @@ def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[st
             raise settings.error(where, f"there is no metric {name!r}", f"use {', '.join(every)}")
         elif colon:
             _check_label(settings, where, label, labels)
-    return chosen
 
 
 def _check_tags(settings: Settings, where: str, name: str, labels: tuple[str, ...]) -> None:
@@ -516,11 +442,3 @@ def _check_tags(settings: Settings, where: str, name: str, labels: tuple[str, ..
             f"have {shown(wrong[0])}" if wrong else "lack O"
         )
         raise settings.error(where, message, "write the labels as O, B-TYPE and I-TYPE", "class-unknown")
-
-
-def _baseline(settings: Settings, baseline: str | None, systems: tuple[SystemFile, ...]) -> str | None:
-    names = [system.name for system in systems]
-    if baseline is not None and baseline not in names:
-        hint = f"the systems are {', '.join(names[:20])}"
-        raise settings.error("evaluation.baseline", f"there is no system {baseline!r}", hint)
-    return baseline

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Floats, Integers, shown
-from calibrant.evaluation.files.protocol_file import NamedColumns, SystemFile
+from calibrant.evaluation.files.protocol_file import Annotators, Folds, Reference, System
 from calibrant.evaluation.files.tables import rating_table
 from calibrant.evaluation.ratings import Ratings, text
 from calibrant.exceptions import InputError
@@ -95,7 +95,7 @@ class SystemOutput:
     documents: int = 0
 
 
-def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Ratings, dict[str, str]]:
+def read_annotations(table: Annotators, labels: Sequence[str]) -> tuple[Ratings, dict[str, str]]:
     """Read labels by annotators; a row with an empty label means that the annotator gave none.
 
     Returns
@@ -114,17 +114,21 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     Examples
     --------
     >>> from calibrant.data import example
-    >>> table = NamedColumns(example("summaries").parent / "annotations.csv")
-    >>> read_annotations(table, ["keep", "not keep"])[0].annotators
+    >>> found = Annotators(example("summaries").parent / "annotations.csv")
+    >>> read_annotations(found, ["keep", "not keep"])[0].annotators
     ('first pass', 'second pass')
     """
     roles = [_role(table, "item"), _role(table, "annotator"), _role(table, "label", gaps=True)]
-    rated = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
-    return rated.ratings, _groups(rated.ratings.items, rated.clusters, rated.groups)
+    found = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
+    return found.ratings, _groups(found.ratings.items, found.clusters, found.groups)
 
 
 def read_item_labels(
-    table: NamedColumns, labels: Sequence[str] | None, key: str = "label", *, file: Table | None = None
+    table: Reference | System | Folds,
+    labels: Sequence[str] | None,
+    key: str = "label",
+    *,
+    file: Table | None = None,
 ) -> ItemLabels:
     """Read one label or fold per item.
 
@@ -133,8 +137,8 @@ def read_item_labels(
     A file in CoNLL columns (``.conll``, ``.bio`` or ``.iob``, also as ``.gz``) has one token per line with
     its tag in the last column, and blank lines between sentences. Its items are tokens. Its documents
     are sentences, unless lines with the token ``-DOCSTART-`` mark the documents. In CoNLL-U (``.conllu``)
-    tags are the column ``upos``, or the one of ``table.label``: ``xpos`` or ``deprel``. Comments ``# newdoc``
-    mark documents; multiword tokens and empty nodes are left out.
+    tags are the column ``upos``, or the one of the key ``label``: ``xpos`` or ``deprel``. Comments
+    ``# newdoc`` mark documents; multiword tokens and empty nodes are left out.
 
     Parameters
     ----------
@@ -147,40 +151,52 @@ def read_item_labels(
     file
         The table, if it is already open.
 
+    Raises
+    ------
+    InputError
+        As in `read_annotations`, or an item has two rows.
+
     Examples
     --------
     >>> from calibrant.data import example
-    >>> gold = read_item_labels(NamedColumns(example("summaries").parent / "adjudicated.csv"), None)
-    >>> set(gold.names.values()) == {"keep", "not keep"}
+    >>> found = read_item_labels(Reference(file=example("summaries").parent / "adjudicated.csv"), None)
+    >>> set(found.names.values()) == {"keep", "not keep"}
     True
     """
+    assert table.file is not None
     if labels is not None and file is None and _is_conll(table.file):
-        return _of_conll(table, labels)
+        return _of_conll(table.file, getattr(table, "label", None) or "label", labels)
     file = open_table(table.file) if file is None else file
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
     roles = _role(table, "item", once=True), _role(table, key, gaps=True)
-    columns = read_table(file, [*roles, _role(table, "document", needed=False)])
-    names = columns.texts(key)
+    found = read_table(file, [*roles, _role(table, "document", needed=False)])
+    names = found.texts(key)
     if labels is not None:
-        for code, name in enumerate(columns.names[key]):
+        for code, name in enumerate(found.names[key]):
             if name not in labels:
                 message = f"label {shown(name)} is not one of the task's ({listed(labels)})"
                 hint = "repair it, or name it among the labels"
-                row = int(np.flatnonzero(columns[key] == code)[0])
-                raise columns.error(row, message, hint, "class-unknown", part=key)
-    items = columns.names["item"]
-    documents = _groups(items, columns.get("document"), columns.names.get("document", ()))
-    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, columns.left_out)
+                row = int(np.flatnonzero(found[key] == code)[0])
+                raise found.error(row, message, hint, "class-unknown", part=key)
+    items = found.names["item"]
+    documents = _groups(items, found.get("document"), found.names.get("document", ()))
+    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, found.left_out)
 
 
-def read_folds(table: NamedColumns) -> ItemLabels | None:
-    """Read the fold of each item; return None for a table of scores by system and fold."""
+def read_folds(table: Folds) -> ItemLabels | None:
+    """Read the fold of each item; return None for a table of scores by system and fold.
+
+    Raises
+    ------
+    InputError
+        As `read_item_labels`.
+    """
     file = open_table(table.file)
     return None if "score" in file.columns else read_item_labels(table, None, "fold", file=file)
 
 
-def read_system(system: SystemFile, labels: Sequence[str], positive: str | None) -> SystemOutput:
+def read_system(system: System, labels: Sequence[str], positive: str | None) -> SystemOutput:
     """Read a system's labels or probabilities.
 
     A file in CoNLL columns is read as `read_item_labels` does.
@@ -196,36 +212,35 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     --------
     >>> from calibrant.data import example
     >>> from calibrant.evaluation.files.protocol_file import read_protocol_file
-    >>> plan = read_protocol_file(example("summaries"))
-    >>> read_system(plan.systems[2], plan.labels, plan.positive).probabilities.shape
+    >>> found = read_protocol_file(example("summaries"))
+    >>> read_system(found.systems[2], found.labels, found.positive).probabilities.shape
     (125, 2)
     """
-    table = system.table
-    if _is_conll(table.file):
-        return _of_labels(read_item_labels(table, labels), labels)
-    file = open_table(table.file)
+    if _is_conll(system.file):
+        return _of_labels(read_item_labels(system, labels), labels)
+    file = open_table(system.file)
     wide = [f"p_{label}" for label in labels]
-    single = table.probability or "probability"
-    if not system.names_label and not system.names_probability and {"class", "score"} <= set(file.columns):
+    single = system.probability or "probability"
+    if system.label is None and system.probability is None and {"class", "score"} <= set(file.columns):
         return _of_classes(file.name, labels)
-    if not system.names_label and set(wide) <= set(file.columns):
-        return _of_columns(file, table, [Role(name, "score") for name in wide])
-    if system.names_probability or (not system.names_label and single in file.columns):
+    if system.label is None and set(wide) <= set(file.columns):
+        return _of_columns(file, system, [Role(name, "score") for name in wide])
+    if system.probability is not None or (system.label is None and single in file.columns):
         if positive is None or len(labels) != 2:
             message = f"one column of probabilities ({single}) is not enough for {len(labels)} labels"
             hint = f"write one column per label: {', '.join(wide[:5])}"
             raise InputError(message, hint, code="column-missing", file=file.name)
         how = NAMED.format("probability")
-        output = _of_columns(file, table, [Role("probability", "score", single, how=how)])
-        assert output.probabilities is not None
-        score = output.probabilities[:, 0]
+        found = _of_columns(file, system, [Role("probability", "score", single, how=how)])
+        assert found.probabilities is not None
+        score = found.probabilities[:, 0]
         both = [score, 1 - score] if labels[0] == positive else [1 - score, score]
-        return replace(output, probabilities=np.column_stack(both))
+        return replace(found, probabilities=np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
-    if table.label not in file.columns and len(lost) < len(wide):
+    if (system.label or "label") not in file.columns and len(lost) < len(wide):
         how = f"write one column per label, {listed(wide)}"
         one_column(file.name, file.columns, lost[0], how, others=wide)
-    return _of_labels(read_item_labels(table, labels, file=file), labels)
+    return _of_labels(read_item_labels(system, labels, file=file), labels)
 
 
 def prediction_frame(
@@ -269,28 +284,28 @@ def prediction_frame(
     return pa.table(columns)
 
 
-def _of_labels(items: ItemLabels, labels: Sequence[str]) -> SystemOutput:
+def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
     code = {label: place for place, label in enumerate(labels)}
-    codes = np.array([code[name] for name in items.names.values()], np.int64)
-    documents = len(set(items.documents.values()))
-    return SystemOutput(items.file, tuple(items.names), codes, None, items.tokens, documents)
+    codes = np.array([code[name] for name in found.names.values()], np.int64)
+    documents = len(set(found.documents.values()))
+    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens, documents)
 
 
 def _is_conll(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(CONLL + CONLLU)
 
 
-def _of_conll(table: NamedColumns, labels: Sequence[str]) -> ItemLabels:
+def _of_conll(file: Path, tag: str, labels: Sequence[str]) -> ItemLabels:
     """Read tags of tokens from a file in CoNLL columns; items are named by sentence and position, from 1."""
     names: dict[str, str] = {}
     documents: dict[str, str] = {}
     tokens: dict[str, str] = {}
     known = set(labels)
-    universal = table.file.name.removesuffix(".gz").endswith(CONLLU)
+    universal = file.name.removesuffix(".gz").endswith(CONLLU)
     sentence, place, document = 1, 0, 0
-    with open_lines(table.file) as (name, lines):
-        if universal and table.label not in CONLLU_TAGS:
-            message = f"there is no column {shown(table.label)} with tags"
+    with open_lines(file) as (name, lines):
+        if universal and tag not in CONLLU_TAGS:
+            message = f"there is no column {shown(tag)} with tags"
             hint = f"set the key label to one of {listed(list(CONLLU_TAGS)[1:])}"
             raise InputError(message, hint, code="column-missing", file=name)
         for number, line in enumerate(lines, 1):
@@ -299,7 +314,7 @@ def _of_conll(table: NamedColumns, labels: Sequence[str]) -> ItemLabels:
                 sentence, place, document = sentence + (place > 0), 0, document + bool(marked)
                 continue
             if universal:
-                parts = _conllu_word(line, place + 1, table.label, name, number)
+                parts = _conllu_word(line, place + 1, tag, name, number)
                 if not parts:
                     continue
             else:
@@ -334,8 +349,10 @@ def _conllu_word(line: str, following: int, column: str, file: str, number: int)
 NAMED = "name it with the key {}"
 
 
-def _role(table: NamedColumns, part: str, **more: Any) -> Role:
-    return Role(part, column=getattr(table, part), how=NAMED.format(part), **more)
+def _role(table: Annotators | Reference | System | Folds, part: str, **more: Any) -> Role:
+    # The column of documents is the only one that may be missing if no key names it.
+    column = getattr(table, part, None) or (None if part == "document" else part)
+    return Role(part, column=column, how=NAMED.format(part), **more)
 
 
 def _groups(items: Sequence[str], group: Integers | None, names: Sequence[str]) -> dict[str, str]:
@@ -343,17 +360,17 @@ def _groups(items: Sequence[str], group: Integers | None, names: Sequence[str]) 
     return {} if group is None else dict(zip(items, (names[code] for code in group.tolist()), strict=True))
 
 
-def _of_columns(file: Table, table: NamedColumns, columns: Sequence[Role]) -> SystemOutput:
+def _of_columns(file: Table, table: System, columns: Sequence[Role]) -> SystemOutput:
     """Read probabilities from one column per label."""
-    cells = read_table(file, [_role(table, "item", once=True), *columns])
-    matrix = np.column_stack([cells[role.part] for role in columns])
+    found = read_table(file, [_role(table, "item", once=True), *columns])
+    matrix = np.column_stack([found[role.part] for role in columns])
     off = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1) > SUM_OFF)
     if len(columns) > 1 and len(off):
         message = f"the probabilities add up to {matrix[off[0]].sum():.4g}"
-        raise cells.error(
+        raise found.error(
             int(off[0]), message, "write the probabilities of all labels of the task", "class-sum"
         )
-    return SystemOutput(file.name, cells.names["item"], None, matrix, None, int("document" in file.columns))
+    return SystemOutput(file.name, found.names["item"], None, matrix, None, int("document" in file.columns))
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
@@ -362,9 +379,9 @@ def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
     if predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
-    matrix = np.zeros((len(batch.score), len(labels)))
-    matrix[:, place] = batch.score
-    return SystemOutput(name, tuple(items), None, matrix)
+    found = np.zeros((len(batch.score), len(labels)))
+    found[:, place] = batch.score
+    return SystemOutput(name, tuple(items), None, found)
 
 
 def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
@@ -375,7 +392,7 @@ def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
     }
     documents: dict[str, str] = {}
     if batch.cluster is not None:
-        called = [text(cluster) for cluster in predictions.clusters]
+        called = [text(each) for each in predictions.clusters]
         documents = {item: called[code] for item, code in zip(items, batch.cluster.tolist(), strict=True)}
     return ItemLabels(name, names, documents, len(items) - len(names))
 
@@ -384,11 +401,11 @@ def _by_item(name: str, labels: Sequence[str]) -> tuple[Predictions, Batch, list
     """Read a long table by item: scores, names of items, and the index of each class among the labels."""
     predictions = open_predictions(name).by_item()
     batch = predictions.read(items=True)
-    classes = [class_name(value) for value in predictions.classes]
-    unknown = [label for label in classes if label not in labels]
+    classes = [class_name(each) for each in predictions.classes]
+    unknown = [each for each in classes if each not in labels]
     if unknown:
         message = f"class {shown(unknown[0])} is not one of the task's labels ({listed(labels)})"
         raise InputError(message, "name it among the labels", code="class-unknown", file=name)
     assert batch.item is not None
     items = [text(predictions.items[code]) for code in batch.item.tolist()]
-    return predictions, batch, items, [list(labels).index(label) for label in classes]
+    return predictions, batch, items, [list(labels).index(each) for each in classes]

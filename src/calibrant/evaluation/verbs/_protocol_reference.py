@@ -79,11 +79,11 @@ def reference_of(plan: ProtocolFile) -> Gold:
         ratings, documents = read_annotations(plan.annotators, plan.labels)
     chosen: dict[str, str] = {}
     unlabelled = 0
-    if plan.reference is not None:
-        item_labels = read_item_labels(plan.reference, plan.labels)
-        chosen, documents = item_labels.names, _joined(item_labels, documents)
-        tokens = item_labels.tokens
-        unlabelled = item_labels.unlabelled if plan.rule == "adjudicated" else 0
+    if plan.reference.file is not None:
+        found = read_item_labels(plan.reference, plan.labels)
+        chosen, documents = found.names, _joined(found, documents)
+        tokens = found.tokens
+        unlabelled = found.unlabelled if plan.rule == "adjudicated" else 0
     counts: Counter[str] = Counter()
     if plan.rule == "adjudicated":
         names = chosen
@@ -92,7 +92,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
         names = _of_annotator(ratings, plan)
     else:
         assert ratings is not None
-        names, counts = _majority(ratings, chosen, plan.ties)
+        names, counts = _majority(ratings, chosen, plan.reference.ties or LEAVE_OUT)
     if not names:
         hint = "add an adjudicated file, or set the label that ties receive: ties = 'LABEL' in [reference]"
         raise InputError("no item gets a reference label", hint, code="empty", file=plan.path)
@@ -129,30 +129,30 @@ def reference_of(plan: ProtocolFile) -> Gold:
     return Gold(tuple(names), label, of_item, ratings, rated, record, words, others)
 
 
-def _joined(item_labels: ItemLabels, documents: Mapping[str, str]) -> dict[str, str]:
+def _joined(found: ItemLabels, documents: Mapping[str, str]) -> dict[str, str]:
     """Return the document of each item in the reference's file and in that of the annotators."""
-    for item, document in item_labels.documents.items():
+    for item, document in found.documents.items():
         if documents.get(item, document) != document:
             message = (
                 f"item {item} is in document {document!r}, and for the annotators in {documents[item]!r}"
             )
             hint = "give each item the same document in both files"
-            raise InputError(message, hint, code="cluster", file=item_labels.file)
-    return {**item_labels.documents, **documents}
+            raise InputError(message, hint, code="cluster", file=found.file)
+    return {**found.documents, **documents}
 
 
 def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:
     """Count documents with more positive labels than the task allows."""
-    if plan.budget is None or documents is None or plan.positive is None:
+    if plan.task.budget is None or documents is None or plan.positive is None:
         return 0
     positive = documents[label == plan.labels.index(plan.positive)]
-    return int(np.sum(np.bincount(positive) > plan.budget)) if len(positive) else 0
+    return int(np.sum(np.bincount(positive) > plan.task.budget)) if len(positive) else 0
 
 
 def _annotators_over_budget(
     ratings: Ratings | None, documents: Integers | None, plan: ProtocolFile
 ) -> dict[str, int]:
-    if ratings is None or plan.budget is None:
+    if ratings is None or plan.task.budget is None:
         return {}
     return {
         name: over_budget(ratings.by(place), documents, plan) for place, name in enumerate(ratings.annotators)
@@ -160,10 +160,11 @@ def _annotators_over_budget(
 
 
 def _of_annotator(ratings: Ratings, plan: ProtocolFile) -> dict[str, str]:
-    if plan.annotator not in ratings.annotators:
+    annotator = plan.reference.annotator
+    if annotator not in ratings.annotators:
         hint = f"the annotators are {listed(ratings.annotators)}"
-        raise InputError(f"there is no annotator {plan.annotator!r}", hint, code="setting", file=plan.path)
-    codes = ratings.by(ratings.annotators.index(plan.annotator)).tolist()
+        raise InputError(f"there is no annotator {annotator!r}", hint, code="setting", file=plan.path)
+    codes = ratings.by(ratings.annotators.index(annotator)).tolist()
     return {item: ratings.labels[code] for item, code in zip(ratings.items, codes, strict=True) if code >= 0}
 
 
@@ -192,7 +193,7 @@ def _codes(
 ) -> tuple[Integers | None, dict[str, int]]:
     """Return document codes of items, and of names; None if no document is known."""
     if not documents:
-        if plan.budget is not None:
+        if plan.task.budget is not None:
             raise InputError("a budget needs documents", UNKNOWN_DOCUMENT, code="cluster", file=plan.path)
         return None, {}
     lost = [item for item in items if item not in documents]

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.decisions import expected_f_decision, keep_above, keep_top
-from calibrant.evaluation.files.protocol_file import ProtocolFile, SystemFile
+from calibrant.evaluation.files.protocol_file import ProtocolFile, System
 from calibrant.evaluation.files.protocol_tables import SystemOutput, prediction_frame, read_system
 from calibrant.evaluation.results.protocol import SystemEvaluation
 from calibrant.evaluation.scores import classification_scores
@@ -51,7 +51,7 @@ class Decided:
         Number of items that a decision by document ignores, since their document is not known.
     """
 
-    system: SystemFile
+    system: System
     label: Integers
     probability: Floats | None
     rule: str | None
@@ -62,7 +62,7 @@ class Decided:
     ignored: int = 0
 
 
-def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
+def decided(system: System, gold: Gold, plan: ProtocolFile) -> Decided:
     """Read a system, put its items in the order of the reference, and decide.
 
     Items without a reference label take part in the decisions and the budget of their document.
@@ -79,7 +79,7 @@ def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
     fewer = gold.unit == "sentence" and output.documents < (gold.record.documents or 0)
     lost = output.documents > 0 and (gold.documents is None or fewer)
     if output.labels is not None:
-        if system.names_decision:
+        if system.decision is not None or system.threshold is not None:
             hint = "leave out decision and threshold, or give probabilities"
             message = f"{system.name} gives labels, so there is nothing to decide"
             raise InputError(message, hint, code="setting", file=output.file)
@@ -93,7 +93,7 @@ def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
     probability = output.probabilities[order]
     label, rule = _decide(system, probability, documents, plan)
     over = over_budget(label, documents, plan)
-    by_document = documents is not None and system.decision in ("top", "expected-f")
+    by_document = documents is not None and plan.decision(system) in ("top", "expected-f")
     ignored = len(output.items) - len(order) if by_document else 0
     return Decided(system, label[:n], probability[:n], rule, over, unused, documents=lost, ignored=ignored)
 
@@ -117,54 +117,57 @@ def _order(name: str, output: SystemOutput, gold: Gold) -> tuple[Integers, Integ
 
 
 def _decide(
-    system: SystemFile, probability: Floats, documents: Integers | None, plan: ProtocolFile
+    system: System, probability: Floats, documents: Integers | None, plan: ProtocolFile
 ) -> tuple[Integers, str]:
-    if system.decision == "most-probable":
+    if plan.decision(system) == "most-probable":
         label: Integers = probability.argmax(axis=1)
         return label, "the most probable label"
     assert plan.positive is not None
     positive = plan.labels.index(plan.positive)
     score = probability[:, positive]
-    if system.decision == "threshold":
-        assert system.threshold is not None
-        kept = keep_above(score, system.threshold)
-        rule = f"probability of at least {system.threshold:g}"
-    elif system.decision == "expected-f":
+    if plan.decision(system) == "threshold":
+        threshold = 0.5 if system.threshold is None else system.threshold
+        kept = keep_above(score, threshold)
+        rule = f"probability of at least {threshold:g}"
+    elif plan.decision(system) == "expected-f":
         kept = expected_f_decision(score, documents)
         rule = "best expected F" + ("" if documents is None else " of each document")
     else:
-        assert plan.budget is not None
+        assert plan.task.budget is not None
         assert documents is not None
-        kept = keep_top(score, documents, plan.budget, threshold=system.threshold or 0.0)
-        rule = f"the {plan.budget} most probable of a document"
+        kept = keep_top(score, documents, plan.task.budget, threshold=system.threshold or 0.0)
+        rule = f"the {plan.task.budget} most probable of a document"
         rule += "" if system.threshold is None else f", with a probability of at least {system.threshold:g}"
     return np.where(kept, positive, 1 - positive), rule
 
 
-def evaluated(choice: Decided, gold: Gold, metrics: Sequence[Metric], plan: ProtocolFile) -> SystemEvaluation:
+def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: ProtocolFile) -> SystemEvaluation:
     """Score a system, and compute the gain from abstaining on items of low confidence."""
     names = np.array(plan.labels, object)
     scores = classification_scores(
         names[gold.label],
-        names[choice.label],
+        names[found.label],
         labels=plan.labels,
         clusters=gold.documents,
-        level=plan.level,
+        level=plan.evaluation.level,
     )
     selective = None
-    if choice.probability is not None:
-        sure = choice.probability[np.arange(len(choice.label)), choice.label]
-        right = choice.label == gold.label
-        selective = risk_coverage(right, sure, clusters=gold.documents, level=plan.level)
+    if found.probability is not None:
+        sure = found.probability[np.arange(len(found.label)), found.label]
+        right = found.label == gold.label
+        selective = risk_coverage(right, sure, clusters=gold.documents, level=plan.evaluation.level)
     return SystemEvaluation(
-        name=choice.system.name,
-        description=choice.system.description,
-        gives="labels" if choice.probability is None else "probabilities",
-        decision=choice.rule,
-        values={metric.name: metric.of(scores, gold.label, choice.label, plan.level) for metric in metrics},
+        name=found.system.name,
+        description=found.system.description,
+        gives="labels" if found.probability is None else "probabilities",
+        decision=found.rule,
+        values={
+            metric.name: metric.of(scores, gold.label, found.label, plan.evaluation.level)
+            for metric in metrics
+        },
         scores=scores,
-        unused=choice.unused,
-        over_budget=choice.over_budget,
+        unused=found.unused,
+        over_budget=found.over_budget,
         selective=selective,
         reason=NO_PROBABILITIES if selective is None else None,
     )
@@ -174,16 +177,16 @@ def calibration(
     systems: Sequence[Decided], gold: Gold, plan: ProtocolFile, progress: Progress | None
 ) -> Report | None:
     """Measure and compare the calibration of systems with probabilities; return None without any."""
-    given = [system for system in systems if system.probability is not None]
+    given = [each for each in systems if each.probability is not None]
     if not given:
         return None
     tables = [
-        prediction_frame(plan.labels, plan.positive, gold.label, system.probability, gold.documents)
-        for system in given
-        if system.probability is not None
+        prediction_frame(plan.labels, plan.positive, gold.label, each.probability, gold.documents)
+        for each in given
+        if each.probability is not None
     ]
     view = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
-    names = [system.system.name for system in given]
+    names = [each.system.name for each in given]
     # The default bin size would give only one or two bins for so few items.
     n = len(gold.items)
     bin_size = min(n, max(FEWEST, n // BINS)) if n < FEW else None
@@ -192,7 +195,7 @@ def calibration(
         names=names,
         view=view,
         bin_size=bin_size,
-        level=plan.level,
-        seed=plan.seed,
+        level=plan.evaluation.level,
+        seed=plan.evaluation.seed,
         progress=progress,
     )

@@ -62,10 +62,10 @@ def compared(
     plan: ProtocolFile,
 ) -> MetricComparison:
     """Compare each pair of systems by one metric on the same items; units are documents, if known."""
-    sums = [metric.sums(gold.label, system.label) for system in systems]
+    sums = [metric.sums(gold.label, each.label) for each in systems]
     pairs = [
         _pair(scored[one], scored[other], sums[one], sums[other], gold, metric, plan)
-        for one, other in pairs_of([system.system.name for system in systems], plan.baseline)
+        for one, other in pairs_of([each.system.name for each in systems], plan.evaluation.baseline)
     ]
     p_values = [pair.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
@@ -78,7 +78,7 @@ def compared(
                 pair,
                 holm_p_value=first,
                 benjamini_hochberg_p_value=second,
-                better=_better(pair, first, plan.level),
+                better=_better(pair, first, plan.evaluation.level),
             )
             for pair, first, second in zip(pairs, holm, hochberg, strict=True)
         ),
@@ -109,12 +109,12 @@ def _pair(
             second,
             statistic=metric.value,
             clusters=metric.clusters,
-            alternative=plan.alternative,
-            level=plan.level,
+            alternative=plan.evaluation.alternative,
+            level=plan.evaluation.level,
             samples=samples,
-            seed=plan.seed,
+            seed=plan.evaluation.seed,
         )
-        for test, samples in ((paired_bootstrap, plan.samples), (paired_permutation, PERMUTATIONS))
+        for test, samples in ((paired_bootstrap, plan.evaluation.samples), (paired_permutation, PERMUTATIONS))
     )
     difference, p_value = bootstrap.difference, permutation.p_value
     warning = uneven(first, second, metric.value, metric.clusters)
@@ -141,22 +141,24 @@ def _of_ends(
 ) -> tuple[Quantity, float] | None:
     """Return the difference of two scores with interval and p-value from the scores' own intervals.
 
+    The square of each end's distance is the sum of those of the two scores (MOVER): right for independent
+    scores, and too wide for those of the same items.
+
     References
     ----------
     Zou and Donner (2008). Construction of confidence limits about effect measures. Statistics in Medicine
     27, 1693-1702.
     """
-    ends = [(interval.estimate, interval.low, interval.high) for interval in (first, second)]
-    if any(None in interval for interval in ends):
+    ends = [(each.estimate, each.low, each.high) for each in (first, second)]
+    if any(None in each for each in ends):
         return None
     (one, low, high), (other, lowest, highest) = np.array(ends, np.float64).tolist()
     difference = one - other
-    # MOVER: right for independent scores, and too wide for those of the same items.
     below, above = math.hypot(one - low, highest - other), math.hypot(high - one, other - lowest)
     toward = below if difference > 0 else above
-    t = critical_value(plan.level, NORMAL, "two-sided") * difference / toward if toward else None
-    quantity = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
-    return quantity, 1.0 if t is None else tail(t, NORMAL, plan.alternative) or 1.0
+    t = critical_value(plan.evaluation.level, NORMAL, "two-sided") * difference / toward if toward else None
+    found = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
+    return found, 1.0 if t is None else tail(t, NORMAL, plan.evaluation.alternative) or 1.0
 
 
 def _detectable(
@@ -176,7 +178,12 @@ def _detectable(
     if deviation < 1e-9:  # All units have the same value, up to the rounding error of the subtraction.
         return None
     return minimum_detectable_difference(
-        deviation, n, difference=difference, power=plan.power, level=plan.level, alternative=plan.alternative
+        deviation,
+        n,
+        difference=difference,
+        power=plan.evaluation.power,
+        level=plan.evaluation.level,
+        alternative=plan.evaluation.alternative,
     )
 
 
@@ -206,8 +213,8 @@ def on_folds(
     if count < 2:
         raise InputError("there is one fold", "write two or more", code="setting", file=folds.file)
     scores = np.empty((len(systems), count))
-    for row, system in enumerate(systems):
-        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, system.label), code))
+    for row, each in enumerate(systems):
+        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, each.label), code))
     if np.isnan(scores).any():
         name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
         why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
@@ -218,32 +225,33 @@ def on_folds(
         notes.append(
             f"Folds have from {sizes.min():,} to {sizes.max():,} items; all folds have the same weight."
         )
-    names = [system.system.name for system in systems]
+    names = [each.system.name for each in systems]
     return _compared(names, scores, np.zeros(count, np.int64), plan), metric.name, notes
 
 
 def _compared(
     names: Sequence[str], scores: Floats, repeat: Integers | None, plan: ProtocolFile
 ) -> Comparison:
+    """Compare scores on folds by the settings of the file."""
     return compare_systems(
         names,
         scores,
         unit="fold",
         repeat=repeat,
-        test_train_ratio=plan.test_train_ratio,
-        alternative=plan.alternative,
-        baseline=plan.baseline,
-        power=plan.power,
-        level=plan.level,
-        samples=plan.samples,
-        seed=plan.seed,
+        test_train_ratio=None if plan.folds is None else plan.folds.test_train_ratio,
+        alternative=plan.evaluation.alternative,
+        baseline=plan.evaluation.baseline,
+        power=plan.evaluation.power,
+        level=plan.evaluation.level,
+        samples=plan.evaluation.samples,
+        seed=plan.evaluation.seed,
     )
 
 
 def _of_scores(plan: ProtocolFile) -> Comparison:
     """Compare the scores of a table, by system, fold and optionally repeat."""
     assert plan.folds is not None
-    table = read_results(plan.folds.file, fold=plan.folds.fold)
+    table = read_results(plan.folds.file, fold=plan.folds.fold or "fold")
     names = [system.name for system in plan.systems]
     if set(table.systems) != set(names):
         odd = next(name for name in [*table.systems, *names] if (name in table.systems) != (name in names))
@@ -378,10 +386,10 @@ def _plan(plan: Detectable | None, unit: str) -> str:
 
 def _of_calibration(calibration: Report | None, level: float) -> Iterator[Finding]:
     for model in calibration.models if calibration is not None else ():
-        view = model.measured.views[0]
-        low, high = view.calibration_error.low, view.calibration_error.high
+        found = model.measured.views[0]
+        low, high = found.calibration_error.low, found.calibration_error.high
         if low is None or high is None:
-            why = view.calibration_error.reason or "the data do not say"
+            why = found.calibration_error.reason or "the data do not say"
             text = f"The calibration of {model.name} is undefined: {why}."
             yield Finding("calibration", False, text)
         elif low > 0:
@@ -400,13 +408,13 @@ def _of_calibration(calibration: Report | None, level: float) -> Iterator[Findin
 
 def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator[Finding]:
     for system in systems:
-        curve = system.selective
-        if curve is None:
+        found = system.selective
+        if found is None:
             continue
-        half = next((point for point in curve.points if point.coverage <= 0.75), None)
+        half = next((point for point in found.points if point.coverage <= 0.75), None)
         if half is None:  # one item has no half
             continue
-        kept, right = half.accuracy, 1 - curve.error_rate
+        kept, right = half.accuracy, 1 - found.error_rate
         said = (
             f"{system.name} is correct on {_percent(kept.estimate or 0.0)} of its most confident half, "
             f"{_interval(kept.low, kept.high, level, _percent)}, and on {_percent(right)} of all items"
@@ -490,37 +498,42 @@ def protocol(
     Protocol
         Record of the evaluation; `calibrant.evaluation.protocol_page` makes a page from it.
 
+    Raises
+    ------
+    InputError
+        An input cannot be used. The error names the file and the line, or the row and column.
+
     Examples
     --------
     >>> from calibrant.data import example
-    >>> record = protocol(example("summaries"))
-    >>> record.reference.items, record.reference.documents, record.metrics
+    >>> found = protocol(example("summaries"))
+    >>> found.reference.items, found.reference.documents, found.metrics
     (125, 12, ('f1:keep', 'accuracy'))
     """
     plan = read_protocol_file(path)
     gold = reference_of(plan)
-    agreed = _agreement(plan, gold)
+    found = _agreement(plan, gold)
     systems = [decided(system, gold, plan) for system in plan.systems]
-    metrics = metrics_of(plan.metrics, plan.labels, gold, [system.label for system in systems])
+    metrics = metrics_of(plan.metrics, plan.labels, gold, [each.label for each in systems])
     scored = []
-    for done, system in enumerate(systems):
+    for done, each in enumerate(systems):
         tell(progress, "scoring", done, len(systems))
-        scored.append(evaluated(system, gold, metrics, plan))
+        scored.append(evaluated(each, gold, metrics, plan))
     measured = calibration(systems, gold, plan, progress)
     comparisons = []
     for done, metric in enumerate(metrics):
         tell(progress, "comparing", done, len(metrics))
         comparisons.append(compared(systems, scored, gold, metric, plan))
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
-    task = ControlTask(plan.name, plan.description, plan.labels, plan.positive, plan.budget)
+    task = ControlTask(plan.task.name, plan.task.description, plan.labels, plan.positive, plan.task.budget)
     reason = None
-    if agreed is None:
+    if found is None:
         reason = NO_ANNOTATORS if gold.ratings is None else ONE_ANNOTATOR
     return Protocol(
         file=plan.path,
         task=task,
         reference=gold.record,
-        agreement=agreed,
+        agreement=found,
         agreement_reason=reason,
         systems=tuple(scored),
         calibration=measured,
@@ -528,13 +541,15 @@ def protocol(
         comparisons=tuple(comparisons),
         folds=folds,
         fold_metric=fold_metric,
-        findings=findings_of(task, gold.record, agreed, scored, measured, comparisons[0], folds, plan.level),
-        level=plan.level,
-        alternative=plan.alternative,
-        power=plan.power,
-        samples=plan.samples,
-        seed=plan.seed,
-        notes=(*notes, *_notes(gold.record, agreed, scored), *_output_notes(systems, gold)),
+        findings=findings_of(
+            task, gold.record, found, scored, measured, comparisons[0], folds, plan.evaluation.level
+        ),
+        level=plan.evaluation.level,
+        alternative=plan.evaluation.alternative,
+        power=plan.evaluation.power,
+        samples=plan.evaluation.samples,
+        seed=plan.evaluation.seed,
+        notes=(*notes, *_notes(gold.record, found, scored), *_output_notes(systems, gold)),
         version=__version__,
         command=command,
     )
@@ -545,17 +560,18 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
         return None
     return agreement(
         gold.ratings,
-        distance=plan.distance,
+        distance=plan.evaluation.distance,
         clusters=gold.rated_documents,
-        level=plan.level,
+        level=plan.evaluation.level,
     )
 
 
-def _notes(reference: Reference, agreed: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
+def _notes(reference: Reference, found: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
+    """Return the notes on the data."""
     notes = []
-    if agreed is not None and agreed.missing:
+    if found is not None and found.missing:
         notes.append(
-            f"{agreed.missing:,} labels of annotators are missing; coefficients that allow missing labels "
+            f"{found.missing:,} labels of annotators are missing; coefficients that allow missing labels "
             "use the others."
         )
     if reference.left_out:
@@ -573,18 +589,18 @@ def _notes(reference: Reference, agreed: Agreement | None, systems: Sequence[Sys
 
 
 def _output_notes(systems: Sequence[Decided], gold: Gold) -> Iterator[str]:
-    for model in systems:
-        name = model.system.name
-        if model.documents:
+    for each in systems:
+        name = each.system.name
+        if each.documents:
             yield (
                 f"{name} names documents and the reference does not, so intervals ignore that items of a "
                 "document depend on each other; add the documents to the reference."
             )
-        if model.ignored:
-            yield f"{name} decides by document without {counted(model.ignored, 'item')} of unknown documents."
-        if model.other_tokens:
+        if each.ignored:
+            yield f"{name} decides by document without {counted(each.ignored, 'item')} of unknown documents."
+        if each.other_tokens:
             yield (
-                f"{name} has {model.other_tokens:,} of {len(gold.items):,} tokens that differ from "
+                f"{name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
                 "the reference; tags are compared by sentence and position."
             )
 
@@ -603,6 +619,11 @@ def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> li
     -------
     list of str
         Paths of the files.
+
+    Raises
+    ------
+    InputError
+        There is no such example, or the folder exists.
 
     Examples
     --------

@@ -134,7 +134,7 @@ class _Frequencies:
                 relation=relation,
                 mentions=mentions,
                 share=mentions / total,
-                acting=sum(share for lemma, share in self.governors[relation].items() if lemma in self.verbs),
+                acting=sum((n for lemma, n in self.governors[relation].items() if lemma in self.verbs), 0.0),
                 governors=", ".join(lemma for lemma, _ in _falling(self.governors[relation])[:GOVERNORS]),
             )
             for relation, mentions in _falling(self.mentions)
