@@ -65,11 +65,6 @@ def quantile_calibration(
     -------
     QuantileCalibration
 
-    Raises
-    ------
-    InputError
-        If shapes do not fit, or a number is not finite.
-
     References
     ----------
     Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior quantiles";
@@ -139,11 +134,6 @@ def central_set_hits(
     -------
     CentralSets
         Hits, what is stated, and a two-sided p-value for each level.
-
-    Raises
-    ------
-    InputError
-        As `quantile_calibration`.
 
     Examples
     --------

@@ -85,11 +85,6 @@ def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
     probabilities
         (n,) in [0, 1].
 
-    Raises
-    ------
-    InputError
-        If one is outside [0, 1].
-
     References
     ----------
     Hong (2013), "On computing the distribution function for the Poisson binomial distribution".
@@ -146,7 +141,7 @@ def count_interval(
     Raises
     ------
     InputError
-        If neither or bad values are given, or ``"samples"`` without bits.
+        If neither is given, or ``"samples"`` without bits.
 
     References
     ----------

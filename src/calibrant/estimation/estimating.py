@@ -161,7 +161,7 @@ def corrected_counts(
     Raises
     ------
     InputError
-        For bad values, a document labeled twice, or an unknown method.
+        For a document that is labeled twice.
 
     Notes
     -----

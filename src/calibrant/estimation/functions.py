@@ -300,11 +300,6 @@ def exceedance(found: Propagated, first: str | int = 0, second: str | int = 1) -
         Its standard error is that of the proportion (k + 1) / (n + 2) for k of n samples: also where all or
         none are greater, more samples may differ.
 
-    Raises
-    ------
-    InputError
-        If there is no such quantity.
-
     Examples
     --------
     >>> found = summary([[2, 1], [3, 3], [1, 0], [0, 2]], ["A", "B"])

@@ -84,7 +84,7 @@ def estimate_drift(y_true: ArrayLike, y_prob: ArrayLike, periods: ArrayLike) -> 
     Raises
     ------
     InputError
-        For bad values, or fewer than 3 periods.
+        For fewer than 3 periods.
 
     Examples
     --------
@@ -299,11 +299,6 @@ class RefittedRecalibrator:
             ``"poisson-binomial"`` or ``"normal"``, for the interval of ``count``.
         level
             Level of both intervals.
-
-        Raises
-        ------
-        InputError
-            For scores outside [0, 1].
         """
         return self.counts([scores], interval=interval, level=level)[0]
 
@@ -322,11 +317,6 @@ class RefittedRecalibrator:
             For each group (D,) before recalibration; a group may be empty.
         interval, level
             As in `count`.
-
-        Raises
-        ------
-        InputError
-            As `count`.
         """
         groups = [one_dimensional(one, "scores") if np.size(one) else np.zeros(0) for one in scores]
         start = np.concatenate([[0], np.cumsum([len(one) for one in groups], dtype=np.int64)])

@@ -74,11 +74,6 @@ def calibration_difference(
     level, bin_size, seed
         As in `error_difference`.
 
-    Raises
-    ------
-    InputError
-        For bad values.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)

@@ -313,11 +313,6 @@ def smooth_curve(
         257 points; frequency and band are NaN where fewer than 10 effective pairs carry the point, and more
         than a bandwidth beyond the lowest and highest scores.
 
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores, weights or clusters.
-
     References
     ----------
     J. Blasiok and P. Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel smoothing,

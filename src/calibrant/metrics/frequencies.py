@@ -39,11 +39,6 @@ def bin_intervals(
         The same pairs with clusters, or a tally of them by cluster: n is then divided by the design effect
         of each bin. With weights n is Kish's effective number, ``(sum w)^2 / sum w^2``.
 
-    Raises
-    ------
-    InputError
-        For a level outside (0, 1) or an unknown method.
-
     Notes
     -----
     The design effect is ``1 + (m - 1) rho`` (Kish): m the mean number of pairs that share bin and cluster

@@ -190,7 +190,7 @@ def marginal_calibration_error(
     Raises
     ------
     InputError
-        For bad values, or if no score reaches the threshold.
+        If no score reaches the threshold.
 
     References
     ----------
@@ -338,7 +338,7 @@ def calibration_changes(
     Raises
     ------
     InputError
-        For bad values, or if no score reaches the threshold.
+        If no score reaches the threshold.
 
     Examples
     --------

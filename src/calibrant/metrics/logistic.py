@@ -485,11 +485,6 @@ def calibration_in_the_large(
     CalibrationInTheLarge
         Estimates, with reasons for undefined values.
 
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores, weights or clusters.
-
     References
     ----------
     M. E. Miller, S. L. Hui and W. M. Tierney (1991), Validation techniques for logistic regression models,

@@ -204,11 +204,6 @@ def noise_floors(
         `NoiseFloor` by the name of the error: ``plug_in_calibration_error``, ``plug_in_squared_error``,
         ``expected_calibration_error``, ``max_calibration_error``.
 
-    Raises
-    ------
-    InputError
-        For a resample count below 1 or a level outside (0, 1).
-
     References
     ----------
     J. Broecker and L. A. Smith (2007), Increasing the reliability of reliability diagrams,

@@ -52,11 +52,6 @@ def period_of(day: date, by: str) -> str:
     by
         ``week`` (ISO 8601, from Monday), ``month``, ``quarter`` or ``year``.
 
-    Raises
-    ------
-    InputError
-        If ``by`` is unknown.
-
     Examples
     --------
     >>> [period_of(date(2001, 1, 31), by) for by in ("year", "quarter", "month", "week")]

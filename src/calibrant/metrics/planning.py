@@ -74,7 +74,7 @@ def labels_needed(
     Raises
     ------
     InputError
-        If neither or impossible goals are given.
+        If no goal is given, or an impossible one.
 
     References
     ----------

@@ -157,11 +157,6 @@ def plug_in_calibration_error(
     float
         In [0, 1].
 
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores, weights or bins.
-
     References
     ----------
     K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
@@ -259,11 +254,6 @@ def class_errors(
     binning, bin_size, n_bins
         As in `plug_in_calibration_error`; each class has separate bins. The ECE of `calibrant.measure` is
         that of ``binning="uniform"``, and the default is of equal counts.
-
-    Raises
-    ------
-    InputError
-        As `calibrant.metrics.views.class_predictions`, and for unusable bins.
 
     References
     ----------

@@ -383,7 +383,7 @@ def slice_errors(
     Raises
     ------
     InputError
-        There are no slices, they have different numbers of keys, or an argument is out of its range.
+        If there are no slices, or they have different numbers of keys.
 
     Notes
     -----

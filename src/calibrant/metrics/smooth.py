@@ -285,11 +285,6 @@ def smooth_calibration_error(
     float
         In [0, 1]. Computed on a grid; `smooth_calibration_error_of` gives the bound of its error.
 
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores or weights.
-
     References
     ----------
     J. Blasiok and P. Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel

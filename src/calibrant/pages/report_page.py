@@ -219,13 +219,7 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
 def write_report(
     measured: Measured | Measurement, output: str | os.PathLike[str], *, title: str | None = None
 ) -> Report:
-    """Write the report of what was measured already, and return what it shows.
-
-    Raises
-    ------
-    InputError
-        As `write`.
-    """
+    """Write the report of what was measured already, and return what it shows."""
     from calibrant.verbs.reporting import report
 
     check_page(output)

@@ -69,7 +69,7 @@ class ClasswiseRecalibrator(Recalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), or if a part cannot be fitted (with its name).
+            If a part cannot be fitted; the error names it.
         """
         self.check_parameters()
         splits = self.estimator.splits
@@ -105,11 +105,6 @@ class ClasswiseRecalibrator(Recalibrator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        InputError
-            As `fit`.
         """
         self.check_parameters()
         if not tallies:
@@ -145,7 +140,7 @@ class ClasswiseRecalibrator(Recalibrator):
         Raises
         ------
         InputError
-            If it has not been fitted, for bad values, or for a class that has no map.
+            If it has not been fitted, or for a class that has no map.
         """
         self.check_fitted()
         if classes is None:

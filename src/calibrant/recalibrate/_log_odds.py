@@ -126,13 +126,7 @@ class Points:
         return self.log_score - self.log_rest
 
     def check_slope(self, name: str, parameters: int = 2) -> None:
-        """Raise an error if there are too few different scores for a number of parameters.
-
-        Raises
-        ------
-        InputError
-            With code ``undefined``.
-        """
+        """Raise an error if there are too few different scores for a number of parameters."""
         distinct = len(np.unique(self.score))
         if distinct == 1:
             hint = "pass scores that differ; equal scores only determine the fraction of positives"
@@ -155,11 +149,6 @@ class Points:
             The only threshold to check, if the map is fixed at 1/2; None to check all thresholds.
         turned
             True to check for positives below the threshold too, for a slope that may be negative.
-
-        Raises
-        ------
-        InputError
-            With code ``undefined``.
         """
         positive, negative = self.score[self.positives > 0], self.score[self.positives < self.weight]
         if at is not None and negative.max() <= at <= positive.min():

@@ -235,7 +235,7 @@ class LogitScaling(ArrayRecalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), or if no finite map maximizes the likelihood.
+            If no finite map maximizes the likelihood.
         """
         self.check_parameters()
         X = by_label(X, y, self.classes)
@@ -264,7 +264,7 @@ class LogitScaling(ArrayRecalibrator):
         Raises
         ------
         InputError
-            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
+            If it has not been fitted, or for another number of columns than in `fit`.
         """
         self.check_fitted()
         X = by_label(X, self.classes_, self.classes_)

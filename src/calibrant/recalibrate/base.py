@@ -280,7 +280,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), a single label, too few pairs, or a bad parameter.
+            For a single label, or too few pairs.
         """
         self.check_parameters()
         _checks.same_rows(X=X, y=y, sample_weight=sample_weight, clusters=clusters)
@@ -308,11 +308,6 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        InputError
-            As `fit`.
         """
         self.check_parameters()
         given: object = tally

@@ -252,11 +252,6 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         ndarray
             (n,) labels of ``classes_``.
-
-        Raises
-        ------
-        InputError
-            As `predict_proba`.
         """
         likely = self.predict_proba(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[likely]

@@ -92,7 +92,7 @@ def resampled_changes(
     Raises
     ------
     InputError
-        For bad values, or if the recalibrator cannot be fitted to dev.
+        If the recalibrator cannot be fitted to dev.
 
     References
     ----------
@@ -357,11 +357,6 @@ def order_effect(
     Returns
     -------
     OrderEffect
-
-    Raises
-    ------
-    InputError
-        For bad values.
 
     Examples
     --------

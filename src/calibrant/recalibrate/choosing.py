@@ -61,7 +61,7 @@ def frequency_candidates(
     Raises
     ------
     InputError
-        If ``n_bins`` is given and the estimator has no bins, or for bad numbers or counts.
+        If ``n_bins`` is given and the estimator has no bins.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def choose_recalibrator(
     Raises
     ------
     InputError
-        For bad values, no candidates, fewer clusters than folds, or if no candidate can be fitted.
+        For no candidates, fewer clusters than folds, or if no candidate can be fitted.
 
     Examples
     --------

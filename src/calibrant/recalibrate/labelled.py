@@ -163,7 +163,7 @@ def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
     Raises
     ------
     InputError
-        For bad values, or if no score is left.
+        If no score is left.
     """
     if np.ndim(data.scores) == 2:
         return _whole_rows(data, name)

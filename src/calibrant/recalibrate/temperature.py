@@ -119,7 +119,7 @@ class Temperature(LogOddsRecalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), or if no positive, finite T maximizes the likelihood.
+            If no positive, finite T maximizes the likelihood.
         """
         self.check_parameters()
         column, _ = one_column(by_label(X, y, self.classes))
@@ -148,7 +148,7 @@ class Temperature(LogOddsRecalibrator):
         Raises
         ------
         InputError
-            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
+            If it has not been fitted, or for another number of columns than in `fit`.
         """
         self.check_fitted()
         column, shape = one_column(by_label(X, self.classes_, self.classes_))
