@@ -78,8 +78,8 @@ def calibration_difference(
     --------
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(4000)
-    >>> found = calibration_difference(rng.random(4000) < q, q**2, q)
-    >>> found.mse_difference.low > 0, found.rms_difference.low > 0
+    >>> difference = calibration_difference(rng.random(4000) < q, q**2, q)
+    >>> difference.mse_difference.low > 0, difference.rms_difference.low > 0
     (True, True)
     """
     first = pairs(y_true, y_prob_first, sample_weight=sample_weight, clusters=clusters)
@@ -131,8 +131,8 @@ def error_difference(
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(4000)
     >>> y = rng.random(4000) < q
-    >>> found = error_difference(pairs(y, q**2), pairs(y, q))
-    >>> round(found.rms_difference.estimate, 1), found.relative_change.estimate < -0.5
+    >>> difference = error_difference(pairs(y, q**2), pairs(y, q))
+    >>> round(difference.rms_difference.estimate, 1), difference.relative_change.estimate < -0.5
     (0.2, True)
     """
     level = proportion(level, "level")
@@ -145,8 +145,8 @@ def error_difference(
         residuals(by_item(one), bin_size, edges=common_edges(one, other)) for one, other in (both, both[::-1])
     ]
     alone = [residuals(source, bin_size) for source in both]
-    found = difference_of(paired, alone, level, seed, _few_events(first) or _few_events(second))
-    return msgspec.structs.replace(found, brier_difference=_brier_difference(first, second, level))
+    difference = difference_of(paired, alone, level, seed, _few_events(first) or _few_events(second))
+    return msgspec.structs.replace(difference, brier_difference=_brier_difference(first, second, level))
 
 
 def _few_events(source: Pairs) -> str | None:

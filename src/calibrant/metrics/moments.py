@@ -124,7 +124,7 @@ def _crossed_moments(table: CrossedResiduals) -> list[Moments]:
     """Return T of pairs that share no cluster, with the two-way sums of its variances, by resolution."""
     of_ways = [moments_by_resolution(way) for way in table.ways]
     results = []
-    for group, *found in zip(_resolutions(table), *of_ways, strict=True):
+    for group, *ways in zip(_resolutions(table), *of_ways, strict=True):
         bins = table.joined(group)
         # Each kind leaves out fewer pairs than T does: its factors are too small.
         scales = []
@@ -135,12 +135,12 @@ def _crossed_moments(table: CrossedResiduals) -> list[Moments]:
         null, slope, curvature = (
             two_way(values)
             for values in (
-                [way.null_variance * scale for way, scale in zip(found, scales, strict=True)],
-                [way.slope for way in found],
-                [way.curvature for way in found],
+                [way.null_variance * scale for way, scale in zip(ways, scales, strict=True)],
+                [way.slope for way in ways],
+                [way.curvature for way in ways],
             )
         )
-        third = max(way.null_skewness for way in found[:2]) * null**1.5
+        third = max(way.null_skewness for way in ways[:2]) * null**1.5
         estimate = estimate_of(bins)
         rounding = _ROUNDING * float(np.sum(bins.pair[2]) / np.sum(bins.weight))  # of sums that are fixed
         estimate = estimate if abs(estimate) > rounding else 0.0
@@ -220,7 +220,6 @@ class _Windows:
     share: float = 0.0
 
     def joined(self, group: Group) -> _Windows:
-        """Return wider windows."""
         starts = _starts(group)
         whole = self.product + np.diag(self.table.unit[1]) if self.table.clusters else self.product
         wider = np.add.reduceat(np.add.reduceat(whole, starts, 0), starts, 1) if len(whole) else whole

@@ -182,8 +182,10 @@ class Sections:
 
     def bins(self, n: float, size: float) -> Floats:
         """Return the mean number of bins of n pairs in each section, if bins end at ``size`` pairs."""
-        found: Floats = np.minimum(self.values, n * np.array([self.repeated, self.others]) / size).sum(axis=0)
-        return found
+        expected: Floats = np.minimum(self.values, n * np.array([self.repeated, self.others]) / size).sum(
+            axis=0
+        )
+        return expected
 
 
 def _sections(q: Floats, weight: Floats, *, pilot: bool) -> Sections:
@@ -208,11 +210,11 @@ def _noise(q: Floats, weight: Floats, worse: float) -> list[tuple[float, Floats]
     section = np.searchsorted(EDGES, q)  # which ends a bin
     held = np.bincount(section, weight, len(EDGES) + 1).astype(np.float64)
     nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
-    found = []
+    noise_of = []
     for noise in np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)]):
         squares = np.bincount(section, weight * noise**2, len(held)).astype(np.float64)
-        found.append((float(np.average(noise, weights=weight)), ratio(squares, held)))
-    return found
+        noise_of.append((float(np.average(noise, weights=weight)), ratio(squares, held)))
+    return noise_of
 
 
 def _null_variance(n: float, sections: Sections, effect: float, variance: float, variance2: Floats) -> float:
@@ -279,7 +281,7 @@ def _assumptions(
     cluster_size: int,
 ) -> tuple[str, ...]:
     source = "like those of the pilot" if scores is not None else f"from Beta({beta[0]:g}, {beta[1]:g})"
-    found = [
+    assumed = [
         f"scores are {source}",
         "the error has the same size at all scores",
         "the model is overconfident or shifted (the more labels of the two); underconfidence needs fewer"
@@ -287,13 +289,13 @@ def _assumptions(
         else "labels vary as the scores say: with variance q (1 - q)",
     ]
     if difference is not None:
-        found += [
+        assumed += [
             f"the worse model's RMS error is {worse:g}",
             "the models' scores and deviations are not correlated (models that rank items alike need fewer "
             "labels, unless they err in opposite directions)",
         ]
     if cluster_size > 1:
-        found += ["scores of one cluster are as different as those of different clusters", DEPENDENCE]
+        assumed += ["scores of one cluster are as different as those of different clusters", DEPENDENCE]
     else:
-        found.append("pairs are independent")
-    return tuple(found)
+        assumed.append("pairs are independent")
+    return tuple(assumed)

@@ -262,7 +262,7 @@ def class_errors(
     Examples
     --------
     >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], n_bins=1)
-    >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
+    >>> errors.marginal_calibration_error, [error.label for error in errors.by_class]
     (0.25, ['no', 'yes'])
     """
     from calibrant.metrics.views import class_predictions, classwise_views

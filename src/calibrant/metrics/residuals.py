@@ -220,7 +220,7 @@ class CrossedResiduals(Residuals):
         fewest = min(ways[:2], key=lambda way: way.effective_clusters)
         unit = fewest.unit.copy()
         unit[:2] = ways[0].unit[:2] + ways[1].unit[:2] - ways[2].unit[:2]
-        values = {each.name: getattr(fewest, each.name) for each in fields(Residuals)}
+        values = {column.name: getattr(fewest, column.name) for column in fields(Residuals)}
         return cls(**values | {"unit": unit}, ways=tuple(ways))
 
     @property
@@ -345,7 +345,9 @@ def _of_pairs(source: Pairs, size: int, edges: Floats) -> Residuals:
     rows = _rows_by_cluster(source, residual, first_key)
     if source.weight is not None:
         table = _weighted(table, *rows[1:], scores[0] / count)
-        row_bin, positive = _by_row(first_key, source), source.label.astype(np.float64)
+        keys = (source.score.astype(np.float64) + 0.0).view(np.int64)
+        row_bin = (np.searchsorted(first_key, keys, side="right") - 1).astype(np.int32)
+        positive = source.label.astype(np.float64)
         powers = (source.weight**k * part for k in range(3) for part in (positive, 1 - positive))
         sums_by_label = [sum_by(row_bin, values, used) for values in powers]
         table = replace(table, weights_by_label=_follow_labels(*sums_by_label))
@@ -511,11 +513,6 @@ def _weighted(
         score=whole * mean,
         score2=whole * mean**2,
     )
-
-
-def _by_row(first_key: Integers, source: Pairs) -> NDArray[np.int32]:
-    keys = (source.score.astype(np.float64) + 0.0).view(np.int64)
-    return (np.searchsorted(first_key, keys, side="right") - 1).astype(np.int32)
 
 
 def _follow_labels(

@@ -76,14 +76,14 @@ class ClasswiseRecalibrator(Recalibrator):
         pairs = _checks.pairs(
             labels, scores, sample_weight=sample_weight, clusters=clusters if splits else None
         )
-        codes, found = class_codes(classes, names)
+        codes, class_names = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", np.size(scores))
         if len(pairs) < len(codes):
             codes = codes[_checks.as_array(sample_weight, "sample_weight") > 0]
         used = np.unique(codes)
-        met = tuple(found[code] for code in used.tolist())
+        met = tuple(class_names[code] for code in used.tolist())
         part, part_names = self._parts_of(met)
-        part_of = np.zeros(len(found), np.int64)
+        part_of = np.zeros(len(class_names), np.int64)
         part_of[used] = part
         by_part = {part_names[number]: rows for number, rows in _runs(part_of[codes])}
         sizes = {name: len(by_part.get(name, ())) for name in part_names}
@@ -146,9 +146,9 @@ class ClasswiseRecalibrator(Recalibrator):
         if classes is None:
             return self._map_rows(scores)
         score = _checks.scores(scores, "scores").astype(np.float64, copy=False)
-        codes, found = class_codes(classes, names)
+        codes, class_names = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", len(score))
-        rows = self.rows_by_part(codes, found)
+        rows = self.rows_by_part(codes, class_names)
         only = next(iter(rows)) if len(rows) == 1 else None
         if only is not None:
             return self._part(only).transform(score)

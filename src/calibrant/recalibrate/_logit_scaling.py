@@ -285,8 +285,8 @@ def minimum(objective: Objective, start: Floats, **options: Any) -> tuple[Floats
     """Return where a smooth convex function is smallest, the steps of L-BFGS, and the largest derivative."""
     from scipy.optimize import minimize
 
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=_OPTIONS | options)
-    return found.x, int(found.nit), float(np.abs(objective(found.x)[1]).max())
+    optimum = minimize(objective, start, jac=True, method="L-BFGS-B", options=_OPTIONS | options)
+    return optimum.x, int(optimum.nit), float(np.abs(objective(optimum.x)[1]).max())
 
 
 def is_endless(items: LogitItems, logit: Floats, features: Floats) -> bool:

@@ -174,9 +174,9 @@ class Temperature(LogOddsRecalibrator):
         log_odds = points.log_odds
         if float(np.dot(points.positives - points.weight / 2, log_odds)) <= 0:
             raise _worse_than_chance()
-        found = fit_logistic(log_odds[:, None], points.weight, points.positives)
-        self.temperature_ = 1 / float(found.coefficients[0])
-        self.step_count_, self.converged_ = found.steps, found.converged
+        fit = fit_logistic(log_odds[:, None], points.weight, points.positives)
+        self.temperature_ = 1 / float(fit.coefficients[0])
+        self.step_count_, self.converged_ = fit.steps, fit.converged
 
     def _learn_items(self, items: LogitItems) -> None:
         own = items.logit[np.arange(len(items.label)), items.label]

@@ -113,15 +113,15 @@ class VectorScaling(LogitScaling):
             gap = x - identity
             return float(sums[0] + penalty / 2 * gap @ gap), sums[1:] + penalty * gap
 
-        found, self.step_count_, gradient = minimum(objective, identity)
+        solution, self.step_count_, gradient = minimum(objective, identity)
         if not penalty:
-            far = gradient > SMALL_GRADIENT and float(np.abs(found).max()) > LARGE
-            output = found[:count] * items.logit + found[count:]
+            far = gradient > SMALL_GRADIENT and float(np.abs(solution).max()) > LARGE
+            output = solution[:count] * items.logit + solution[count:]
             certain = far or np.array_equal(output.argmax(axis=1), items.label)
             if certain or is_endless(items, output, _features(items.logit, output)):
                 raise endless("scales or biases", REMEDY)
-        self.scale_ = found[:count]
-        self.bias_ = found[count:] - found[count:].mean()
+        self.scale_ = solution[:count]
+        self.bias_ = solution[count:] - solution[count:].mean()
         self.converged_ = gradient <= SMALL_GRADIENT
 
     def _mapped(self, logit: Floats) -> Floats:
