@@ -33,12 +33,9 @@ def run() -> None:
 
 
 def _open_streams() -> None:
-    """Open the null device for each standard stream that is closed.
-
-    Python makes such a stream None, and the next file that is opened would take its place.
-    """
+    """Open the null device for each standard stream that is closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        if getattr(sys, name) is None:  # the next file that is opened would take the place of the stream
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)

@@ -329,7 +329,7 @@ class WeightRange:
 
 
 def too_unequal(low: float, high: float) -> tuple[str, str]:
-    """Say of a weight that others are far smaller or larger, and what to do."""
+    """Return what is wrong with a weight that is far from the others, and the remedy."""
     what = (
         f"too unequal to others: weights from {low:g} to {high:g} differ by a factor above {LARGEST_RATIO:g}"
     )

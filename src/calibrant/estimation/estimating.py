@@ -69,7 +69,7 @@ OUTSIDE = "the mean score is outside those of labeled negatives and positives"
 SHIFTED = "labels contradict it: error rates of this period are not those of the others; read ppi++ (or dsl)"
 ELSEWHERE = "labels show that error rates differ between periods, so this share may be far off"
 UNCHECKED = "no labels show if periods without labels have the error rates of the others, as this assumes"
-ALIKE = "labels do not show how alike those of a cluster are, and the interval is long"
+ALIKE = "the labels do not determine the correlation within clusters, and the interval is long"
 UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
 NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
 UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
@@ -349,11 +349,7 @@ class Piece:
 
 
 def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
-    """The weight of the scores that makes the variance least, within periods; one for all of them.
-
-    With clusters, the variance is that of the sums of clusters. The slope of few sums is uncertain, so it is
-    averaged with the slope of labels, and limited to weights between those of ``labels`` and ``ppi``.
-    """
+    """The weight of the scores that makes the variance least, within periods; one for all of them."""
     if whole.few:
         return None
     known = [one for one in parts if len(one.rows) >= FEWEST]
@@ -364,6 +360,8 @@ def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
     slope = float(score @ label / (score @ score))
     if whole.cluster is None:
         return slope
+    # With clusters, the variance is that of the sums of clusters. The slope of few sums is uncertain, so it
+    # is averaged with the slope of labels, and limited to weights between those of `labels` and `ppi`.
     sums, of_labels = (cluster_sums(known, deviations) for deviations in (score, label))
     units, spread = effective_clusters(known), float(sums @ sums)
     own = float(sums @ of_labels) / spread if spread > EQUAL**2 else slope

@@ -320,7 +320,7 @@ def cluster_sums(parts: Sequence[Sample], values: Floats) -> Floats:
 
 
 def known_likeness(cluster: Integers, weight: Floats, positives: Floats) -> float:
-    """Return how far labels show how alike those of a cluster are: 1 with enough clusters of each kind."""
+    """Return how far labels determine correlation within clusters: 1 with enough clusters of each kind."""
     every, *kinds = events_of_clusters(cluster, weight, positives)
     return min(1.0, min(kinds) / min(ENOUGH_CLUSTERS, every / 2))
 

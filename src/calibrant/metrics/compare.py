@@ -278,9 +278,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
 
     The jackknife's expectation is the linear part plus twice the degenerate part, and the latter is the
     variance of the difference over random signs of residuals without their mean in the bin: the error itself
-    is no noise, and outweighs it if many pairs of a unit share a score. Where few units carry the difference,
-    as with rare events, the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of
-    each.
+    is no noise, and outweighs it if many pairs of a unit share a score.
     """
     without = [without_each(table) for table in tables]
     left_out = without[0] - without[1]
@@ -288,6 +286,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     squared = (left_out - left_out.mean()) ** 2
     jackknife = (units - 1) / units * float(squared.sum())
     fourth = float(np.sum(squared**2))
+    # Where few units carry the difference, as with rare events, the variance is known from few of them.
     effective = float(squared.sum()) ** 2 / fourth if fourth > 0 else float(units)
     cells = sum(len(table.cells.bin) for table in tables if table.cells is not None)
     flips = int(np.clip(_CELLS_IN_ALL // cells, _FEWEST_FLIPS, _MOST_FLIPS))

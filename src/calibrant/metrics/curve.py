@@ -127,14 +127,12 @@ def smooth_curve_of(
 
 
 def _effective_in_clusters(n: Floats, clusters: Floats, frequency: Floats, noise: Floats) -> Floats:
-    """Return the effective number of pairs behind each point, from ``noise``, the variance over resamples.
-
-    Where positives or negatives are rare, few clusters have any, and ``noise`` is too small. The correlation
-    of labels in a cluster is therefore at least that of all points together.
-    """
+    """Return the effective number of pairs behind each point, from ``noise``, the variance over resamples."""
     labels, more = frequency * (1 - frequency), np.maximum(n / clusters - 1, 0)
     possible = float(np.sum(labels * more))
     correlation = float(np.clip(np.sum(noise * n - labels) / possible, 0, 1)) if possible > 0 else 0.0
+    # Where positives or negatives are rare, few clusters have any, and the noise of a point is too small:
+    # the correlation of labels in a cluster is at least that of all points together.
     effective: Floats = n / np.maximum(ratio(noise * n, labels), 1 + more * correlation)
     return effective
 

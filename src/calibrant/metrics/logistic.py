@@ -141,11 +141,7 @@ def fit(rows: _Rows, *, slope: bool) -> Floats:
 
 
 def _shift(rows: _Rows) -> float:
-    """Return the number that, added to every logit, makes the probabilities add up to the events.
-
-    Newton's method within a bracket, which is halved where the method leaves it or slows down: if all scores
-    are tiny, the information underflows, and a step would be infinite.
-    """
+    """Return the number that, added to every logit, makes the probabilities add up to the events."""
     events = float(rows.weight_positives.sum())
     base = math.log(events) - math.log(float(rows.weight.sum()) - events)
     low, high = base - float(rows.logit.max()) - _SAME, base - float(rows.logit.min()) + _SAME
@@ -155,6 +151,7 @@ def _shift(rows: _Rows) -> float:
         gradient, information = float(here.gradient[0]), float(here.information[0, 0])
         low, high = (shift, high) if gradient > 0 else (low, shift)
         step = gradient / information if information > 0 else math.inf
+        # Newton's method leaves the bracket if all scores are tiny: the information underflows.
         if not low <= shift + step <= high or abs(step) > reach / 2:
             step = (low + high) / 2 - shift
         shift, reach = shift + step, abs(step)
@@ -221,11 +218,8 @@ def _covariance_of_pairs(rows: _Rows, beta: Floats, free: int) -> Floats:
 
 
 def _fitted(rows: _Rows, *, slope: bool) -> tuple[Floats, Floats, Floats] | None:
-    """Return coefficients, their covariance and effective clusters; None if floats cannot hold them.
-
-    Where scores are tiny and others near 1, the likelihood can be flat between them to the last digit.
-    """
-    try:
+    """Return coefficients, their covariance and effective clusters; None if floats cannot hold them."""
+    try:  # where scores are tiny and others near 1, the likelihood can be flat to the last digit
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             beta = fit(rows, slope=slope)
             covariance, clusters = robust_covariance(rows, beta, slope=slope)

@@ -283,8 +283,7 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     """Second and third null cumulant from units that share a bin.
 
     T is a quadratic form sum_{c != d} A_cd; its variance is 2 sum A_cd^2 and its third cumulant
-    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals. Where positives are so
-    rare that residuals tell little about their own variance (there may be none), q (1 - q) takes over.
+    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals.
     """
     factor = table.factor
     second, third, fourth, sixth = table.unit[1:]
@@ -300,6 +299,7 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     expected = 2 * float(np.sum(factor**2 * null**2 * apart))
     if observed >= expected or expected < _LEAST:
         return observed, observed_third
+    # Where positives are so rare that residuals tell little about their own variance, q (1 - q) takes over.
     skew = 1 - 2 * table.score / table.weight
     noise = 16 * effect**2 * np.sum(factor**4 * null**3 * skew**2 * table.pair[0] / table.n) / expected**2
     trust = min(1.0, float(noise) / _LARGEST_RELATIVE_ERROR**2)
@@ -309,11 +309,9 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
 
 
 def _between_bins(table: Residuals, window: Group, windows: _Windows) -> tuple[float, float]:
-    """Second and third null cumulant from clusters that share several bins.
-
-    Covariances between bins are smooth in the score, so they are summed over windows: a pair of windows then
-    contributes as much as all pairs of bins in it.
-    """
+    """Second and third null cumulant from clusters that share several bins."""
+    # Covariances between bins are smooth in the score, so they are summed over windows: a pair of windows
+    # then contributes as much as all pairs of bins in it.
     wide, factor = windows.table, windows.table.factor
     count = len(wide.n)
     within = factor * (wide.unit[1] - sum_by(window, table.unit[1], count))  # different bins of one window

@@ -147,10 +147,7 @@ def labels_needed(
 
 
 def _alignment(q: Floats, weight: Floats, effect: float) -> tuple[float, float]:
-    """Return the design effect of the contrast that sees an overconfident model, and its correlation with it.
-
-    Dependence cancels in the slope if the model is too high at half of the scores and too low at the others.
-    """
+    """Return the design effect and the correlation of the contrast that sees an overconfident model."""
     inner = np.clip(q, 1e-12, 1 - 1e-12)
     line, information = np.log(inner / (1 - inner)), weight * inner * (1 - inner)
     line = line - np.average(line, weights=information)
@@ -158,6 +155,7 @@ def _alignment(q: Floats, weight: Floats, effect: float) -> tuple[float, float]:
     square = float(np.average(line**2, weights=weight))
     mean = abs(float(np.average(error, weights=weight)))
     slope = abs(float(np.average(line * error, weights=weight))) / math.sqrt(max(square, 1e-12))
+    # Dependence cancels in the slope if the model is too high at half of the scores and too low at others.
     return (effect, mean) if mean / math.sqrt(effect) > slope else (1.0, slope)
 
 

@@ -559,10 +559,8 @@ def _separable(table: Residuals, least: float) -> Residuals:
 def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
     """Group bins of fewer than ``least`` units with their neighbors; None if there are none.
 
-    A bin says something only through pairs of different units. Clusters count as they are: a bin of so many
-    effective ones would swallow a third of the scores next to a large cluster with one score. Pairs count by
-    their effective number. Which bins are joined depends on scores, weights and clusters but not on labels,
-    so it adds no bias.
+    A bin says something only through pairs of different units. Which bins are joined depends on scores,
+    weights and clusters but not on labels, so it adds no bias.
     """
     bins = len(table.n)
     if table.cells is None or not table.clusters:  # a unit is in one bin only
@@ -572,6 +570,8 @@ def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
         if np.all(table.weight**2 >= least * table.unit[0]):
             return None
     else:
+        # Clusters count as they are, and not by their effective number: a bin of so many effective ones would
+        # swallow a third of the scores next to a large cluster with one score.
         cells, alone = table.cells, np.zeros(bins)
         fewest, least = min(int(least), table.clusters // 2), _FEWEST_UNITS_EVER
         units_in = np.bincount(cells.bin, minlength=bins)

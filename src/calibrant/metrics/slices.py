@@ -619,10 +619,7 @@ def _root(value: float | None) -> float | None:
 
 
 def _order(row: SliceErrors, rank: str, alike: bool) -> tuple[object, ...]:
-    """Measured slices from the worst on, then the others from the largest on; ties by p-value and name.
-
-    If slices are ``alike``, shrunken errors are nearly equal, in an order that tells nothing.
-    """
+    """Measured slices from the worst on, then the others from the largest on; ties by p-value and name."""
     chosen = row.squared if rank == "error" else row.signed
     shrunk = chosen.shrunken.estimate
     value = chosen.estimate if shrunk is None else shrunk
@@ -630,6 +627,7 @@ def _order(row: SliceErrors, rank: str, alike: bool) -> tuple[object, ...]:
     if value is None or chosen.p_value is None:
         return (1, row.reason is not None, -row.n, named)
     size = value if rank == "error" else abs(value)
+    # The shrunken errors of slices that are alike are nearly equal: their order has no meaning.
     return (0, 0.0 if alike else -size, chosen.p_value, -size, named)
 
 

@@ -135,7 +135,7 @@ class MatrixScaling(LogitScaling):
             raise endless(
                 "elements of the matrix", "use a method with fewer parameters" if penalty else REMEDY
             )
-        # Of the matrices of the same map, the one whose off-diagonal elements sum to 0 in each column.
+        # Several matrices are the same map; in this one, off-diagonal elements sum to 0 in each column.
         shift = (matrix.sum(axis=0) - np.diag(matrix)) / (count - 1)
         self.matrix_, self.bias_, self.penalty_ = matrix - shift, bias - bias.mean(), penalty
         self.converged_ = gradient <= SMALL_GRADIENT

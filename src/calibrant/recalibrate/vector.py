@@ -134,14 +134,12 @@ class VectorScaling(LogitScaling):
 
 
 def _features(logit: Floats, output: Floats) -> Floats:
-    """Return (n, K, 2): what scale and bias multiply, with logits relative to a center of each class.
-
-    At the center, where the class is unsure, the map may be exact, as for equal logits at the boundary of
-    separated ones. The slope there is then distinct from the bias, whose curvature is much larger.
-    """
+    """Return (n, K, 2): what scale and bias multiply, with logits relative to a center of each class."""
     one = np.ones(logit.shape[1])
     prob = softmax(np.ascontiguousarray(output), one, 0 * one)
     unsure = prob * (1 - prob)
+    # At the center, where the class is unsure, the map may be exact, as for equal logits at the boundary of
+    # separated ones. The slope there is then distinct from the bias, whose curvature is much larger.
     away = logit - np.sum(unsure * logit, axis=0) / np.maximum(unsure.sum(axis=0), np.finfo(float).tiny)
     away[np.abs(away) <= _ROUNDING * np.abs(logit).max(axis=0)] = 0.0
     return np.stack([away, np.ones_like(away)], axis=2)
