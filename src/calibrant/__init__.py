@@ -103,7 +103,7 @@ __all__ = [
     "verbs",
 ]
 
-# Methods of records for notebooks (`found.plot()`) do what layers above the records can do.
+# Methods of records for notebooks (`report.plot()`) do what layers above the records can do.
 offer(
     draw_view="calibrant.verbs.displays:draw_view",
     draw_slices="calibrant.verbs.displays:draw_slices",

@@ -33,12 +33,9 @@ def run() -> None:
 
 
 def _open_streams() -> None:
-    """Open the null device for each standard stream that is closed.
-
-    Python makes such a stream None, and the next file that is opened would take its place.
-    """
+    """Open the null device for each standard stream that is closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        if getattr(sys, name) is None:  # the next file that is opened would take the place of the stream
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
@@ -46,15 +43,15 @@ def _open_streams() -> None:
 
 def _reads_little(arguments: list[str]) -> bool:
     """Return True if a command measures one small table of text, without clusters or recalibration."""
-    tables = [each for each in arguments[1:] if each.endswith((".csv", ".tsv", ".jsonl"))]
-    more = any(each.startswith(("--cluster", "--model", "--method", "--dev")) for each in arguments)
+    tables = [argument for argument in arguments[1:] if argument.endswith((".csv", ".tsv", ".jsonl"))]
+    more = any(argument.startswith(("--cluster", "--model", "--method", "--dev")) for argument in arguments)
     if arguments[:1] not in (["measure"], ["report"]) or len(tables) != 1 or more:
         return False
     try:
-        found = os.stat(tables[0])
+        status = os.stat(tables[0])
     except OSError:
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_size <= SMALL
+    return stat.S_ISREG(status.st_mode) and status.st_size <= SMALL
 
 
 if __name__ == "__main__":

@@ -113,7 +113,10 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
         raise InputError(f"{name} has masked values", "drop those rows", code="missing-value")
     try:
         if hasattr(values, "detach") and hasattr(values, "is_floating_point"):
-            values = _of_tensor(values)
+            values = values.detach().cpu()
+            known = str(values.dtype).endswith((".float16", ".float32", ".float64"))
+            if not known and values.is_floating_point():  # a type that NumPy lacks
+                values = values.float()
         elif type(values).__module__.partition(".")[0] == "cupy":
             values = values.get()  # CuPy copies to the host only if told to
         if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
@@ -123,7 +126,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
             array = array.astype(np.float32)
         if array.dtype.kind in "US" and not hasattr(values, "__array__"):
             mixed = np.asarray(values, dtype=object)
-            return array if all(isinstance(each, (str, bytes)) for each in mixed.flat) else mixed
+            return array if all(isinstance(item, (str, bytes)) for item in mixed.flat) else mixed
         if array.dtype.kind == "O" and set(map(type, array.flat)) in ({bool}, {int}, {float}):
             return np.asarray(array.tolist())
         return array.astype(array.dtype.newbyteorder("="), copy=False)  # which kernels and Arrow read
@@ -133,13 +136,6 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
         message = f"{name} cannot be read as an array ({' '.join(str(error).split())[:80]})"
         hint = "pass numbers on the CPU, such as tensor.detach().cpu() in PyTorch"
         raise InputError(message, hint, code="dtype") from error
-
-
-def _of_tensor(tensor: Any) -> Any:
-    """A PyTorch tensor without its gradient, on the CPU, of a type that NumPy has."""
-    tensor = tensor.detach().cpu()
-    known = str(tensor.dtype).endswith((".float16", ".float32", ".float64"))
-    return tensor if known or not tensor.is_floating_point() else tensor.float()
 
 
 def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -187,7 +183,7 @@ def same_rows(**named: Any) -> tuple[str, ...]:
         hint = f"pair them by index with {second}.loc[{first}.index], or by position with .to_numpy()"
         if not shared.all():
             counted = np.arange(len(one))
-            if not shared.any() or any(np.array_equal(each, counted) for each in (one, other)):
+            if not shared.any() or any(np.array_equal(column, counted) for column in (one, other)):
                 if 2 * shared.sum() > len(one):
                     notes.append(f"{first} and {second} have different indexes, and were paired by position.")
                 continue
@@ -333,7 +329,7 @@ class WeightRange:
 
 
 def too_unequal(low: float, high: float) -> tuple[str, str]:
-    """Say of a weight that others are far smaller or larger, and what to do."""
+    """Return what is wrong with a weight that is far from the others, and the remedy."""
     what = (
         f"too unequal to others: weights from {low:g} to {high:g} differ by a factor above {LARGEST_RATIO:g}"
     )
@@ -554,10 +550,10 @@ def sample_count(value: object, name: str = "samples", *, least: int = 1) -> int
 
 def non_negative(value: object, name: str) -> float:
     """Return a finite number of at least 0, or raise."""
-    found = finite(value, name)
-    if found < 0:
+    number = finite(value, name)
+    if number < 0:
         raise InputError(f"{name} is {shown(value)}", "give a finite number of at least 0", code="parameter")
-    return found
+    return number
 
 
 def finite(value: object, name: str) -> float:
@@ -613,7 +609,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches
 
-    names = {each.strip().lower(): each for each in known}
+    names = {name.strip().lower(): name for name in known}
     near = get_close_matches(word.strip().lower(), names, 1, 0.75)
     return names[near[0]] if near else None
 
@@ -636,7 +632,7 @@ def list_of_names(value: object, name: str) -> tuple[str, ...]:
     """Return different names as texts, or raise."""
     if not is_list(value):
         raise InputError(f"{name} is {shown(value)}", "pass a list of names", code="parameter")
-    names = tuple(str(each) for each in cast(Sequence[object], value))
+    names = tuple(str(item) for item in cast(Sequence[object], value))
     if len(set(names)) < len(names):
         raise InputError(f"{name} names {repeated(names)!r} twice", "pass different names", code="parameter")
     return names

@@ -75,5 +75,5 @@ def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):  # an import asks for `__path__`
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(sys.modules.get(_FUNCTIONS), name, None)
-    return getattr(import_module("scipy.special"), name) if found is None else found
+    function = getattr(sys.modules.get(_FUNCTIONS), name, None)
+    return getattr(import_module("scipy.special"), name) if function is None else function

@@ -36,11 +36,11 @@ def outputs() -> dict[str, type[Record]]:
     >>> outputs()["measure"].__name__
     'Measured'
     """
-    found = dict(OUTPUTS)
+    registered = dict(OUTPUTS)
     for part in PARTS:
         if is_here(part) and find_spec(f"{part}.outputs"):
-            found |= import_module(f"{part}.outputs").OUTPUTS
-    return dict(sorted(found.items()))
+            registered |= import_module(f"{part}.outputs").OUTPUTS
+    return dict(sorted(registered.items()))
 
 
 def output_of(command: str) -> type[Record] | None:

@@ -34,11 +34,6 @@ def generator(seed: object) -> np.random.Generator:
 def number(seed: object) -> int:
     """Return the integer that a seed stands for: itself, one drawn from a generator, or a fresh one.
 
-    Raises
-    ------
-    InputError
-        As `generator`.
-
     Examples
     --------
     >>> number(7)

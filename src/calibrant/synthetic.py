@@ -143,11 +143,6 @@ def sample(
     seed
         Integer, generator or None.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> drawn = sample(1000, a=0.5, b=0.5, transform=Shift(0.1), cluster_size=20, label_correlation=0.3)

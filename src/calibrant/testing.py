@@ -79,15 +79,15 @@ def assert_calibrated(
         if p is not None or y is not None or options:
             message = "a measurement is given together with other arguments"
             raise InputError(message, "leave the other arguments out", code="parameter")
-        found, notes = (
+        views, notes = (
             (source.views, source.recipe.notes) if isinstance(source, Measured) else ((source,), ())
         )
     else:
         if p is not None and options.get("view") is None:
             options["view"] = _view(source, p)
         measured = measure(source, p, y, **options)
-        found, notes = measured.views, measured.recipe.notes
-    failed = [line for each in found for line in _failures(each, max_error, max_mean_error, strict)]
+        views, notes = measured.views, measured.recipe.notes
+    failed = [line for view in views for line in _failures(view, max_error, max_mean_error, strict)]
     if failed:
         more = [f"{len(failed) - MOST_SHOWN} more errors fail."] if len(failed) > MOST_SHOWN else []
         raise AssertionError("\n".join([*failed[:MOST_SHOWN], *more, *notes]))
@@ -104,15 +104,15 @@ def _view(source: Any, p: Any) -> str:
 
 
 def _failures(
-    found: Measurement, max_error: float, max_mean_error: float | None, strict: bool
+    measurement: Measurement, max_error: float, max_mean_error: float | None, strict: bool
 ) -> Iterator[str]:
     """Yield why a measurement fails, in words."""
-    checks = [("calibration error", found.calibration_error, max_error)]
+    checks = [("calibration error", measurement.calibration_error, max_error)]
     if max_mean_error is not None:
-        checks.append(("mean error", found.mean_error, max_mean_error))
+        checks.append(("mean error", measurement.mean_error, max_mean_error))
     for name, error, most in checks:
         if error.low is None or error.high is None:
-            yield f"{found.view}: the {name} has no interval: {error.reason}."
+            yield f"{measurement.view}: the {name} has no interval: {error.reason}."
             continue
         if error.low > most:
             verdict = f"The data show an error above {most:g}."
@@ -123,5 +123,5 @@ def _failures(
             verdict = f"The data do not show an error of at most {most:g}: the interval {ends}."
         else:
             continue
-        about = f"({percent(found.level)} interval, n = {count(found.n)})"
-        yield f"{found.view}: the {name} is {error:.4f} {about}. {verdict}"
+        about = f"({percent(measurement.level)} interval, n = {count(measurement.n)})"
+        yield f"{measurement.view}: the {name} is {error:.4f} {about}. {verdict}"

@@ -45,7 +45,6 @@ def command(output: str, printing: Printing) -> None:
 
 
 def _lines_of(page: StoryPage, output: str) -> list[str]:
-    """Return the lines of the demonstration."""
     from calibrant.cli import text
 
     lines = wrap(f"{page.title} {page.lead}", WIDTH)

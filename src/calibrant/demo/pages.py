@@ -94,7 +94,7 @@ class StoryPage(Printed):
         Steps of the story.
     next
         Commands to run next: their purpose, and each command with a remark.
-    found
+    demo
         Record that contains all numbers.
 
     Examples
@@ -108,7 +108,7 @@ class StoryPage(Printed):
     lead: str
     steps: tuple[StoryStep, ...]
     next: tuple[tuple[str, Lines], ...]
-    found: Demonstration
+    demo: Demonstration
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain Python values: all texts and numbers."""
@@ -117,25 +117,25 @@ class StoryPage(Printed):
             "lead": self.lead,
             "steps": plain(self.steps),
             "next": [{"for": what, "commands": [line for line, _ in lines]} for what, lines in self.next],
-            "demonstration": plain(self.found),
+            "demonstration": plain(self.demo),
         }
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the tables of the record."""
-        return self.found.to_tables()
+        return self.demo.to_tables()
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
         from calibrant.pages.figures import group_pictures
         from calibrant.pages.html import render_story
 
-        tagger = self.found.tagger
+        tagger = self.demo.tagger
         versions = {"before": tagger.before, SHARED: tagger.shared, GROUPED: tagger.grouped}
-        drawn = ([curves(versions)], group_pictures(changes_of(tagger), "story"), series(self.found.events))
+        drawn = ([curves(versions)], group_pictures(changes_of(tagger), "story"), series(self.demo.events))
         return render_story(self, ((), (), *drawn))
 
 
-def story_page(found: Demonstration) -> StoryPage:
+def story_page(demo: Demonstration) -> StoryPage:
     """Return the page of a demonstration.
 
     Examples
@@ -144,24 +144,24 @@ def story_page(found: Demonstration) -> StoryPage:
     >>> len(story_page(demonstrate()).steps)
     5
     """
-    tagger = found.tagger
-    steps = (_looks_good(tagger), _trusted(tagger), _recalibrated(tagger), _rare(tagger), _counted(found))
-    return StoryPage(TITLE, LEAD, steps, NEXT, found)
+    tagger = demo.tagger
+    steps = (_looks_good(tagger), _trusted(tagger), _recalibrated(tagger), _rare(tagger), _counted(demo))
+    return StoryPage(TITLE, LEAD, steps, NEXT, demo)
 
 
-def changes_of(found: TaggerStory) -> dict[str, GroupedChanges]:
+def changes_of(story: TaggerStory) -> dict[str, GroupedChanges]:
     """Return the changes by each of the two recalibrators, by their names in the story."""
-    return {SHARED: found.shared_changes, GROUPED: found.grouped_changes}
+    return {SHARED: story.shared_changes, GROUPED: story.grouped_changes}
 
 
-def _looks_good(found: TaggerStory) -> StoryStep:
-    first = found.first
+def _looks_good(story: TaggerStory) -> StoryStep:
+    first = story.first
     right = first.positives / first.n
     sure = right + (first.mean_error.estimate or 0.0)
     return StoryStep(
         "A model that looks good",
         (
-            f"A tagger assigns one of {found.classes} part-of-speech tags to each word. On {found.words:,} "
+            f"A tagger assigns one of {story.classes} part-of-speech tags to each word. On {story.words:,} "
             f"words from the web, its top prediction is right {words.percent(right, 1)} of the time. Its "
             f"average probability is {words.percent(sure, 1)}.",
         ),
@@ -170,23 +170,23 @@ def _looks_good(found: TaggerStory) -> StoryStep:
     )
 
 
-def _trusted(found: TaggerStory) -> StoryStep:
-    low = "" if found.threshold is None else f" of at least {words.percent(found.threshold)}"
+def _trusted(story: TaggerStory) -> StoryStep:
+    low = "" if story.threshold is None else f" of at least {words.percent(story.threshold)}"
     return StoryStep(
         "How far its probabilities can be trusted",
         (
             "The tagger gives a probability to every tag of each word. A tag with a probability of 30 % "
             f"should be right in 30 of 100 cases. All probabilities{low}, and how often they are right:",
         ),
-        _ranges(found),
+        _ranges(story),
         (
-            f"{text.error_verdict(found.before.interval)} This distance is the calibration error. It is 0 "
-            f"if all probabilities can be trusted. {text.direction_verdict(found.before)}",
+            f"{text.error_verdict(story.before.interval)} This distance is the calibration error. It is 0 "
+            f"if all probabilities can be trusted. {text.direction_verdict(story.before)}",
         ),
     )
 
 
-def _ranges(found: TaggerStory) -> TextTable:
+def _ranges(story: TaggerStory) -> TextTable:
     rows = [
         (
             f"{100 * row['edge_low']:.0f} to {words.percent(row['edge_high'])}",
@@ -195,14 +195,14 @@ def _ranges(found: TaggerStory) -> TextTable:
             f"{text.points(limits['low'])} to {words.percent(limits['high'], 1)}",
             words.count(row["n"]),
         )
-        for row, limits in zip(found.ranges.to_rows(), found.range_intervals.to_rows(), strict=True)
+        for row, limits in zip(story.ranges.to_rows(), story.range_intervals.to_rows(), strict=True)
     ]
     head = ("probability", "on average", "it is right", "95 % interval", "cases")
     return TextTable("", head, tuple(rows))
 
 
-def _recalibrated(found: TaggerStory) -> StoryStep:
-    change = found.shared_changes.total
+def _recalibrated(story: TaggerStory) -> StoryStep:
+    change = story.shared_changes.total
     said = {
         "better": "This is an improvement: sampling error does not explain the change.",
         "worse": "This is worse: sampling error does not explain the change.",
@@ -211,7 +211,7 @@ def _recalibrated(found: TaggerStory) -> StoryStep:
         "Recalibrated on other text",
         (
             "A calibration map replaces each probability by how often the model is right at it. One map "
-            f"for all tags, learned from {found.dev_words:,} words of another text (dev), changes the "
+            f"for all tags, learned from {story.dev_words:,} words of another text (dev), changes the "
             f"calibration error from {error_points(change.before)} to {error_points(change.after)} "
             f"percentage points. {said}",
         ),
@@ -220,24 +220,24 @@ def _recalibrated(found: TaggerStory) -> StoryStep:
     )
 
 
-def _rare(found: TaggerStory) -> StoryStep:
+def _rare(story: TaggerStory) -> StoryStep:
     return StoryStep(
         "The rare tags",
         (
             "The calibration error of groups of tags in percentage points, from the most frequent tags (NN "
             "nouns, IN prepositions) to the rarest. A cell without a verdict is inconclusive:",
         ),
-        group_table(changes_of(found), head="tags", total=False, inconclusive=""),
+        group_table(changes_of(story), head="tags", total=False, inconclusive=""),
         (
-            note_on(changes_of(found)),
-            _rarest(found) + _price(found) + f" {CHOSEN}",
+            note_on(changes_of(story)),
+            _rarest(story) + _price(story) + f" {CHOSEN}",
         ),
     )
 
 
-def _rarest(found: TaggerStory) -> str:
+def _rarest(story: TaggerStory) -> str:
     """Return the verdict on the rarest group, and the number of groups that have improved."""
-    shared, grouped = found.shared_changes.groups, found.grouped_changes.groups
+    shared, grouped = story.shared_changes.groups, story.grouped_changes.groups
     errors = [group.before.calibration_error.estimate or 0.0 for group in shared]
     largest = "The rarest tags have the largest error. " if errors[-1] == max(errors) else ""
     one_map = {
@@ -253,9 +253,9 @@ def _rarest(found: TaggerStory) -> str:
 CHOSEN = "(Groups and maps were chosen with knowledge of these results. Choose yours on dev data.)"
 
 
-def _price(found: TaggerStory) -> str:
+def _price(story: TaggerStory) -> str:
     """Return a sentence on the increase of the Brier score; empty if it does not increase."""
-    before, after = found.before.brier, found.grouped.brier
+    before, after = story.before.brier, story.grouped.brier
     if after <= before:
         return ""
     return (
@@ -264,9 +264,9 @@ def _price(found: TaggerStory) -> str:
     )
 
 
-def _counted(found: Demonstration) -> StoryStep:
+def _counted(demo: Demonstration) -> StoryStep:
     by_country: dict[str, list[EventCount]] = {}
-    for row in found.events.counts:
+    for row in demo.events.counts:
         by_country.setdefault(row.country, []).append(row)
     series = list(by_country.items())
     years = [row.period for row in series[0][1]]
@@ -287,7 +287,7 @@ def _counted(found: Demonstration) -> StoryStep:
             "1-best counts the model's top predictions as if they were certain. The 95 % interval includes "
             "the model's uncertainty, and the total interval also the uncertainty of its probabilities. "
             f"Over all years, the 1-best count is {totals}. No interval includes errors of parser "
-            f"and rules: {found.right} of {found.read} certain predictions were right.",
+            f"and rules: {demo.right} of {demo.read} certain predictions were right.",
         ),
     )
 
@@ -297,9 +297,9 @@ def _counts(series: Sequence[tuple[str, Sequence[EventCount]]]) -> TextTable:
     for country, _ in series:
         head += [f"{country}: 1-best", "95 %", "total"]
     rows = []
-    for found in zip(*(rows for _, rows in series), strict=True):
-        cells = [found[0].period, words.count(found[0].documents)]
-        for row in found:
+    for counts in zip(*(rows for _, rows in series), strict=True):
+        cells = [counts[0].period, words.count(counts[0].documents)]
+        for row in counts:
             cells += [words.count(row.best), _whole(row.count), _whole(row.total)]
         rows.append(tuple(cells))
     return TextTable("", tuple(head), tuple(rows))

@@ -80,4 +80,4 @@ class Demonstration:
             "map-a-group": self.tagger.grouped_changes,
             "counts": self.events,
         }
-        return tuple(replace(found.to_tables()[0], name=name) for name, found in named.items())
+        return tuple(replace(story.to_tables()[0], name=name) for name, story in named.items())

@@ -54,8 +54,8 @@ def demonstrate(
 
     Examples
     --------
-    >>> found = demonstrate()
-    >>> found.tagger.words, len(found.tagger.grouped_changes.groups)
+    >>> demonstration = demonstrate()
+    >>> demonstration.tagger.words, len(demonstration.tagger.grouped_changes.groups)
     (25094, 6)
     """
     tell: Progress = progress or (lambda stage, done, total: None)

@@ -63,10 +63,10 @@ def add_count(chance: Any, share: float, mixed: Any) -> None:
         third += noise * (1.0 - 2.0 * p)
     if variance < LARGE_SD**2:
         up = chance[(chance > 0.0) & (chance < 1.0)]
-        lowest, found = sum_of_steps(np.zeros(len(up)), up)
+        lowest, summed = sum_of_steps(np.zeros(len(up)), up)
         lowest += np.sum(chance >= 1.0)
-        for k in range(len(found)):
-            mixed[lowest + k] += share * found[k]
+        for k in range(len(summed)):
+            mixed[lowest + k] += share * summed[k]
         return
     sd = math.sqrt(variance)
     skewness = third / sd**3
@@ -81,8 +81,8 @@ def add_count(chance: Any, share: float, mixed: Any) -> None:
 @jit
 def _below(z: float, skewness: float) -> float:
     density = math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
-    found = 0.5 * math.erfc(-z / math.sqrt(2.0)) + skewness / 6.0 * (1.0 - z * z) * density
-    return min(max(found, 0.0), 1.0)
+    below = 0.5 * math.erfc(-z / math.sqrt(2.0)) + skewness / 6.0 * (1.0 - z * z) * density
+    return min(max(below, 0.0), 1.0)
 
 
 @jit

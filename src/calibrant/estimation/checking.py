@@ -65,11 +65,6 @@ def quantile_calibration(
     -------
     QuantileCalibration
 
-    Raises
-    ------
-    InputError
-        If shapes do not fit, or a number is not finite.
-
     References
     ----------
     Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior quantiles";
@@ -140,17 +135,12 @@ def central_set_hits(
     CentralSets
         Hits, what is stated, and a two-sided p-value for each level.
 
-    Raises
-    ------
-    InputError
-        As `quantile_calibration`.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.gamma(2, 2, size=(500, 1))
-    >>> found = central_set_hits(rng.poisson(rate, (500, 100)), rng.poisson(rate[:, 0]))
-    >>> min(each.p_value for each in found.sets) > 0.01
+    >>> hits = central_set_hits(rng.poisson(rate, (500, 100)), rng.poisson(rate[:, 0]))
+    >>> min(row.p_value for row in hits.sets) > 0.01
     True
     """
     drawn, true, codes, count = _numbers(samples, truth, clusters)
@@ -194,12 +184,12 @@ def _of_level(making: Floats, stating: Floats, true: Floats, level: float) -> _L
 
 def _design_effect(rows: Sequence[_Level], codes: Integers, count: int) -> float:
     """Variance of the hits over that of independent ones, pooled over levels: high ones have few misses."""
-    found = expected = 0.0
+    observed = expected = 0.0
     for row in rows:
         sums = np.bincount(codes, row.hit - row.chance, minlength=count)
-        found += float(sums @ sums)
+        observed += float(sums @ sums)
         expected += float(row.chance @ (1 - row.chance))
-    return max(1.0, found / expected) if expected else 1.0
+    return max(1.0, observed / expected) if expected else 1.0
 
 
 def _effective(row: _Level, effect: float) -> float:
@@ -215,10 +205,10 @@ def _effective(row: _Level, effect: float) -> float:
 
 def _two_sided(chance: Floats, hits: int) -> float:
     """Twice the smaller tail of the number of hits."""
-    found = poisson_binomial(chance)
-    values = found.values
-    below = float(found.probabilities[values <= hits].sum())
-    above = float(found.probabilities[values >= hits].sum())
+    counts = poisson_binomial(chance)
+    values = counts.values
+    below = float(counts.probabilities[values <= hits].sum())
+    above = float(counts.probabilities[values >= hits].sum())
     return float(np.clip(2 * min(below, above), SMALLEST, 1.0))
 
 

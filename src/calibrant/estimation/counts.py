@@ -85,11 +85,6 @@ def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
     probabilities
         (n,) in [0, 1].
 
-    Raises
-    ------
-    InputError
-        If one is outside [0, 1].
-
     References
     ----------
     Hong (2013), "On computing the distribution function for the Poisson binomial distribution".
@@ -104,8 +99,8 @@ def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
     up = probabilities_of(probabilities, "probabilities")
     certain = int(np.count_nonzero(up == 1))
     up = up[(up > 0) & (up < 1)]
-    lowest, found = sum_of_steps(np.zeros(len(up)), up)
-    return CountDistribution(int(lowest) + certain, found)
+    lowest, of_counts = sum_of_steps(np.zeros(len(up)), up)
+    return CountDistribution(int(lowest) + certain, of_counts)
 
 
 def probabilities_of(values: ArrayLike, name: str) -> Floats:
@@ -146,7 +141,7 @@ def count_interval(
     Raises
     ------
     InputError
-        If neither or bad values are given, or ``"samples"`` without bits.
+        If neither is given, or ``"samples"`` without bits.
 
     References
     ----------
@@ -154,8 +149,8 @@ def count_interval(
 
     Examples
     --------
-    >>> found = count_interval([0.9, 0.5, 0.5, 0.1])
-    >>> found.count.estimate, found.count.low, found.count.high
+    >>> interval = count_interval([0.9, 0.5, 0.5, 0.1])
+    >>> interval.count.estimate, interval.count.low, interval.count.high
     (2.0, 1.0, 3.0)
     >>> round(count_interval([0.9, 0.5, 0.5, 0.1], interval="normal").count.low, 2)
     0.38
@@ -205,8 +200,8 @@ def number_interval(
 
     Examples
     --------
-    >>> found = number_interval([[2, 1], [0, 1], [1, 0], [1, 0]])
-    >>> found.count.estimate, found.count.low, found.count.high
+    >>> interval = number_interval([[2, 1], [0, 1], [1, 0], [1, 0]])
+    >>> interval.count.estimate, interval.count.low, interval.count.high
     (1.5, 0.0, 3.0)
     """
     one_of(interval, INTERVALS, "interval")
@@ -226,11 +221,11 @@ def number_interval(
 def _sum_of(numbers: NDArray[np.int64]) -> CountDistribution:
     """Distribution of the sum of independent documents, each with the frequencies of its column."""
     several = numbers.max(axis=0, initial=0) > 1
-    found = poisson_binomial(numbers[:, ~several].mean(axis=0))
-    probabilities = found.probabilities
+    independent = poisson_binomial(numbers[:, ~several].mean(axis=0))
+    probabilities = independent.probabilities
     for column in numbers[:, several].T:
         probabilities = np.convolve(probabilities, np.bincount(column) / len(column))
-    return CountDistribution(found.lowest, probabilities)
+    return CountDistribution(independent.lowest, probabilities)
 
 
 def _counted(
@@ -275,11 +270,11 @@ def _bits(values: ArrayLike) -> NDArray[np.bool_]:
     if array.ndim != 2 or not len(array):
         message = f"bits have shape {array.shape}"
         raise InputError(message, "give (samples, documents)", code="shape")
-    found = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
-    if found is None or not (array == found).all():
+    bits = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
+    if bits is None or not (array == bits).all():
         message, hint = "bits are not all 0 or 1", "give 1 for documents that count, else 0"
         raise InputError(message, hint, code="label-value")
-    return found
+    return bits
 
 
 def compare_counts(
@@ -314,8 +309,8 @@ def compare_counts(
 
     Examples
     --------
-    >>> found = compare_counts([0.5, 0.5], [0.0, 0.5], names=("YUG", "IGONAT"))
-    >>> found.greater, found.equal, found.less
+    >>> comparison = compare_counts([0.5, 0.5], [0.0, 0.5], names=("YUG", "IGONAT"))
+    >>> comparison.greater, comparison.equal, comparison.less
     (0.5, 0.25, 0.25)
     """
     from calibrant.estimation._kernels import sum_of_steps
@@ -328,16 +323,16 @@ def compare_counts(
         row = int(wrong[0])
         message = f"p10 and p01 of document {row} are {up[row]:g} and {down[row]:g}, more than 1 together"
         raise InputError(message, "give probabilities whose sum is at most 1", code="class-sum", row=row)
-    lowest, found = sum_of_steps(down, up)
-    difference = CountDistribution(int(lowest), found)
+    lowest, probabilities = sum_of_steps(down, up)
+    difference = CountDistribution(int(lowest), probabilities)
     low, high = difference.interval(level)
     values = difference.values
     return Exceedance(
         first=names[0],
         second=names[1],
-        greater=float(min(1.0, found[values > 0].sum())),
-        equal=float(min(1.0, found[values == 0].sum())),
-        less=float(min(1.0, found[values < 0].sum())),
+        greater=float(min(1.0, probabilities[values > 0].sum())),
+        equal=float(min(1.0, probabilities[values == 0].sum())),
+        less=float(min(1.0, probabilities[values < 0].sum())),
         standard_error=0.0,
         difference=Quantity(float((up - down).sum()), float(low), float(high)),
         level=level,

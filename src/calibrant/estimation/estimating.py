@@ -69,7 +69,7 @@ OUTSIDE = "the mean score is outside those of labeled negatives and positives"
 SHIFTED = "labels contradict it: error rates of this period are not those of the others; read ppi++ (or dsl)"
 ELSEWHERE = "labels show that error rates differ between periods, so this share may be far off"
 UNCHECKED = "no labels show if periods without labels have the error rates of the others, as this assumes"
-ALIKE = "labels do not show how alike those of a cluster are, and the interval is long"
+ALIKE = "the labels do not determine the correlation within clusters, and the interval is long"
 UNTUNED = f"{FEW_OF_A_KIND}: the scores have weight 0"
 NEW_CLUSTERS = "other clusters may differ more than these labels show; read the interval of labels"
 UNEQUAL_CLUSTERS = "the {} clusters count as {:.1f} equal ones: the interval may be too narrow"
@@ -93,7 +93,7 @@ class Study:
     lends: bool = False  # moments of all labels, to a period with few of one kind
 
 
-Found = tuple[Quantity, dict[str, str]]
+Warned = tuple[Quantity, dict[str, str]]
 """An estimate of a proportion, and warnings by the field of `CorrectedMean`."""
 
 
@@ -161,7 +161,7 @@ def corrected_counts(
     Raises
     ------
     InputError
-        For bad values, a document labeled twice, or an unknown method.
+        For a document that is labeled twice.
 
     Notes
     -----
@@ -191,8 +191,8 @@ def corrected_counts(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random(2000) < 0.3
     >>> scores = np.where(truth, 0.6, 0.4)  # too high
-    >>> found = corrected_counts(scores, np.arange(200), truth[:200], methods=["uncorrected", "ppi++"])
-    >>> [(one.method, round(one.count.estimate)) for one in found.estimates], int(truth.sum())
+    >>> counts = corrected_counts(scores, np.arange(200), truth[:200], methods=["uncorrected", "ppi++"])
+    >>> [(one.method, round(one.count.estimate)) for one in counts.estimates], int(truth.sum())
     ([('uncorrected', 921), ('ppi++', 604)], 604)
     """
     named = (methods,) if isinstance(methods, str) else METHODS if methods is None else methods
@@ -256,13 +256,15 @@ def _weights(sample: Sample) -> str | None:
     largest = dependent * float(weight.max())
     if _improbable(abs(implied - documents), dependent * float(weight @ (weight - 1)), largest):
         return f"the probabilities imply {implied:,.0f} documents, and there are {documents:,}: {CHANCE}"
-    mean, found = float(sample.score.mean()), float(weight @ sample.scores) / implied
+    mean, weighted = float(sample.score.mean()), float(weight @ sample.scores) / implied
     # The variance is the largest that these weights can have: rare scores may be missing from the sample.
-    if not _improbable(abs(found - mean) * implied, largest * documents * float(sample.score.var()), largest):
+    if not _improbable(
+        abs(weighted - mean) * implied, largest * documents * float(sample.score.var()), largest
+    ):
         return None
     return (
-        f"the mean score is {found:.2g} for labeled documents, weighted by 1 / probability, and {mean:.2g} "
-        f"for all: {CHANCE}"
+        f"the mean score is {weighted:.2g} for labeled documents, weighted by 1 / probability, and "
+        f"{mean:.2g} for all: {CHANCE}"
     )
 
 
@@ -275,11 +277,11 @@ def _selection(parts: Sequence[Sample]) -> str | None:
         values = [(np.abs(one.scores - center), np.abs(one.score - center)) for one in parts]
         variance = dependent * float(size * share @ [every.var() for _, every in values])
         means = np.array([(labeled.mean(), every.mean()) for labeled, every in values])
-        found, every = (size @ means).tolist()
-        if _improbable(abs(found - every), variance, dependent * float(share.max())):
+        labeled, every = (size @ means).tolist()
+        if _improbable(abs(labeled - every), variance, dependent * float(share.max())):
             return (
-                f"the mean {what} is {found:.2g} for labeled documents and {every:.2g} for all, so they were "
-                "not equally likely to be labeled: give the probabilities (chance)"
+                f"the mean {what} is {labeled:.2g} for labeled documents and {every:.2g} for all, so they "
+                "were not equally likely to be labeled: give the probabilities (chance)"
             )
     return None
 
@@ -347,11 +349,7 @@ class Piece:
 
 
 def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
-    """The weight of the scores that makes the variance least, within periods; one for all of them.
-
-    With clusters, the variance is that of the sums of clusters. The slope of few sums is uncertain, so it is
-    averaged with the slope of labels, and limited to weights between those of ``labels`` and ``ppi``.
-    """
+    """The weight of the scores that makes the variance least, within periods; one for all of them."""
     if whole.few:
         return None
     known = [one for one in parts if len(one.rows) >= FEWEST]
@@ -362,6 +360,8 @@ def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
     slope = float(score @ label / (score @ score))
     if whole.cluster is None:
         return slope
+    # With clusters, the variance is that of the sums of clusters. The slope of few sums is uncertain, so it
+    # is averaged with the slope of labels, and limited to weights between those of `labels` and `ppi`.
     sums, of_labels = (cluster_sums(known, deviations) for deviations in (score, label))
     units, spread = effective_clusters(known), float(sums @ sums)
     own = float(sums @ of_labels) / spread if spread > EQUAL**2 else slope
@@ -372,19 +372,19 @@ def _estimate(
     period: str, sample: Sample, parts: Sequence[Sample], method: str, study: Study, doubt: str | None = None
 ) -> CorrectedMean:
     documents, labelled = len(sample.score), len(sample.rows)
-    found, warnings = _found(sample, parts, method, study)
+    estimate, warnings = _proportion(sample, parts, method, study)
     effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
     least, most = 0.0, 1.0
     if study.corpus and method != "uncorrected":  # labels that were seen are certain
         negative, positive = sample.kinds
         least, most = positive / documents, 1 - negative / documents
-        outside = max((found.low or 0) - most, least - (1 if found.high is None else found.high))
+        outside = max((estimate.low or 0) - most, least - (1 if estimate.high is None else estimate.high))
         if method == "prior-shift" and labelled < documents and outside > 1e-9:
-            found = Quantity(None, reason=CONTRADICTED)
-    if found.estimate is not None and method != "uncorrected":
+            estimate = Quantity(None, reason=CONTRADICTED)
+    if estimate.estimate is not None and method != "uncorrected":
         warnings |= _cautions(study.whole if method == "prior-shift" else sample, method, study)
         warnings |= {"shift_warning": doubt} if doubt and method == "prior-shift" else {}
-    ends = found.estimate, found.low, found.high
+    ends = estimate.estimate, estimate.low, estimate.high
     mean, low, high = (None if end is None else min(most, max(least, end)) for end in ends)
     counts = [None if share is None else share * documents for share in (mean, low, high)]
     return CorrectedMean(
@@ -393,8 +393,8 @@ def _estimate(
         documents=documents,
         labelled=labelled,
         effective=effective,
-        count=Quantity(counts[0], counts[1], counts[2], reason=found.reason),
-        share=Quantity(mean, low, high, reason=found.reason),
+        count=Quantity(counts[0], counts[1], counts[2], reason=estimate.reason),
+        share=Quantity(mean, low, high, reason=estimate.reason),
         **warnings,
     )
 
@@ -440,32 +440,31 @@ def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
         few = FEW_UNEQUAL
         if method == "prior-shift" or study.group is None:  # one more label may stand for the most documents
             kinds = sample.effective_kinds(float(sample.weight.max()))
-    found = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
+    warnings = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:
-        return found
+        return warnings
     positives = sample.weight * sample.label
     longer = method != "prior-shift" and known_likeness(sample.cluster, sample.weight, positives) < 1
     shared = few_events(sample.cluster, sample.weight, positives, ALIKE if longer else NARROW)
     if shared is not None:
-        found["few_warning"] = shared
+        warnings["few_warning"] = shared
     size = np.bincount(sample.cluster, sample.weight)
     effective, number, largest = effective_number(size), np.count_nonzero(size), size.max() / size.sum()
     if effective < limit:
-        found["clusters_warning"] = (
+        warnings["clusters_warning"] = (
             f"the labels are from {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
             "and may still be too narrow"
         )
     elif effective < min(MANY_CLUSTERS, number / 2):
-        found["clusters_warning"] = UNEQUAL_CLUSTERS.format(number, effective)
+        warnings["clusters_warning"] = UNEQUAL_CLUSTERS.format(number, effective)
     elif not study.corpus and method != "labels":
-        found["clusters_warning"] = NEW_CLUSTERS
+        warnings["clusters_warning"] = NEW_CLUSTERS
     if largest > DOMINANT:
-        found["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
-    return found
+        warnings["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
+    return warnings
 
 
-def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Found:
-    """The estimate."""
+def _proportion(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Warned:
     if method == "uncorrected":
         return _uncorrected(sample, study)
     if method == "prior-shift":
@@ -488,11 +487,11 @@ def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -
     return _inverted(pieces, size, sample, factor, study, warnings)
 
 
-def _undefined(reason: str) -> Found:
+def _undefined(reason: str) -> Warned:
     return Quantity(None, reason=reason), {}
 
 
-def _uncorrected(sample: Sample, study: Study) -> Found:
+def _uncorrected(sample: Sample, study: Study) -> Warned:
     noise = sample.score * (1 - sample.score) if study.corpus else np.full(1, sample.score.var())
     scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
     half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
@@ -502,7 +501,7 @@ def _uncorrected(sample: Sample, study: Study) -> Found:
     return Quantity(mean, mean - half, mean + half), {}
 
 
-def _weighted(sample: Sample, study: Study) -> Found:
+def _weighted(sample: Sample, study: Study) -> Warned:
     """Design-based supervised learning: the mean of pseudo-outcomes, with the variance of the design."""
     if study.group is not None and sample is study.whole:
         parts = [sample.labelled(study.group == number) for number in range(study.group.max() + 1)]
@@ -513,7 +512,7 @@ def _weighted(sample: Sample, study: Study) -> Found:
     return _by_bands(sample, study, 1.0, "none")
 
 
-def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Found:
+def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Warned:
     """An estimate from independent draws with unequal probabilities, of which each band has its variance."""
     bands = bands_of_chances(sample)
     represented = float(sample.weight.sum())
@@ -536,7 +535,7 @@ def _inverted(
     warnings: dict[str, str],
     *,
     center: Literal["part", "whole", "none"] = "part",
-) -> Found:
+) -> Warned:
     """An estimate, and the shares that a test with the variance at that share does not reject."""
     offset = factor * float(sample.score.mean())
     x = [one.part.label - factor * one.part.scores for one in pieces]
@@ -613,7 +612,7 @@ class Kind:
         return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
 
 
-def _prior_shift(sample: Sample, study: Study) -> Found:
+def _prior_shift(sample: Sample, study: Study) -> Warned:
     """Return the proportion that explains the mean score, given the mean scores of positives and negatives.
 
     The interval is Fieller's: proportions whose mixture does not differ significantly from the mean score.

@@ -90,23 +90,19 @@ class Stages:
             The structure of each stage.
         """
         start = number(seed)
-        found: list[tuple[Structure, ...]] = [(one,) for one in self.first.sample(size, seed=start)]
+        samples: list[tuple[Structure, ...]] = [(one,) for one in self.first.sample(size, seed=start)]
         for stage, following in enumerate(self.following, 1):
             posteriors: dict[bytes, Sampled] = {}
             longer = []
-            for place, structures in enumerate(found):
-                key = _key(structures[-1])
+            for place, structures in enumerate(samples):
+                last = structures[-1]
+                key = last.tobytes() if isinstance(last, np.ndarray) else repr(last).encode()
                 if key not in posteriors:
-                    posteriors[key] = following(structures[-1])
+                    posteriors[key] = following(last)
                 own = int(generator_of(start, f"stage {stage} sample {place}").integers(2**63))
                 longer.append((*structures, next(iter(posteriors[key].sample(1, seed=own)))))
-            found = longer
-        return found
-
-
-def _key(structure: Structure) -> bytes:
-    """Return bytes that identify a structure."""
-    return structure.tobytes() if isinstance(structure, np.ndarray) else repr(structure).encode()
+            samples = longer
+        return samples
 
 
 def propagate(
@@ -284,12 +280,12 @@ def _names_and_values(results: Any) -> tuple[tuple[str, ...], Floats]:
     return names or (("f",) if width == 1 else tuple(f"f{place}" for place in range(width))), values
 
 
-def exceedance(found: Propagated, first: str | int = 0, second: str | int = 1) -> Exceedance:
+def exceedance(propagated: Propagated, first: str | int = 0, second: str | int = 1) -> Exceedance:
     """Estimate the probability that one quantity is greater than another, sample by sample.
 
     Parameters
     ----------
-    found
+    propagated
         From `propagate` with a function of both.
     first, second
         Names or numbers of the quantities.
@@ -300,42 +296,40 @@ def exceedance(found: Propagated, first: str | int = 0, second: str | int = 1) -
         Its standard error is that of the proportion (k + 1) / (n + 2) for k of n samples: also where all or
         none are greater, more samples may differ.
 
-    Raises
-    ------
-    InputError
-        If there is no such quantity.
-
     Examples
     --------
-    >>> found = summary([[2, 1], [3, 3], [1, 0], [0, 2]], ["A", "B"])
-    >>> result = exceedance(found, "A", "B")
+    >>> propagated = summary([[2, 1], [3, 3], [1, 0], [0, 2]], ["A", "B"])
+    >>> result = exceedance(propagated, "A", "B")
     >>> result.greater, result.equal, result.less
     (0.5, 0.25, 0.25)
     """
-    places = [_place(found, one) for one in (first, second)]
-    difference = found.values[:, places[0]] - found.values[:, places[1]]
+    places = [_place(propagated, one) for one in (first, second)]
+    difference = propagated.values[:, places[0]] - propagated.values[:, places[1]]
     above = int((difference > 0).sum())
-    near = (above + 1) / (found.samples + 2)  # of 0 or 1, the standard error would be 0
-    low, high = central_interval(difference, found.level)
+    near = (above + 1) / (propagated.samples + 2)  # of 0 or 1, the standard error would be 0
+    low, high = central_interval(difference, propagated.level)
     return Exceedance(
-        first=found.names[places[0]],
-        second=found.names[places[1]],
-        greater=above / found.samples,
+        first=propagated.names[places[0]],
+        second=propagated.names[places[1]],
+        greater=above / propagated.samples,
         equal=float((difference == 0).mean()),
         less=float((difference < 0).mean()),
-        standard_error=math.sqrt(near * (1 - near) / found.samples),
+        standard_error=math.sqrt(near * (1 - near) / propagated.samples),
         difference=Quantity(
-            float(difference.mean()), float(low), float(high), warning=few_samples(found.samples, found.level)
+            float(difference.mean()),
+            float(low),
+            float(high),
+            warning=few_samples(propagated.samples, propagated.level),
         ),
-        level=found.level,
-        samples=found.samples,
+        level=propagated.level,
+        samples=propagated.samples,
     )
 
 
-def _place(found: Propagated, name: str | int) -> int:
-    if isinstance(name, str) and name in found.names:
-        return found.names.index(name)
-    if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(found.names):
+def _place(propagated: Propagated, name: str | int) -> int:
+    if isinstance(name, str) and name in propagated.names:
+        return propagated.names.index(name)
+    if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(propagated.names):
         return name
-    hint = f"use one of {', '.join(found.names)}"
+    hint = f"use one of {', '.join(propagated.names)}"
     raise InputError(f"there is no quantity {name!r}", hint, code="parameter")

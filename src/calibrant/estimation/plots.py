@@ -13,7 +13,7 @@ from calibrant.records.words import percent
 BINS = 10
 
 
-def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Figure:
+def quantile_calibration(calibration: QuantileCalibration, *, bins: int = BINS) -> Figure:
     """Draw where the truth lies among the samples, and how often central intervals hold it.
 
     The left panel is a histogram of the randomized transforms, which is flat if the samples are correct. If
@@ -23,7 +23,7 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
 
     Parameters
     ----------
-    found
+    calibration
         From `calibrant.estimation.quantile_calibration`.
     bins
         Number of bins of the histogram.
@@ -48,11 +48,11 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     count = positive_integer(bins, "bins")
     figure, (left, right) = style.new_figure(8.0, 4.0, 2)
     look = style.series(0)
-    heights, edges = np.histogram(found.pit, bins=count, range=(0.0, 1.0))
+    heights, edges = np.histogram(calibration.pit, bins=count, range=(0.0, 1.0))
     style.grid(left, "y")
     left.bar(
         edges[:-1],
-        heights * count / found.n,
+        heights * count / calibration.n,
         width=1 / count,
         align="edge",
         color=look.color,
@@ -64,13 +64,17 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     left.set_xlim(0, 1)
     left.set_xlabel("rank of the truth among the samples")
     left.set_ylabel("relative frequency")
-    style.plain_title(left, f"{found.n:,} numbers, {percent(round(found.degenerate, 3))} without uncertainty")
+    style.plain_title(
+        left, f"{calibration.n:,} numbers, {percent(round(calibration.degenerate, 3))} without uncertainty"
+    )
     style.grid(right)
     right.plot([0, 1], [0, 1], **style.DOTTED)
-    shares = [each.coverage for each in found.coverage]
-    coverage, low, high = np.array([(each.estimate, each.low, each.high) for each in shares], np.float64).T
+    shares = [row.coverage for row in calibration.coverage]
+    coverage, low, high = np.array(
+        [(share.estimate, share.low, share.high) for share in shares], np.float64
+    ).T
     right.errorbar(
-        [each.nominal for each in found.coverage],
+        [row.nominal for row in calibration.coverage],
         coverage,
         yerr=np.maximum(0, [coverage - low, high - coverage]),
         color=look.color,
@@ -83,6 +87,6 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     right.set_ylim(0, 1.02)
     right.set_xlabel("level of the central interval")
     right.set_ylabel("proportion of truths inside")
-    p_value = "" if found.p_value is None else f"uniform: p = {found.p_value:.3g}"
+    p_value = "" if calibration.p_value is None else f"uniform: p = {calibration.p_value:.3g}"
     style.plain_title(right, p_value)
     return figure

@@ -159,7 +159,7 @@ class Propagated(Record, frozen=True, kw_only=True):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the J quantities."""
-        return tuple(each.quantity for each in self.quantities)
+        return tuple(row.quantity for row in self.quantities)
 
     @property
     def values(self) -> Floats:

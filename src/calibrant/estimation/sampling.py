@@ -136,16 +136,16 @@ def bands_of_chances(sample: Sample) -> list[Sample]:
     In a band of documents with small selection probabilities, each unseen positive would count for many.
     """
     band = np.floor(np.log2(sample.chance)).astype(np.int64)
-    found: list[NDArray[np.bool_]] = []
+    bands: list[NDArray[np.bool_]] = []
     waiting = np.zeros(len(band), np.bool_)
     for one in np.unique(band):
         waiting = waiting | (band == one)
         if waiting.sum() >= ENOUGH:
-            found.append(waiting)
+            bands.append(waiting)
             waiting = np.zeros(len(band), np.bool_)
     if waiting.any():
-        found = [*found[:-1], found[-1] | waiting] if found else [waiting]
-    return [sample.labelled(one) for one in found]
+        bands = [*bands[:-1], bands[-1] | waiting] if bands else [waiting]
+    return [sample.labelled(one) for one in bands]
 
 
 def effective_clusters(parts: Sequence[Sample]) -> float:
@@ -209,14 +209,14 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
         square = weight * np.maximum(0, weight - 1) / (weight.sum() * total)
         return np.array([square.sum(), square @ x, square @ x**2, weight @ x / weight.sum()])
 
-    found = []
+    moments = []
     for kind in (0, 1):
         source = part if part.effective_kinds()[kind] >= ENOUGH else whole
         every = sums(source, np.ones(len(source.label), np.bool_), kind)
         number = source.effective_kinds()[kind]
         own = sums(source, source.label == kind, kind) if number else every
-        found.append((number * own + PRIOR * every) / (number + PRIOR))
-    return Moments(*map(tuple, np.array(found).T.tolist()))
+        moments.append((number * own + PRIOR * every) / (number + PRIOR))
+    return Moments(*map(tuple, np.array(moments).T.tolist()))
 
 
 def variance_of(part: Sample, residual: Floats, total: float) -> float:
@@ -320,7 +320,7 @@ def cluster_sums(parts: Sequence[Sample], values: Floats) -> Floats:
 
 
 def known_likeness(cluster: Integers, weight: Floats, positives: Floats) -> float:
-    """Return how far labels show how alike those of a cluster are: 1 with enough clusters of each kind."""
+    """Return how far labels determine correlation within clusters: 1 with enough clusters of each kind."""
     every, *kinds = events_of_clusters(cluster, weight, positives)
     return min(1.0, min(kinds) / min(ENOUGH_CLUSTERS, every / 2))
 

@@ -84,15 +84,15 @@ def estimate_drift(y_true: ArrayLike, y_prob: ArrayLike, periods: ArrayLike) -> 
     Raises
     ------
     InputError
-        For bad values, or fewer than 3 periods.
+        For fewer than 3 periods.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> q, period = rng.random(4000), np.repeat(np.arange(8), 500)
     >>> odds = np.log(q / (1 - q)) + rng.normal(0, 0.5, 8)[period]
-    >>> found, _ = estimate_drift(rng.random(4000) < 1 / (1 + np.exp(-odds)), q, period)
-    >>> found.periods, found.low < 0.5 < found.high
+    >>> drift, _ = estimate_drift(rng.random(4000) < 1 / (1 + np.exp(-odds)), q, period)
+    >>> drift.periods, drift.low < 0.5 < drift.high
     (8, True)
     """
     label = np.asarray(_checks.labels(y_true, "y_true"), np.float64)
@@ -118,17 +118,17 @@ def _posterior(label: Floats, score: Floats, code: Integers, count: int) -> Floa
     from scipy.special import expit, logit
 
     odds = logit(np.clip(score, CLIP, 1 - CLIP))
-    each = np.empty((count, len(SHIFTS)))
+    log_likelihood = np.empty((count, len(SHIFTS)))
     for place, shift in enumerate(SHIFTS):
         moved = expit(np.where(label == 1, odds + shift, -odds - shift))
-        each[:, place] = np.bincount(code, np.log(np.maximum(moved, 1e-300)), count)
-    likelihood = np.exp(each - each.max(axis=1, keepdims=True))
+        log_likelihood[:, place] = np.bincount(code, np.log(np.maximum(moved, 1e-300)), count)
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     total = np.log(np.maximum(_densities() @ likelihood.T, 1e-300)).sum(axis=-1)
     marginal = np.exp(total - total.max()).sum(axis=1)
     weight = np.gradient(DEVIATIONS) / (1 + (DEVIATIONS / SCALE) ** 2)
-    found: Floats = marginal * weight
-    found /= found.sum()
-    return found
+    posterior: Floats = marginal * weight
+    posterior /= posterior.sum()
+    return posterior
 
 
 @lru_cache(maxsize=1)
@@ -225,8 +225,8 @@ class RefittedRecalibrator:
     >>> q = rng.random(300)
     >>> dev = LabelledScores(q, rng.random(300) < q)
     >>> refitted = RefittedRecalibrator(Platt(), dev, refits=50, seed=1)
-    >>> found = refitted.count(rng.random(2000))
-    >>> found.total.low < found.count.low < found.count.high < found.total.high
+    >>> interval = refitted.count(rng.random(2000))
+    >>> interval.total.low < interval.count.low < interval.count.high < interval.total.high
     True
     """
 
@@ -299,11 +299,6 @@ class RefittedRecalibrator:
             ``"poisson-binomial"`` or ``"normal"``, for the interval of ``count``.
         level
             Level of both intervals.
-
-        Raises
-        ------
-        InputError
-            For scores outside [0, 1].
         """
         return self.counts([scores], interval=interval, level=level)[0]
 
@@ -322,11 +317,6 @@ class RefittedRecalibrator:
             For each group (D,) before recalibration; a group may be empty.
         interval, level
             As in `count`.
-
-        Raises
-        ------
-        InputError
-            As `count`.
         """
         groups = [one_dimensional(one, "scores") if np.size(one) else np.zeros(0) for one in scores]
         start = np.concatenate([[0], np.cumsum([len(one) for one in groups], dtype=np.int64)])
@@ -335,12 +325,12 @@ class RefittedRecalibrator:
         distinct, code = np.unique(flat, return_inverse=True)
         recalibrated = self.probabilities(distinct)[code]
         every = mixed_counts(self.refitted_probabilities(distinct), len(self.maps), code, start)
-        found = []
+        counts = []
         for (first, last), mixture in zip(pairwise(start), every, strict=True):
             certain = _certain(self.fitted, recalibrated[first:last])
             narrow = count_interval(recalibrated[first:last], interval=interval, level=level)
             count, (low, high) = narrow.count, mixture.interval(level)
-            found.append(
+            counts.append(
                 replace(
                     narrow,
                     total=Quantity(
@@ -355,7 +345,7 @@ class RefittedRecalibrator:
                     drift_warning=NO_DRIFT if self.drift is None else None,
                 )
             )
-        return found
+        return counts
 
 
 def _few(rows: Rows) -> str | None:

@@ -72,8 +72,8 @@ def estimate(
     >>> import pyarrow as pa
     >>> scores = pa.table({"item": range(8), "score": [0.9] * 4 + [0.2] * 4, "period": ["2001"] * 8})
     >>> labels = pa.table({"item": [0, 1, 4, 5], "label": [1, 1, 0, 0]})
-    >>> found = estimate(scores, labels, methods=["uncorrected", "ppi"])
-    >>> [(one.period, one.method, round(one.count.estimate, 1)) for one in found.estimates][:2]
+    >>> counts = estimate(scores, labels, methods=["uncorrected", "ppi"])
+    >>> [(one.period, one.method, round(one.count.estimate, 1)) for one in counts.estimates][:2]
     [('all', 'uncorrected', 4.4), ('all', 'ppi', 4.0)]
     """
     if view is not None and not view.startswith("class:"):
@@ -118,15 +118,15 @@ def estimate(
         sampling=sampling,
         level=level,
     )
-    found = counts(scores, methods=methods)
+    result = counts(scores, methods=methods)
     if view is None:
-        return structs.replace(found, command=command)
-    selected, code, names = found.selection_warning, scored["score"], scored.names["score"]
+        return structs.replace(result, command=command)
+    selected, code, names = result.selection_warning, scored["score"], scored.names["score"]
     for other in np.argsort(-np.bincount(code), kind="stable")[:MOST_CLASSES].tolist():
         if selected is None and (warning := counts(code == other, methods=()).selection_warning):
             selected = f"class {shown(names[other])}: {warning}"
     strange = _strange_classes(scored, labels)
-    return structs.replace(found, command=command, class_warning=strange, selection_warning=selected)
+    return structs.replace(result, command=command, class_warning=strange, selection_warning=selected)
 
 
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
@@ -148,25 +148,25 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
             raise labels.placed(error, part="chance") from None
 
 
-def _is_class(found: FoundColumns, part: str, view: str) -> Any:
+def _is_class(columns: FoundColumns, part: str, view: str) -> Any:
     """Return (n,) which names of classes are the class of a view."""
-    found.check_spelling(part, "write each class in one way")
+    columns.check_spelling(part, "write each class in one way")
     if part == "label":
-        found.check_gaps(part, "leave the field of a missing label empty")
-    names, name = found.names[part], view.removeprefix("class:")
+        columns.check_gaps(part, "leave the field of a missing label empty")
+    names, name = columns.names[part], view.removeprefix("class:")
     if name not in names:
         hint = "write each class alike in both columns; if no row is of this class, write 0 and 1 in both"
-        message, column = f"no value is {shown(name)}, only {listed(names)}", found.roles[part].name
-        raise InputError(message, hint, code="class-unknown", file=found.table.name, column=column)
-    return found[part] == names.index(name)
+        message, column = f"no value is {shown(name)}, only {listed(names)}", columns.roles[part].name
+        raise InputError(message, hint, code="class-unknown", file=columns.table.name, column=column)
+    return columns[part] == names.index(name)
 
 
 def _strange_classes(scored: FoundColumns, labels: FoundColumns) -> str | None:
     """Return a warning of classes that only labels have, which may be spelled differently in the scores."""
-    found = [name for name in labels.names["label"] if name and name not in scored.names["score"]]
-    if not found:
+    strange = [name for name in labels.names["label"] if name and name not in scored.names["score"]]
+    if not strange:
         return None
-    return f"no score is one of these classes of labels, which may be misspelled: {listed(found)}. " + (
+    return f"no score is one of these classes of labels, which may be misspelled: {listed(strange)}. " + (
         "Documents with these labels count as documents without the class"
     )
 

@@ -364,7 +364,7 @@ def tally_with_cuts(
     *,
     threads: int | None = None,
 ) -> Tally:
-    """Return a tally of which bins with these cuts are exact: by sorting few pairs, else by selection.
+    """Return a tally with exact bins at these cuts: few pairs are sorted, many are selected.
 
     Rows of a selected tally are as wide as the cuts allow; other bins of it are not exact.
     """

@@ -172,8 +172,8 @@ def _part(source: Pairs, rows: Integers) -> Pairs:
     """Return selected pairs; clusters without pairs are dropped."""
     cluster, count = None, 0
     if source.cluster is not None and len(rows):
-        cluster, found = _checks.cluster_codes(source.cluster[rows])
-        count = len(found)
+        cluster, kept = _checks.cluster_codes(source.cluster[rows])
+        count = len(kept)
     weight = None if source.weight is None else source.weight[rows]
     return Pairs(source.score[rows], source.outcome[rows], weight, cluster, count)
 
@@ -192,7 +192,7 @@ class Arguments:
     def scores(self, y_prob: ArrayLike, reference: ArrayLike | None = None) -> ClassScores:
         """Check everything; the scores that count are those of which the reference reaches the threshold."""
         limit = non_negative(self.threshold, "threshold") and proportion(self.threshold, "threshold")
-        code, found = class_codes(self.classes, self.names)
+        code, labels = class_codes(self.classes, self.names)
         whole = pairs(self.y_true, y_prob, sample_weight=self.sample_weight, clusters=self.clusters)
         decisive = _checks.scores(y_prob if reference is None else reference)
         _checks.same_length("classes", len(code), "y_prob", np.size(y_prob))
@@ -203,9 +203,9 @@ class Arguments:
         low = decisive < limit
         if low.all():
             raise InputError(f"no score reaches the threshold of {limit:g}", "lower it", code="empty")
-        dropped = np.bincount(code[low], minlength=len(found))
+        dropped = np.bincount(code[low], minlength=len(labels))
         rows = np.flatnonzero(~low)
-        return ClassScores(_part(whole, rows), code[rows], found, dropped, limit)
+        return ClassScores(_part(whole, rows), code[rows], labels, dropped, limit)
 
 
 class Subject(NamedTuple):
@@ -230,13 +230,13 @@ def subjects(
     scores: ClassScores, groups: Groups, min_scores: int, *, class_mean: bool = True
 ) -> list[Subject]:
     """Return MCE if requested, SMCE, and GMCE of each group if there are groups."""
-    found = [Subject("smce", None, scores)]
+    measured = [Subject("smce", None, scores)]
     if class_mean:
         large, left_out = scores.with_at_least(min_scores)
-        found.insert(0, Subject("mce", None, large, left_out))
+        measured.insert(0, Subject("mce", None, large, left_out))
     if len(groups):
-        found += [Subject("gmce", name, part) for name, part in scores.by_group(groups).items()]
-    return found
+        measured += [Subject("gmce", name, part) for name, part in scores.by_group(groups).items()]
+    return measured
 
 
 @dataclass(frozen=True)

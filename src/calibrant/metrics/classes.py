@@ -42,8 +42,8 @@ def class_codes(classes: ArrayLike, names: Sequence[str] | None = None) -> tuple
     if array.dtype.kind == "f":
         raise InputError("classes are floating point numbers", "pass names, or integers", code="dtype")
     hint = "name the class of every score"
-    code, found = _checks.cluster_codes(array, "classes", hint=hint, code="missing-value")
-    ordered, place = np.unique(found.astype(str), return_inverse=True)
+    code, labels = _checks.cluster_codes(array, "classes", hint=hint, code="missing-value")
+    ordered, place = np.unique(labels.astype(str), return_inverse=True)
     return place.astype(np.int64)[code], tuple(ordered.tolist())
 
 
@@ -74,22 +74,22 @@ def named_groups(groups: Any) -> dict[str, tuple[str, ...]]:
     if isinstance(groups, str) or not isinstance(groups, (Sequence, Mapping)):
         raise InputError("groups are neither a list nor a mapping", _GROUPS_HINT, code="parameter")
     items = groups.items() if isinstance(groups, Mapping) else enumerate(groups, start=1)
-    found: dict[str, tuple[str, ...]] = {}
+    tags_of: dict[str, tuple[str, ...]] = {}
     home: dict[str, str] = {}
     for key, tags in items:
         name = str(key)
         if isinstance(tags, str) or not isinstance(tags, (Sequence, set, frozenset)):
             raise InputError(f"group {name} is {tags!r}, not a list of tags", _GROUPS_HINT, code="parameter")
-        found[name] = tuple(str(tag) for tag in tags)
-        for tag in found[name]:
+        tags_of[name] = tuple(str(tag) for tag in tags)
+        for tag in tags_of[name]:
             if tag in home:
                 where = f"twice in group {name}" if home[tag] == name else f"in groups {home[tag]} and {name}"
                 message, hint = f"the tag {tag!r} is {where}", "put each tag into one group"
                 raise InputError(message, hint, code="parameter")
             home[tag] = name
-    if not found:
+    if not tags_of:
         raise InputError("there are no groups", _GROUPS_HINT, code="parameter")
-    return found
+    return tags_of
 
 
 _GROUPS_HINT = "pass lists of tags, such as by_frequency makes, or a mapping from names to lists of tags"
@@ -111,12 +111,12 @@ def group_of_names(names: Sequence[str], groups: Groups) -> Integers:
     >>> group_of_names(["NN", "??"], [["DT", "NN"], ["UH"]]).tolist()
     [0, 1]
     """
-    found = named_groups(groups)
-    home = {tag: index for index, tags in enumerate(found.values()) for tag in tags}
+    tags_of = named_groups(groups)
+    home = {tag: index for index, tags in enumerate(tags_of.values()) for tag in tags}
     if isinstance(groups, Mapping):
         lost = [name for name in names if name not in home]
         if lost:
-            known = ", ".join(list(found)[:20])
+            known = ", ".join(list(tags_of)[:20])
             message, hint = f"the tag {lost[0]!r} is in no group", f"put it into one of {known}"
             raise InputError(message, hint, code="class-unknown")
-    return np.array([home.get(name, len(found) - 1) for name in names], np.int64)
+    return np.array([home.get(name, len(tags_of) - 1) for name in names], np.int64)

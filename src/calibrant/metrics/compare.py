@@ -74,17 +74,12 @@ def calibration_difference(
     level, bin_size, seed
         As in `error_difference`.
 
-    Raises
-    ------
-    InputError
-        For bad values.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(4000)
-    >>> found = calibration_difference(rng.random(4000) < q, q**2, q)
-    >>> found.mse_difference.low > 0, found.rms_difference.low > 0
+    >>> difference = calibration_difference(rng.random(4000) < q, q**2, q)
+    >>> difference.mse_difference.low > 0, difference.rms_difference.low > 0
     (True, True)
     """
     first = pairs(y_true, y_prob_first, sample_weight=sample_weight, clusters=clusters)
@@ -136,8 +131,8 @@ def error_difference(
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(4000)
     >>> y = rng.random(4000) < q
-    >>> found = error_difference(pairs(y, q**2), pairs(y, q))
-    >>> round(found.rms_difference.estimate, 1), found.relative_change.estimate < -0.5
+    >>> difference = error_difference(pairs(y, q**2), pairs(y, q))
+    >>> round(difference.rms_difference.estimate, 1), difference.relative_change.estimate < -0.5
     (0.2, True)
     """
     level = proportion(level, "level")
@@ -150,8 +145,8 @@ def error_difference(
         residuals(by_item(one), bin_size, edges=common_edges(one, other)) for one, other in (both, both[::-1])
     ]
     alone = [residuals(source, bin_size) for source in both]
-    found = difference_of(paired, alone, level, seed, _few_events(first) or _few_events(second))
-    return msgspec.structs.replace(found, brier_difference=_brier_difference(first, second, level))
+    difference = difference_of(paired, alone, level, seed, _few_events(first) or _few_events(second))
+    return msgspec.structs.replace(difference, brier_difference=_brier_difference(first, second, level))
 
 
 def _few_events(source: Pairs) -> str | None:
@@ -283,9 +278,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
 
     The jackknife's expectation is the linear part plus twice the degenerate part, and the latter is the
     variance of the difference over random signs of residuals without their mean in the bin: the error itself
-    is no noise, and outweighs it if many pairs of a unit share a score. Where few units carry the difference,
-    as with rare events, the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of
-    each.
+    is no noise, and outweighs it if many pairs of a unit share a score.
     """
     without = [without_each(table) for table in tables]
     left_out = without[0] - without[1]
@@ -293,6 +286,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     squared = (left_out - left_out.mean()) ** 2
     jackknife = (units - 1) / units * float(squared.sum())
     fourth = float(np.sum(squared**2))
+    # Where few units carry the difference, as with rare events, the variance is known from few of them.
     effective = float(squared.sum()) ** 2 / fourth if fourth > 0 else float(units)
     cells = sum(len(table.cells.bin) for table in tables if table.cells is not None)
     flips = int(np.clip(_CELLS_IN_ALL // cells, _FEWEST_FLIPS, _MOST_FLIPS))

@@ -25,9 +25,9 @@ class Copies:
     >>> score = random.random(2000)
     >>> label = random.random(2000) < score
     >>> twice = np.concatenate([np.arange(2000), random.choice(2000, 100, replace=False)])
-    >>> found = Copies()
-    >>> found.add(score[twice], label[twice])
-    >>> found.count()
+    >>> copies = Copies()
+    >>> copies.add(score[twice], label[twice])
+    >>> copies.count()
     100
     """
 
@@ -63,8 +63,8 @@ class Copies:
             return 0
         score, label = (np.concatenate([part[place] for part in self._waiting]) for place in (0, 1))
         clusters = [part[2] for part in self._waiting if part[2] is not None]
-        found = copied(score, label, np.concatenate(clusters) if clusters else None)
-        return round(found * self.rows / self._length)
+        copies = copied(score, label, np.concatenate(clusters) if clusters else None)
+        return round(copies * self.rows / self._length)
 
 
 def copied(score: Floats, label: NDArray[np.bool_], cluster: Integers | None = None) -> int:

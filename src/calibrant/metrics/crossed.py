@@ -95,13 +95,15 @@ def two_columns(clusters: Any) -> tuple[Any, Any] | None:
 
     Examples
     --------
-    >>> [each.tolist() for each in two_columns(np.array([["a", 1], ["b", 2]], object))]
+    >>> [column.tolist() for column in two_columns(np.array([["a", 1], ["b", 2]], object))]
     [['a', 'b'], [1, 2]]
     >>> two_columns((["a", "b"], [1, 2])), two_columns(["a", "b"])
     ((['a', 'b'], [1, 2]), None)
     """
     if isinstance(clusters, (tuple, list)):
-        inner = [not isinstance(each, (str, bytes)) and hasattr(each, "__len__") for each in clusters[:3]]
+        inner = [
+            not isinstance(column, (str, bytes)) and hasattr(column, "__len__") for column in clusters[:3]
+        ]
         if len(inner) == 2 and all(inner):
             return clusters[0], clusters[1]
         clusters = np.asarray(clusters, object) if inner and all(inner) else None
@@ -131,6 +133,8 @@ def clustered_pairs(
     columns = two_columns(clusters)
     if columns is None:
         return pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
-    first, second = (pairs(y_true, y_prob, sample_weight=sample_weight, clusters=each) for each in columns)
+    first, second = (
+        pairs(y_true, y_prob, sample_weight=sample_weight, clusters=column) for column in columns
+    )
     assert second.cluster is not None
     return crossed(first, second.cluster)

@@ -56,8 +56,8 @@ class _Windows(NamedTuple):
     @property
     def determinant(self) -> Floats:
         """Return the determinant of the weighted least squares; NaN without pairs."""
-        found: Floats = self.weight * self.second - self.first**2
-        return np.where((self.weight > 0) & (found > 0), found, np.nan)
+        determinant: Floats = self.weight * self.second - self.first**2
+        return np.where((self.weight > 0) & (determinant > 0), determinant, np.nan)
 
     @property
     def frequency(self) -> Floats:
@@ -96,14 +96,15 @@ def smooth_curve_of(
     draw = _resampler(tally, fewer)
     sizes = batches(resamples, max(fewer, tally.cluster_count))
     drawn = [_windows(draw(rng, batch), bandwidth) for batch in sizes]
-    curves = np.concatenate([each.frequency[:, seen] for each in drawn])
+    curves = np.concatenate([block.frequency[:, seen] for block in drawn])
     f, n, tail = frequency[seen], effective_n[seen], np.full(seen.sum(), (1 - level) / 2)
     if tally.cluster_count:
-        carried = np.concatenate([each.weight[:, seen] for each in drawn]) / windows.weight[0, seen]
-        number = _clusters_behind(carried, tally.cluster_count)
-        tail = np.array([expanded(level, each)[0] for each in number])
+        carried = np.concatenate([block.weight[:, seen] for block in drawn]) / windows.weight[0, seen]
+        # The spread of a point's relative weight over resamples tells how many clusters are behind it.
+        number = 1 / (np.var(carried, axis=0) + 1 / tally.cluster_count)
+        tail = np.array([expanded(level, clusters_here)[0] for clusters_here in number])
         n = _effective_in_clusters(n, number, f, np.nanvar(curves, axis=0))
-        n /= np.array([quantile(level, each) / quantile(level) for each in number]) ** 2
+        n /= np.array([quantile(level, clusters_here) / quantile(level) for clusters_here in number]) ** 2
     # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
     least, most = wilson(f, n, level)
     # A resample with no pair near a score knows nothing there: it widens the band to both sides.
@@ -125,26 +126,15 @@ def smooth_curve_of(
     )
 
 
-def _clusters_behind(carried: Floats, clusters: int) -> Floats:
-    """Return the effective number of clusters behind each point.
-
-    It follows from the spread of ``carried``, the relative weight of a point, over resamples.
-    """
-    found: Floats = 1 / (np.var(carried, axis=0) + 1 / clusters)
-    return found
-
-
 def _effective_in_clusters(n: Floats, clusters: Floats, frequency: Floats, noise: Floats) -> Floats:
-    """Return the effective number of pairs behind each point, from ``noise``, the variance over resamples.
-
-    Where positives or negatives are rare, few clusters have any, and ``noise`` is too small. The correlation
-    of labels in a cluster is therefore at least that of all points together.
-    """
+    """Return the effective number of pairs behind each point, from ``noise``, the variance over resamples."""
     labels, more = frequency * (1 - frequency), np.maximum(n / clusters - 1, 0)
     possible = float(np.sum(labels * more))
     correlation = float(np.clip(np.sum(noise * n - labels) / possible, 0, 1)) if possible > 0 else 0.0
-    found: Floats = n / np.maximum(ratio(noise * n, labels), 1 + more * correlation)
-    return found
+    # Where positives or negatives are rare, few clusters have any, and the noise of a point is too small:
+    # the correlation of labels in a cluster is at least that of all points together.
+    effective: Floats = n / np.maximum(ratio(noise * n, labels), 1 + more * correlation)
+    return effective
 
 
 def _percentiles(curves: Floats, share: Floats) -> Floats:
@@ -154,8 +144,8 @@ def _percentiles(curves: Floats, share: Floats) -> Floats:
     first, second = (
         np.take_along_axis(ordered, at[None], 0)[0] for at in (below, np.minimum(below + 1, len(curves) - 1))
     )
-    found: Floats = first + (place - below) * (second - first)
-    return found
+    percentiles: Floats = first + (place - below) * (second - first)
+    return percentiles
 
 
 def _least_bandwidth(tally: Tally) -> float:
@@ -207,8 +197,8 @@ def _effective_n(tally: Tally, count: int, bandwidth: float) -> Floats:
         height = windows.second[0, point] - windows.first[0, point] * (at - score)
         squares[point] = weight2 @ (reflected * height) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = windows.determinant[0] ** 2 / squares
-    return np.where(np.isfinite(found), found, 0.0)
+        effective = windows.determinant[0] ** 2 / squares
+    return np.where(np.isfinite(effective), effective, 0.0)
 
 
 def _resampler(tally: Tally, count: int) -> Callable[[np.random.Generator, int], _Nodes]:
@@ -260,7 +250,6 @@ class _ClusterDraws:
         self.columns = [groups.sum(column) for column in columns]
 
     def draw(self, rng: np.random.Generator, times: int) -> _Nodes:
-        """Draw resamples."""
         from calibrant._kernels.smooth import add_by_cluster
 
         taken = rng.multinomial(self.clusters, np.full(self.clusters, 1 / self.clusters), times)
@@ -312,11 +301,6 @@ def smooth_curve(
     SmoothCurve
         257 points; frequency and band are NaN where fewer than 10 effective pairs carry the point, and more
         than a bandwidth beyond the lowest and highest scores.
-
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores, weights or clusters.
 
     References
     ----------

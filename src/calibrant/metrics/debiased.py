@@ -80,7 +80,7 @@ def debiased_squared_error(
     Raises
     ------
     InputError
-        For bad values, or if no bin holds pairs of two clusters.
+        If no bin holds pairs of two clusters.
 
     Notes
     -----

@@ -261,11 +261,6 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
     rule
         ``"brier"`` or ``"log"``.
 
-    Raises
-    ------
-    InputError
-        For another rule.
-
     References
     ----------
     T. Dimitriadis, T. Gneiting and A. I. Jordan (2021), Stable reliability diagrams for probabilistic

@@ -39,11 +39,6 @@ def bin_intervals(
         The same pairs with clusters, or a tally of them by cluster: n is then divided by the design effect
         of each bin. With weights n is Kish's effective number, ``(sum w)^2 / sum w^2``.
 
-    Raises
-    ------
-    InputError
-        For a level outside (0, 1) or an unknown method.
-
     Notes
     -----
     The design effect is ``1 + (m - 1) rho`` (Kish): m the mean number of pairs that share bin and cluster
@@ -59,8 +54,8 @@ def bin_intervals(
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform_bins
-    >>> found = bin_intervals(uniform_bins([0] * 8 + [1] * 2, [0.3] * 10, n_bins=1))
-    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    >>> intervals = bin_intervals(uniform_bins([0] * 8 + [1] * 2, [0.3] * 10, n_bins=1))
+    >>> intervals.low.round(3).tolist(), intervals.high.round(3).tolist()
     ([0.057], [0.51])
     """
     one_of(method, ("wilson", "normal"), "method")
@@ -126,7 +121,7 @@ def bin_of_scores(bins: Bins, score: Floats) -> NDArray[np.int32]:
     """
     # An adaptive edge is the first score beyond the bin, any other the last score in it.
     side: Literal["left", "right"] = "right" if bins.kind in ("adaptive", "information") else "left"
-    found = np.empty(len(score), np.int32)
+    bin_of = np.empty(len(score), np.int32)
     for part in slices(len(score)):
-        found[part] = np.minimum(np.searchsorted(bins.edge_high, score[part], side), len(bins) - 1)
-    return found
+        bin_of[part] = np.minimum(np.searchsorted(bins.edge_high, score[part], side), len(bins) - 1)
+    return bin_of

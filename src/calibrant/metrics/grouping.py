@@ -40,8 +40,8 @@ class Grouping:
 
     def first(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return (groups,) values of each group's first item."""
-        found: NDArray[Any] = values[self.items[self.start]]
-        return found
+        firsts: NDArray[Any] = values[self.items[self.start]]
+        return firsts
 
     def sum(self, values: NDArray[Any]) -> Floats:
         """Return (groups,) sums of a value of every item, with compensation of rounding errors."""
@@ -85,8 +85,8 @@ def group_by(code: Integers, within: Integers | None = None) -> Grouping:
 
     Examples
     --------
-    >>> found = group_by(np.array([1, 0, 1, 0]), np.array([0, 2, 0, 1]))
-    >>> found.items.tolist(), found.sum(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+    >>> groups = group_by(np.array([1, 0, 1, 0]), np.array([0, 2, 0, 1]))
+    >>> groups.items.tolist(), groups.sum(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
     ([3, 1, 0, 2], [4.0, 2.0, 4.0])
     """
     items = sorted_by(code) if within is None else sorted_by(code, within)

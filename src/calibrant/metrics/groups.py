@@ -78,19 +78,19 @@ def by_frequency(train_counts: Mapping[str, int], groups: int) -> list[list[str]
     total = sum(counts.values())
     if not total:
         raise InputError("no tag occurs in the training data", "pass the tags' counts", code="empty")
-    found: list[list[str]] = []
+    tag_groups: list[list[str]] = []
     group: list[str] = []
     held = 0
     for tag in sorted((tag for tag in counts if counts[tag]), key=lambda tag: (-counts[tag], tag)):
         group.append(tag)
         held += counts[tag]
         if held * asked >= total:
-            found.append(group)
+            tag_groups.append(group)
             group, held = [], 0
     if group:
-        found.append(group)
-    found[-1] += sorted(tag for tag in counts if not counts[tag])
-    return found
+        tag_groups.append(group)
+    tag_groups[-1] += sorted(tag for tag in counts if not counts[tag])
+    return tag_groups
 
 
 def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
@@ -125,12 +125,12 @@ def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
         names = set() if isinstance(tags, str) else {str(tag) for tag in tags}
     except TypeError as error:
         raise InputError(f"tags is {shown(tags)}", "pass a list of tags", code="parameter") from error
-    found: dict[str, list[str]] = {}
+    tags_of: dict[str, list[str]] = {}
     for tag in sorted(names):
-        found.setdefault(tag.split(separator, 1)[0], []).append(tag)
-    if not found:
+        tags_of.setdefault(tag.split(separator, 1)[0], []).append(tag)
+    if not tags_of:
         raise InputError("there are no tags", "pass the tags of the tag set", code="empty")
-    return dict(sorted(found.items()))
+    return dict(sorted(tags_of.items()))
 
 
 def marginal_calibration_error(
@@ -190,7 +190,7 @@ def marginal_calibration_error(
     Raises
     ------
     InputError
-        For bad values, or if no score reaches the threshold.
+        If no score reaches the threshold.
 
     References
     ----------
@@ -338,13 +338,13 @@ def calibration_changes(
     Raises
     ------
     InputError
-        For bad values, or if no score reaches the threshold.
+        If no score reaches the threshold.
 
     Examples
     --------
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
     >>> changes = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.5] * 200, tags, [["N"], ["V"]])
-    >>> [(each.before.measure, each.before.group, each.relative_change.estimate) for each in changes]
+    >>> [(change.before.measure, change.before.group, change.relative_change.estimate) for change in changes]
     [('mce', None, -1.0), ('smce', None, -1.0), ('gmce', '1', None), ('gmce', '2', -1.0)]
     """
     recipe = Recipe.of(n_bins, "inverted", level, seed)
@@ -418,15 +418,15 @@ def with_verdicts(changes: Sequence[MarginalChange]) -> tuple[MarginalChange, ..
     >>> [change.verdict for change in with_verdicts(changes)]
     ['better', 'better', 'inconclusive', 'better']
     """
-    p_values = [None if each.difference is None else each.difference.p_value for each in changes]
+    p_values = [None if change.difference is None else change.difference.p_value for change in changes]
     return tuple(
         msgspec.structs.replace(
-            each,
+            change,
             adjusted_p_value=p,
-            verdict=verdict_of(each.difference, p),
-            verdict_warning=_few(each.before),
+            verdict=verdict_of(change.difference, p),
+            verdict_warning=_few(change.before),
         )
-        for each, p in zip(changes, adjusted_p_values(p_values), strict=True)
+        for change, p in zip(changes, adjusted_p_values(p_values), strict=True)
     )
 
 
@@ -443,7 +443,7 @@ def _few(error: MarginalError) -> str | None:
 
 def verdict_of(difference: ErrorDifference | None, adjusted: float | None) -> Verdict:
     """Return what an adjusted p-value says about the second model (or the scores after recalibration)."""
-    found = None if difference is None else difference.mse_difference.estimate
-    if difference is None or found is None or adjusted is None or adjusted > 1 - difference.level:
+    improvement = None if difference is None else difference.mse_difference.estimate
+    if difference is None or improvement is None or adjusted is None or adjusted > 1 - difference.level:
         return "inconclusive"
-    return "better" if found > 0 else "worse"
+    return "better" if improvement > 0 else "worse"

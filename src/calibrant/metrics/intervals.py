@@ -355,11 +355,6 @@ def calibration_error(
         Its coverage is in the coverage study. Algorithm 2's interval is about the plug-in of the chosen
         bins, whose bias it keeps: it hardly ever holds the error of a calibrated model.
 
-    Raises
-    ------
-    InputError
-        For bad values.
-
     References
     ----------
     K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
@@ -420,7 +415,7 @@ def calibration_test(
     Raises
     ------
     InputError
-        For an unknown method, or one that does not fit the data.
+        If the method does not fit the data.
 
     Examples
     --------

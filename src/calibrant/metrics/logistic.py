@@ -141,26 +141,23 @@ def fit(rows: _Rows, *, slope: bool) -> Floats:
 
 
 def _shift(rows: _Rows) -> float:
-    """Return the number that, added to every logit, makes the probabilities add up to the events.
-
-    Newton's method within a bracket, which is halved where the method leaves it or slows down: if all scores
-    are tiny, the information underflows, and a step would be infinite.
-    """
+    """Return the number that, added to every logit, makes the probabilities add up to the events."""
     events = float(rows.weight_positives.sum())
     base = math.log(events) - math.log(float(rows.weight.sum()) - events)
     low, high = base - float(rows.logit.max()) - _SAME, base - float(rows.logit.min()) + _SAME
-    found, reach = min(max(0.0, low), high), math.inf
+    shift, reach = min(max(0.0, low), high), math.inf
     for _ in range(200):
-        here = _derivatives(rows, np.array([found, 1.0]))
+        here = _derivatives(rows, np.array([shift, 1.0]))
         gradient, information = float(here.gradient[0]), float(here.information[0, 0])
-        low, high = (found, high) if gradient > 0 else (low, found)
+        low, high = (shift, high) if gradient > 0 else (low, shift)
         step = gradient / information if information > 0 else math.inf
-        if not low <= found + step <= high or abs(step) > reach / 2:
-            step = (low + high) / 2 - found
-        found, reach = found + step, abs(step)
-        if reach <= _ROUNDING * (1 + abs(found)):
+        # Newton's method leaves the bracket if all scores are tiny: the information underflows.
+        if not low <= shift + step <= high or abs(step) > reach / 2:
+            step = (low + high) / 2 - shift
+        shift, reach = shift + step, abs(step)
+        if reach <= _ROUNDING * (1 + abs(shift)):
             break
-    return found
+    return shift
 
 
 class _Derivatives(NamedTuple):
@@ -207,7 +204,6 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
 
 
 def _covariance_of_pairs(rows: _Rows, beta: Floats, free: int) -> Floats:
-    """Return the covariance of the coefficients for independent pairs."""
     from calibrant._special import expit
 
     design = np.stack([np.ones(len(rows.logit)), rows.logit][:free])
@@ -215,18 +211,15 @@ def _covariance_of_pairs(rows: _Rows, beta: Floats, free: int) -> Floats:
     bread = np.linalg.inv(_derivatives(rows, beta).information[:free, :free])
     influence = bread @ design
     squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
-    robust, model = ((influence * each) @ influence.T for each in (squares, rows.weight2 * p * (1 - p)))
+    robust, model = ((influence * square) @ influence.T for square in (squares, rows.weight2 * p * (1 - p)))
     wider = np.sqrt(np.maximum(1, np.diag(model) / np.diag(robust)))
     covariance: Floats = robust * np.outer(wider, wider)
     return covariance
 
 
 def _fitted(rows: _Rows, *, slope: bool) -> tuple[Floats, Floats, Floats] | None:
-    """Return coefficients, their covariance and effective clusters; None if floats cannot hold them.
-
-    Where scores are tiny and others near 1, the likelihood can be flat between them to the last digit.
-    """
-    try:
+    """Return coefficients, their covariance and effective clusters; None if floats cannot hold them."""
+    try:  # where scores are tiny and others near 1, the likelihood can be flat to the last digit
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             beta = fit(rows, slope=slope)
             covariance, clusters = robust_covariance(rows, beta, slope=slope)
@@ -263,11 +256,11 @@ def calibration_in_the_large_of(source: Source | PairRows, *, level: float = 0.9
 
     level = proportion(level, "level")
     if isinstance(source, CrossedPairs):
-        found = [calibration_in_the_large_of(part, level=level) for part in by_both(source)]
+        ways = [calibration_in_the_large_of(part, level=level) for part in by_both(source)]
         return msgspec.structs.replace(
-            found[0],
-            mean_error=_two_way([each.mean_error for each in found]),
-            intercept=_two_way([each.intercept for each in found]),
+            ways[0],
+            mean_error=_two_way([way.mean_error for way in ways]),
+            intercept=_two_way([way.intercept for way in ways]),
         )
     tally = rows_of(source)
     total = tally.total_weight
@@ -332,21 +325,21 @@ def mean_error_of(source: Source | PairRows, *, level: float = 0.95) -> Estimate
     return _with_noise_of_labels(mean_error(rows, level), rows, level)
 
 
-def _with_noise_of_labels(found: Estimate, tally: Tally | PairRows, level: float) -> Estimate:
+def _with_noise_of_labels(fitted: Estimate, tally: Tally | PairRows, level: float) -> Estimate:
     """Widen the interval to the mean score less Wilson's of the frequency: few events have a skewed mean.
 
     Its number is that of equal coins whose mean has the standard error (Korn and Graubard 1998), and for
     equal labels, whose residuals hide that labels are random, the effective number of clusters or pairs.
     """
-    if found.low is None or found.high is None or found.warning == BALANCED:
-        return found
+    if fitted.low is None or fitted.high is None or fitted.warning == BALANCED:
+        return fitted
     positives = int(tally.positives.sum())
     total, warning = tally.total_weight, None
     clusters = effective_units(tally)
     if 0 < positives < tally.total_n:
-        error = (found.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
+        error = (fitted.standard_error or 0.0) * quantile(level, clusters) / quantile(level)
         if not error:
-            return Estimate(found.estimate, reason=NO_NOISE, level=level)
+            return Estimate(fitted.estimate, reason=NO_NOISE, level=level)
         warning = few_events(tally.cluster, tally.weight, tally.weight_positives)
         frequency = float(tally.weight_positives.sum() / total)
         units = frequency * (1 - frequency) / error**2
@@ -355,8 +348,8 @@ def _with_noise_of_labels(found: Estimate, tally: Tally | PairRows, level: float
     ends = wilson(np.array([frequency]), np.array([units]), level)
     mean_score = float(tally.sum_score.sum() / total)
     high, low = (mean_score - float(end[0]) for end in ends)
-    low, high = min(low, found.low), max(high, found.high)
-    return msgspec.structs.replace(found, low=low, high=high, warning=warning)
+    low, high = min(low, fitted.low), max(high, fitted.high)
+    return msgspec.structs.replace(fitted, low=low, high=high, warning=warning)
 
 
 def mean_error(tally: Tally | PairRows, level: float) -> Estimate:
@@ -417,7 +410,7 @@ def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> Cox
     if isinstance(source, CrossedPairs):
         crossed = [cox_calibration_of(part, level=level) for part in by_both(source)]
         intercept, slope = (
-            _two_way([getattr(each, name) for each in crossed]) for name in ("intercept", "slope")
+            _two_way([getattr(way, name) for way in crossed]) for name in ("intercept", "slope")
         )
         return msgspec.structs.replace(crossed[0], intercept=intercept, slope=slope)
     tally = rows_of(source)
@@ -440,7 +433,7 @@ def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> Cox
             f"Cox slope and intercept leave them out, {wrong:,} of them wrong"
         )
         warning = "; ".join(filter(None, (slope.warning, warning)))
-        intercept, slope = (msgspec.structs.replace(each, warning=warning) for each in (intercept, slope))
+        intercept, slope = (msgspec.structs.replace(number, warning=warning) for number in (intercept, slope))
     return CoxCalibration(
         intercept=intercept,
         slope=slope,
@@ -484,11 +477,6 @@ def calibration_in_the_large(
     -------
     CalibrationInTheLarge
         Estimates, with reasons for undefined values.
-
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores, weights or clusters.
 
     References
     ----------

@@ -124,7 +124,7 @@ def _crossed_moments(table: CrossedResiduals) -> list[Moments]:
     """Return T of pairs that share no cluster, with the two-way sums of its variances, by resolution."""
     of_ways = [moments_by_resolution(way) for way in table.ways]
     results = []
-    for group, *found in zip(_resolutions(table), *of_ways, strict=True):
+    for group, *ways in zip(_resolutions(table), *of_ways, strict=True):
         bins = table.joined(group)
         # Each kind leaves out fewer pairs than T does: its factors are too small.
         scales = []
@@ -135,12 +135,12 @@ def _crossed_moments(table: CrossedResiduals) -> list[Moments]:
         null, slope, curvature = (
             two_way(values)
             for values in (
-                [way.null_variance * scale for way, scale in zip(found, scales, strict=True)],
-                [way.slope for way in found],
-                [way.curvature for way in found],
+                [way.null_variance * scale for way, scale in zip(ways, scales, strict=True)],
+                [way.slope for way in ways],
+                [way.curvature for way in ways],
             )
         )
-        third = max(way.null_skewness for way in found[:2]) * null**1.5
+        third = max(way.null_skewness for way in ways[:2]) * null**1.5
         estimate = estimate_of(bins)
         rounding = _ROUNDING * float(np.sum(bins.pair[2]) / np.sum(bins.weight))  # of sums that are fixed
         estimate = estimate if abs(estimate) > rounding else 0.0
@@ -220,7 +220,6 @@ class _Windows:
     share: float = 0.0
 
     def joined(self, group: Group) -> _Windows:
-        """Return wider windows."""
         starts = _starts(group)
         whole = self.product + np.diag(self.table.unit[1]) if self.table.clusters else self.product
         wider = np.add.reduceat(np.add.reduceat(whole, starts, 0), starts, 1) if len(whole) else whole
@@ -284,8 +283,7 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     """Second and third null cumulant from units that share a bin.
 
     T is a quadratic form sum_{c != d} A_cd; its variance is 2 sum A_cd^2 and its third cumulant
-    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals. Where positives are so
-    rare that residuals tell little about their own variance (there may be none), q (1 - q) takes over.
+    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals.
     """
     factor = table.factor
     second, third, fourth, sixth = table.unit[1:]
@@ -301,6 +299,7 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     expected = 2 * float(np.sum(factor**2 * null**2 * apart))
     if observed >= expected or expected < _LEAST:
         return observed, observed_third
+    # Where positives are so rare that residuals tell little about their own variance, q (1 - q) takes over.
     skew = 1 - 2 * table.score / table.weight
     noise = 16 * effect**2 * np.sum(factor**4 * null**3 * skew**2 * table.pair[0] / table.n) / expected**2
     trust = min(1.0, float(noise) / _LARGEST_RELATIVE_ERROR**2)
@@ -310,11 +309,9 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
 
 
 def _between_bins(table: Residuals, window: Group, windows: _Windows) -> tuple[float, float]:
-    """Second and third null cumulant from clusters that share several bins.
-
-    Covariances between bins are smooth in the score, so they are summed over windows: a pair of windows then
-    contributes as much as all pairs of bins in it.
-    """
+    """Second and third null cumulant from clusters that share several bins."""
+    # Covariances between bins are smooth in the score, so they are summed over windows: a pair of windows
+    # then contributes as much as all pairs of bins in it.
     wide, factor = windows.table, windows.table.factor
     count = len(wide.n)
     within = factor * (wide.unit[1] - sum_by(window, table.unit[1], count))  # different bins of one window

@@ -25,11 +25,6 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
         ``benjamini-hochberg``: the expected proportion of false findings among the findings is at most the
         level.
 
-    Raises
-    ------
-    InputError
-        A p-value is outside [0, 1].
-
     References
     ----------
     .. [1] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of

@@ -157,15 +157,13 @@ def _largest_apart(cells: ClusterCells, places: int) -> tuple[ClusterCells, Clus
 
 
 def _root_of_covariance(cells: ClusterCells, places: int) -> Floats:
-    """Return the symmetric root of the covariance matrix of the sums by place, if clusters are flipped.
-
-    It does not depend on the signs of eigenvectors, which differ between platforms.
-    """
+    """Return the symmetric root of the covariance matrix of the sums by place, if clusters are flipped."""
     from calibrant._kernels.clusters import products
 
     covariance = np.zeros((places, places))
     products(cells.start, cells.place, cells.value, covariance)
     values, vectors = np.linalg.eigh(covariance)
+    # The symmetric root does not depend on the signs of eigenvectors, which differ between platforms.
     root: Floats = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     return root
 
@@ -203,11 +201,6 @@ def noise_floors(
     dict
         `NoiseFloor` by the name of the error: ``plug_in_calibration_error``, ``plug_in_squared_error``,
         ``expected_calibration_error``, ``max_calibration_error``.
-
-    Raises
-    ------
-    InputError
-        For a resample count below 1 or a level outside (0, 1).
 
     References
     ----------

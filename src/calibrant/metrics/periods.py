@@ -35,9 +35,9 @@ def parse_date(text: str) -> date:
     >>> parse_date("2001-09-11T08:46").year
     2001
     """
-    found = _DATE.fullmatch(text.strip())
+    match = _DATE.fullmatch(text.strip())
     try:
-        return date.fromisoformat(found[1] if found else "")
+        return date.fromisoformat(match[1] if match else "")
     except ValueError:
         raise InputError(f"{text!r:.40} is not a date", "write it as YYYY-MM-DD", code="date") from None
 
@@ -51,11 +51,6 @@ def period_of(day: date, by: str) -> str:
         The day.
     by
         ``week`` (ISO 8601, from Monday), ``month``, ``quarter`` or ``year``.
-
-    Raises
-    ------
-    InputError
-        If ``by`` is unknown.
 
     Examples
     --------

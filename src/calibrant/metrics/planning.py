@@ -74,7 +74,7 @@ def labels_needed(
     Raises
     ------
     InputError
-        If neither or impossible goals are given.
+        If no goal is given, or an impossible one.
 
     References
     ----------
@@ -147,10 +147,7 @@ def labels_needed(
 
 
 def _alignment(q: Floats, weight: Floats, effect: float) -> tuple[float, float]:
-    """Return the design effect of the contrast that sees an overconfident model, and its correlation with it.
-
-    Dependence cancels in the slope if the model is too high at half of the scores and too low at the others.
-    """
+    """Return the design effect and the correlation of the contrast that sees an overconfident model."""
     inner = np.clip(q, 1e-12, 1 - 1e-12)
     line, information = np.log(inner / (1 - inner)), weight * inner * (1 - inner)
     line = line - np.average(line, weights=information)
@@ -158,6 +155,7 @@ def _alignment(q: Floats, weight: Floats, effect: float) -> tuple[float, float]:
     square = float(np.average(line**2, weights=weight))
     mean = abs(float(np.average(error, weights=weight)))
     slope = abs(float(np.average(line * error, weights=weight))) / math.sqrt(max(square, 1e-12))
+    # Dependence cancels in the slope if the model is too high at half of the scores and too low at others.
     return (effect, mean) if mean / math.sqrt(effect) > slope else (1.0, slope)
 
 
@@ -182,8 +180,10 @@ class Sections:
 
     def bins(self, n: float, size: float) -> Floats:
         """Return the mean number of bins of n pairs in each section, if bins end at ``size`` pairs."""
-        found: Floats = np.minimum(self.values, n * np.array([self.repeated, self.others]) / size).sum(axis=0)
-        return found
+        expected: Floats = np.minimum(self.values, n * np.array([self.repeated, self.others]) / size).sum(
+            axis=0
+        )
+        return expected
 
 
 def _sections(q: Floats, weight: Floats, *, pilot: bool) -> Sections:
@@ -208,11 +208,11 @@ def _noise(q: Floats, weight: Floats, worse: float) -> list[tuple[float, Floats]
     section = np.searchsorted(EDGES, q)  # which ends a bin
     held = np.bincount(section, weight, len(EDGES) + 1).astype(np.float64)
     nearer = np.clip(q + np.where(q < 0.5, worse, -worse), 0, 1)  # frequencies of an overconfident model
-    found = []
+    noise_of = []
     for noise in np.maximum(q * (1 - q), [p * (1 - p) for p in (q, nearer)]):
         squares = np.bincount(section, weight * noise**2, len(held)).astype(np.float64)
-        found.append((float(np.average(noise, weights=weight)), ratio(squares, held)))
-    return found
+        noise_of.append((float(np.average(noise, weights=weight)), ratio(squares, held)))
+    return noise_of
 
 
 def _null_variance(n: float, sections: Sections, effect: float, variance: float, variance2: Floats) -> float:
@@ -279,7 +279,7 @@ def _assumptions(
     cluster_size: int,
 ) -> tuple[str, ...]:
     source = "like those of the pilot" if scores is not None else f"from Beta({beta[0]:g}, {beta[1]:g})"
-    found = [
+    assumed = [
         f"scores are {source}",
         "the error has the same size at all scores",
         "the model is overconfident or shifted (the more labels of the two); underconfidence needs fewer"
@@ -287,13 +287,13 @@ def _assumptions(
         else "labels vary as the scores say: with variance q (1 - q)",
     ]
     if difference is not None:
-        found += [
+        assumed += [
             f"the worse model's RMS error is {worse:g}",
             "the models' scores and deviations are not correlated (models that rank items alike need fewer "
             "labels, unless they err in opposite directions)",
         ]
     if cluster_size > 1:
-        found += ["scores of one cluster are as different as those of different clusters", DEPENDENCE]
+        assumed += ["scores of one cluster are as different as those of different clusters", DEPENDENCE]
     else:
-        found.append("pairs are independent")
-    return tuple(found)
+        assumed.append("pairs are independent")
+    return tuple(assumed)

@@ -157,11 +157,6 @@ def plug_in_calibration_error(
     float
         In [0, 1].
 
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores, weights or bins.
-
     References
     ----------
     K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
@@ -260,11 +255,6 @@ def class_errors(
         As in `plug_in_calibration_error`; each class has separate bins. The ECE of `calibrant.measure` is
         that of ``binning="uniform"``, and the default is of equal counts.
 
-    Raises
-    ------
-    InputError
-        As `calibrant.metrics.views.class_predictions`, and for unusable bins.
-
     References
     ----------
     A. Kumar, P. Liang and T. Ma (2019), Verified uncertainty calibration, NeurIPS. arXiv:1909.10155
@@ -272,7 +262,7 @@ def class_errors(
     Examples
     --------
     >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], n_bins=1)
-    >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
+    >>> errors.marginal_calibration_error, [error.label for error in errors.by_class]
     (0.25, ['no', 'yes'])
     """
     from calibrant.metrics.views import class_predictions, classwise_views

@@ -179,11 +179,6 @@ def brier_score(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLik
     float
         In [0, 1]; lower is better.
 
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores or weights.
-
     References
     ----------
     G. W. Brier (1950), Verification of forecasts expressed in terms of probability, Monthly

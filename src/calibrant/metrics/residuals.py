@@ -220,7 +220,7 @@ class CrossedResiduals(Residuals):
         fewest = min(ways[:2], key=lambda way: way.effective_clusters)
         unit = fewest.unit.copy()
         unit[:2] = ways[0].unit[:2] + ways[1].unit[:2] - ways[2].unit[:2]
-        values = {each.name: getattr(fewest, each.name) for each in fields(Residuals)}
+        values = {column.name: getattr(fewest, column.name) for column in fields(Residuals)}
         return cls(**values | {"unit": unit}, ways=tuple(ways))
 
     @property
@@ -345,7 +345,9 @@ def _of_pairs(source: Pairs, size: int, edges: Floats) -> Residuals:
     rows = _rows_by_cluster(source, residual, first_key)
     if source.weight is not None:
         table = _weighted(table, *rows[1:], scores[0] / count)
-        row_bin, positive = _by_row(first_key, source), source.label.astype(np.float64)
+        keys = (source.score.astype(np.float64) + 0.0).view(np.int64)
+        row_bin = (np.searchsorted(first_key, keys, side="right") - 1).astype(np.int32)
+        positive = source.label.astype(np.float64)
         powers = (source.weight**k * part for k in range(3) for part in (positive, 1 - positive))
         sums_by_label = [sum_by(row_bin, values, used) for values in powers]
         table = replace(table, weights_by_label=_follow_labels(*sums_by_label))
@@ -513,11 +515,6 @@ def _weighted(
     )
 
 
-def _by_row(first_key: Integers, source: Pairs) -> NDArray[np.int32]:
-    keys = (source.score.astype(np.float64) + 0.0).view(np.int64)
-    return (np.searchsorted(first_key, keys, side="right") - 1).astype(np.int32)
-
-
 def _follow_labels(
     positives: Floats, negatives: Floats, weight1: Floats, weight0: Floats, squares1: Floats, squares0: Floats
 ) -> bool:
@@ -562,10 +559,8 @@ def _separable(table: Residuals, least: float) -> Residuals:
 def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
     """Group bins of fewer than ``least`` units with their neighbors; None if there are none.
 
-    A bin says something only through pairs of different units. Clusters count as they are: a bin of so many
-    effective ones would swallow a third of the scores next to a large cluster with one score. Pairs count by
-    their effective number. Which bins are joined depends on scores, weights and clusters but not on labels,
-    so it adds no bias.
+    A bin says something only through pairs of different units. Which bins are joined depends on scores,
+    weights and clusters but not on labels, so it adds no bias.
     """
     bins = len(table.n)
     if table.cells is None or not table.clusters:  # a unit is in one bin only
@@ -575,6 +570,8 @@ def _thin_bins(table: Residuals, least: float) -> NDArray[np.int32] | None:
         if np.all(table.weight**2 >= least * table.unit[0]):
             return None
     else:
+        # Clusters count as they are, and not by their effective number: a bin of so many effective ones would
+        # swallow a third of the scores next to a large cluster with one score.
         cells, alone = table.cells, np.zeros(bins)
         fewest, least = min(int(least), table.clusters // 2), _FEWEST_UNITS_EVER
         units_in = np.bincount(cells.bin, minlength=bins)

@@ -101,15 +101,12 @@ class Resolutions:
         return [moments for moments in self.moments if moments.bins > 1]
 
     def _components(self, theta: float) -> tuple[Floats, Floats]:
-        """Return weights and p-values of the components.
-
-        Far from 0 most of a variance is of first order. A coarse resolution gains nothing there, and its
-        weight fades.
-        """
+        """Return weights and p-values of the components."""
         tested = self._tested
         weights = [_MEAN, _SLOPE][: len(self.contrasts)]
         weights += [_WINDOW / (1 + place) for place in range(1, len(tested))] + [_FINEST] * bool(tested)
         finest = self.finest
+        # Far from 0 most of a variance is of first order: a coarse resolution gains nothing there.
         fading = (finest.null_variance / max(finest.variance(theta), 1e-300)) ** 2
         weight = np.array(weights)
         weight[:-1] *= fading
@@ -117,9 +114,9 @@ class Resolutions:
         p_values = [p_of(root) for p_of in self.contrasts.values()]
         if not tested:
             return weight, np.array(p_values)
-        columns = [(m.estimate, m.null_variance, m.null_third, m.slope, m.curvature) for m in tested]
-        estimate, null, third, slope, curvature = np.array(columns).T
-        error = np.sqrt(np.maximum(null + slope * theta + curvature * theta**2, 1e-100))
+        columns = [(m.estimate, m.null_third, m.slope, max(m.variance(theta), 1e-100)) for m in tested]
+        estimate, third, slope, variance = np.array(columns).T
+        error = np.sqrt(variance)
         # The first-order part is skewed as a noncentral chi-square is.
         skewness = np.clip((third + 1.5 * slope**2 * theta) / error**3, _SYMMETRIC, _LARGEST_SKEWNESS)
         return weight, np.append(
@@ -193,22 +190,49 @@ def resolutions_of(table: Residuals) -> Resolutions | None:
     information = table.null[0] / table.pair[0] * table.weight
     # The score test of Cox's slope: the logit less its weighted mean.
     slope = logit - float(np.sum(information * logit)) / max(float(np.sum(information)), 1e-300)
-    contrasts = {}
+    contrasts: dict[str, Component] = {}
     for name, phi in (("mean", np.ones(len(mean))), ("slope", slope)):
         contrast = _contrast(table, phi, clusters)
         if contrast is not None:
-            contrasts[name] = contrast
+            contrasts[name] = contrast.p_value
     return Resolutions(table, moments_by_resolution(table), contrasts, clusters, contrary_limits(table))
 
 
-def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | None:
-    """Return the p-value, as a function of s, of |E[phi u]| / |phi| <= s; twice one tail at s = 0.
+@dataclass(frozen=True)
+class _Contrast:
+    """An estimate of |E[phi u]| / |phi|, and the moments of the sum behind it at a hypothesis s.
 
-    The variance runs from that of the hypothesis at s = 0, q (1 - q), to that of the data at the estimate, as
-    in Wilson's interval: that of the data is blind where few labels carry the sum, as among scores of 0.999.
-    With clusters the variance at s = 0 is q (1 - q) times the design effect, which the data show well even
-    where few clusters have an event: those few tell how many labels come together, not how many there are.
+    They run from those of the hypothesis at s = 0 to those of the data at the estimate, as in Wilson's
+    interval: those of the data are blind where few labels carry the sum, as among scores of 0.999.
     """
+
+    estimate: float
+    weight: float  # by which the sum is divided
+    clusters: float
+    null: float  # variance at s = 0
+    null_third: float
+    observed: float  # variance at the estimate
+    observed_third: float
+    cross: float  # variance per unit of s
+    squares: float  # variance per unit of s^2
+
+    def p_value(self, s: float) -> float:
+        """Return the p-value of |E[phi u]| / |phi| <= s; twice one tail at s = 0."""
+        back = max(0.0, 1 - s / max(self.estimate, 1e-300))
+        variance = self.observed + self.cross * s + self.squares * s**2 + (self.null - self.observed) * back
+        third = self.observed_third + (self.null_third - self.observed_third) * back
+        error = max(math.sqrt(max(variance, 0.0)) / self.weight, 1e-50)
+        skewness = float(np.clip(third / (error * self.weight) ** 3, _LIGHTEST, 6))
+        # Labels come one by one: up to half of one, where they are so few that it counts.
+        sd = math.sqrt(self.null)
+        step = min(max(0.0, abs(self.null_third) / max(self.null, 1e-300) - _MANY * sd) / 2, sd)
+        z = (np.array([self.estimate - s, self.estimate + s]) - step / self.weight) / error
+        tails = _student(_tail(z, np.full(2, skewness)), self.clusters)
+        return min(1.0, float(tails.sum()))
+
+
+def _contrast(table: Residuals, phi: Floats, clusters: float) -> _Contrast | None:
+    """Return the contrast of residuals with a function of the score; None if its sum is fixed."""
     whole = float(table.weight.sum())
     square = float(np.sum(table.weight * phi**2)) / whole
     if square <= 1e-12:
@@ -219,7 +243,7 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
         residual, estimate = -residual, -estimate
     weight2, first, second = table.pair
     alone = float(np.sum(residual**2 * second))
-    null, third = float(np.sum(residual**2 * table.null[0])), float(np.sum(residual**3 * table.null[1]))
+    null, null_third = float(np.sum(residual**2 * table.null[0])), float(np.sum(residual**3 * table.null[1]))
     cross, squares = 2 * float(np.sum(residual * size * first)), float(np.sum(size**2 * weight2))
     # Third moments of independent pairs; weights enter through their mean square in the bin.
     typical = np.sqrt(weight2 / table.n)
@@ -229,32 +253,21 @@ def _contrast(table: Residuals, phi: Floats, clusters: float) -> Component | Non
         + 3 * residual * size**2 * estimate**2 * first
         + size**3 * estimate**3 * weight2
     )
-    skew = float(at_estimate.sum())
-    of_data = alone
+    observed = alone
     if table.clusters and table.cells is not None:
-        of_data, cross, squares = _of_clusters(table, residual, size)
+        observed, cross, squares = _of_clusters(table, residual, size)
         cross *= 2
-        effect = of_data / max(alone, 1e-300)
+        # The design effect shows well even where few clusters have an event: those few tell how many labels
+        # come together, not how many there are.
+        effect = observed / max(alone, 1e-300)
         # The sums of few clusters with events are skewed as those of as many batches of events.
-        third *= max(1.0, effect) ** 2
+        null_third *= max(1.0, effect) ** 2
         null *= effect
-    if max(of_data, null) <= _LEAST_VARIANCE * max(alone, 1e-300):
+    if max(observed, null) <= _LEAST_VARIANCE * max(alone, 1e-300):
         return None  # as in a pooled view, where the residuals of an item sum to 0
-
-    # Labels come one by one: half of one, where they are so few that it counts.
-    step = max(0.0, abs(third) / max(null, 1e-300) - _MANY * math.sqrt(null)) / 2
-    step = min(step, math.sqrt(null))
-
-    def p_value(s: float) -> float:
-        back = max(0.0, 1 - s / max(estimate, 1e-300))
-        variance = of_data + cross * s + squares * s**2 + (null - of_data) * back
-        error = max(math.sqrt(max(variance, 0.0)) / whole, 1e-50)
-        skewness = float(np.clip((skew + (third - skew) * back) / (error * whole) ** 3, _LIGHTEST, 6))
-        z = (np.array([estimate - s, estimate + s]) - step / whole) / error
-        tails = _student(_tail(z, np.full(2, skewness)), clusters)
-        return min(1.0, float(tails.sum()))
-
-    return p_value
+    return _Contrast(
+        estimate, whole, clusters, null, null_third, observed, float(at_estimate.sum()), cross, squares
+    )
 
 
 def _of_clusters(table: Residuals, residual: Floats, size: Floats) -> tuple[float, float, float]:

@@ -68,7 +68,7 @@ class SignedError:
     @classmethod
     def of(cls, tally: Tally) -> SignedError:
         """Return the signed error of the pairs of a slice."""
-        found = mean_error(tally, 0.95)
+        estimate = mean_error(tally, 0.95)
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
         null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2
@@ -76,12 +76,12 @@ class SignedError:
         if tally.cluster is not None and tally.positives.sum() in (0, tally.total_n):
             coins = min(coins, tally.effective_clusters)  # equal labels hide that clusters differ
         return cls(
-            estimate=found.estimate or 0.0,
+            estimate=estimate.estimate or 0.0,
             mean_score=mean,
-            error=found.standard_error or 0.0,
+            error=estimate.standard_error or 0.0,
             binomial_n=coins,
             clusters=tally.effective_clusters,
-            balanced=found.warning == BALANCED,
+            balanced=estimate.warning == BALANCED,
         )
 
     @property
@@ -225,8 +225,8 @@ def shrunken(value: Floats, variance: Floats) -> Shrinkage:
     Examples
     --------
     >>> import numpy as np
-    >>> found = shrunken(np.array([0.0, 1.0, 2.0, 9.0]), np.ones(4))
-    >>> round(found.mean, 1), found.estimate.round(1).tolist()
+    >>> shrinkage = shrunken(np.array([0.0, 1.0, 2.0, 9.0]), np.ones(4))
+    >>> round(shrinkage.mean, 1), shrinkage.estimate.round(1).tolist()
     (1.1, [1.0, 1.0, 1.1, 8.9])
     """
     noise = np.maximum(variance, np.finfo(float).tiny)
@@ -254,8 +254,8 @@ def shrunken(value: Floats, variance: Floats) -> Shrinkage:
 def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: Floats) -> Shrinkage:
     """Shrink estimates of non-negative true errors, which have a gamma distribution.
 
-    The variance of an estimate whose truth is theta is ``variance + slope * theta``; its first part is skewed
-    by chance, and large estimates without any truth are then more likely than a normal distribution has it.
+    The variance of an estimate whose truth is theta is ``variance + slope * theta``; its first part is
+    skewed: large estimates by chance alone are more frequent than under a normal distribution.
 
     Examples
     --------
@@ -280,13 +280,13 @@ def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: 
     shape, mean = _SHAPES, _MEANS * most
     best = -np.inf
     for _ in range(2):  # all over, then near the best
-        for each in shape:
-            cells = np.diff(gammainc(each, edges * each / mean[:, np.newaxis]))
+        for alpha in shape:
+            cells = np.diff(gammainc(alpha, edges * alpha / mean[:, np.newaxis]))
             cells /= np.maximum(cells.sum(axis=1, keepdims=True), 1e-300)
-            found = np.log(np.maximum(likelihood @ cells.T, 1e-300)).sum(axis=0)
-            place = int(found.argmax())
-            if found[place] > best:
-                best, mass, chosen = float(found[place]), cells[place], (each, mean[place])
+            log_likelihood = np.log(np.maximum(likelihood @ cells.T, 1e-300)).sum(axis=0)
+            place = int(log_likelihood.argmax())
+            if log_likelihood[place] > best:
+                best, mass, chosen = float(log_likelihood[place]), cells[place], (alpha, mean[place])
         shape, mean = chosen[0] * _NEAR[::2], chosen[1] * _NEAR
     part = likelihood * mass
     centre = float(mass @ theta)
@@ -383,7 +383,7 @@ def slice_errors(
     Raises
     ------
     InputError
-        There are no slices, they have different numbers of keys, or an argument is out of its range.
+        If there are no slices, or they have different numbers of keys.
 
     Notes
     -----
@@ -409,8 +409,8 @@ def slice_errors(
     --------
     >>> labels = {"law": [1] * 60 + [0] * 40, "art": [1] * 80 + [0] * 20}
     >>> tallies = {(name,): Tally.from_arrays(y_true=y, y_prob=[0.8] * 100) for name, y in labels.items()}
-    >>> found = slice_errors(tallies, by=["subject"])
-    >>> [(row.slice, round(row.signed.estimate, 2), row.signed.found) for row in found.slices]
+    >>> table = slice_errors(tallies, by=["subject"])
+    >>> [(row.slice, round(row.signed.estimate, 2), row.signed.found) for row in table.slices]
     [('law', 0.2, True), ('art', 0.0, False)]
     """
     level = _checks.proportion(level, "level")
@@ -425,14 +425,16 @@ def slice_errors(
     squared, squared_spread, limit = _squared(list(large.values()), level, adjust)
     weak = sum(0 < tally.effective_clusters < FEW_CLUSTERS for tally in large.values())
     notes = [WEAK_CLUSTERS.format(counted(weak, "slice"), FEW_CLUSTERS)] if weak else []
-    few = sum(bool(few_events(each.cluster, each.weight, each.weight_positives)) for each in large.values())
+    few = sum(
+        bool(few_events(tally.cluster, tally.weight, tally.weight_positives)) for tally in large.values()
+    )
     notes += [FEW_EVENTS.format(counted(few, "slice"))] if few else []
     sharp = sum(
-        found < LEAST_POSITIVES and (other.low is not None or (one.low is not None and expected < 1))
-        for (found, expected), one, other in zip(map(_contrary, large.values()), signed, squared, strict=True)
+        count < LEAST_POSITIVES and (other.low is not None or (one.low is not None and expected < 1))
+        for (count, expected), one, other in zip(map(_contrary, large.values()), signed, squared, strict=True)
     )
     notes += [FEW_CONTRARY.format(counted(sharp, "slice"), LEAST_POSITIVES)] if sharp else []
-    hopeless = rank == "error" and limit > 1 - level and not any(each.found for each in squared)
+    hopeless = rank == "error" and limit > 1 - level and not any(estimate.found for estimate in squared)
     rows = [
         _row(keys, tally, one, other)
         for (keys, tally), one, other in zip(large.items(), signed, squared, strict=True)
@@ -443,7 +445,7 @@ def slice_errors(
             nothing = _undefined(reason)
             rows.append(replace(_row(keys, tally, nothing, nothing), reason=reason))
     errors, spread = (squared, squared_spread.spread) if rank == "error" else (signed, signed_spread.spread)
-    noise = [each.standard_error for each in errors if each.standard_error is not None]
+    noise = [error.standard_error for error in errors if error.standard_error is not None]
     alike = spread is not None and spread < ALIKE * float(np.median(noise))
     return SliceTable(
         by=names,
@@ -484,8 +486,8 @@ def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str,
 
 def _contrary(tally: Tally) -> tuple[int, float]:
     """Count the labels on the other side of 0.5 than their scores, and how many the scores expect there."""
-    found = np.where(tally.score < 0.5, tally.positives, tally.n - tally.positives)
-    return int(found.sum()), float(tally.n @ np.minimum(tally.score, 1 - tally.score))
+    contrary = np.where(tally.score < 0.5, tally.positives, tally.n - tally.positives)
+    return int(contrary.sum()), float(tally.n @ np.minimum(tally.score, 1 - tally.score))
 
 
 def _too_small(tally: Tally, least: int) -> str | None:
@@ -499,13 +501,13 @@ def _too_small(tally: Tally, least: int) -> str | None:
 def _signed(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[SliceEstimate], SliceSpread]:
     if not tallies:
         return [], _spread(None)
-    found = [SignedError.of(tally) for tally in tallies]
-    if all(each.balanced for each in found):
-        return [_undefined(BALANCED)] * len(found), SliceSpread(None, None, BALANCED)
-    parts = np.array([(each.estimate, each.variance) for each in found]).T
-    shrinkage = shrunken(*parts.copy()) if len(found) >= FEWEST else None
-    numbers = [(each.estimate, each.variance**0.5) for each in found]
-    return _estimates(found, numbers, shrinkage, level, adjust), _spread(shrinkage)
+    errors = [SignedError.of(tally) for tally in tallies]
+    if all(error.balanced for error in errors):
+        return [_undefined(BALANCED)] * len(errors), SliceSpread(None, None, BALANCED)
+    parts = np.array([(error.estimate, error.variance) for error in errors]).T
+    shrinkage = shrunken(*parts.copy()) if len(errors) >= FEWEST else None
+    numbers = [(error.estimate, error.variance**0.5) for error in errors]
+    return _estimates(errors, numbers, shrinkage, level, adjust), _spread(shrinkage)
 
 
 def _squared(
@@ -513,19 +515,19 @@ def _squared(
 ) -> tuple[list[SliceEstimate], SliceSpread, float]:
     """Return the errors, their spread, and the smallest adjusted p-value that so few clusters can give."""
     every = [SquaredError.of(tally) for tally in tallies]
-    found = [each for each in every if isinstance(each, SquaredError)]
+    errors = [error for error in every if isinstance(error, SquaredError)]
     shrinkage = None
-    if len(found) >= FEWEST:
+    if len(errors) >= FEWEST:
         parts = [
             (m.estimate, m.null_variance, m.slope + m.curvature * max(0.0, m.estimate), m.null_skewness)
-            for m in (each.moments for each in found)
+            for m in (error.moments for error in errors)
         ]
         shrinkage = shrunken_positive(*np.array(parts).T)
-    numbers = [(each.estimate, each.standard_error) for each in found]
-    estimates = iter(_estimates(found, numbers, shrinkage, level, adjust))
-    least = _adjusted([each.least_p_value for each in found], adjust)
-    estimated = [_undefined(each) if isinstance(each, str) else next(estimates) for each in every]
-    return estimated, _spread(shrinkage), min((each for each in least if each is not None), default=0.0)
+    numbers = [(error.estimate, error.standard_error) for error in errors]
+    estimates = iter(_estimates(errors, numbers, shrinkage, level, adjust))
+    least = _adjusted([error.least_p_value for error in errors], adjust)
+    estimated = [_undefined(error) if isinstance(error, str) else next(estimates) for error in every]
+    return estimated, _spread(shrinkage), min((p for p in least if p is not None), default=0.0)
 
 
 def _adjusted(p_values: Sequence[float | None], adjust: str) -> list[float | None]:
@@ -545,9 +547,9 @@ def _intervals(
         return [make(level) for make in makers]
     if adjust == "simultaneous":
         return [make(1 - (1 - level) / count) for make in makers]
-    found = [p is not None and p <= 1 - level for p in adjusted]
-    share = sum(found) * (1 - level) / max(1, count)
-    return [make(1 - share) if chosen else NOT_FOUND for make, chosen in zip(makers, found, strict=True)]
+    significant = [p is not None and p <= 1 - level for p in adjusted]
+    share = sum(significant) * (1 - level) / max(1, count)
+    return [make(1 - share) if large else NOT_FOUND for make, large in zip(makers, significant, strict=True)]
 
 
 def _spread(shrinkage: Shrinkage | None) -> SliceSpread:
@@ -557,20 +559,20 @@ def _spread(shrinkage: Shrinkage | None) -> SliceSpread:
 
 
 def _estimates(
-    found: Sequence[SignedError | SquaredError],
+    errors: Sequence[SignedError | SquaredError],
     numbers: Sequence[tuple[float, float]],
     shrinkage: Shrinkage | None,
     level: float,
     adjust: str,
 ) -> list[SliceEstimate]:
     """Return the records of errors, of which ``numbers`` has estimates and standard errors."""
-    p_values = [each.p_value for each in found]
+    p_values = [error.p_value for error in errors]
     adjusted = _adjusted(p_values, adjust)
-    intervals = _intervals([each.interval for each in found], adjusted, level, adjust)
+    intervals = _intervals([error.interval for error in errors], adjusted, level, adjust)
     records = []
-    for place, (each, interval, p) in enumerate(zip(found, intervals, adjusted, strict=True)):
-        if isinstance(each, SquaredError) and each.rarer < LEAST_POSITIVES:
-            interval = TOO_RARE.format(each.rarer)
+    for place, (error, interval, p) in enumerate(zip(errors, intervals, adjusted, strict=True)):
+        if isinstance(error, SquaredError) and error.rarer < LEAST_POSITIVES:
+            interval = TOO_RARE.format(error.rarer)
         reason, (low, high) = (interval, (None, None)) if isinstance(interval, str) else (None, interval)
         value = None if shrinkage is None else float(shrinkage.estimate[place])
         records.append(
@@ -617,10 +619,7 @@ def _root(value: float | None) -> float | None:
 
 
 def _order(row: SliceErrors, rank: str, alike: bool) -> tuple[object, ...]:
-    """Measured slices from the worst on, then the others from the largest on; ties by p-value and name.
-
-    If slices are ``alike``, shrunken errors are nearly equal, in an order that tells nothing.
-    """
+    """Measured slices from the worst on, then the others from the largest on; ties by p-value and name."""
     chosen = row.squared if rank == "error" else row.signed
     shrunk = chosen.shrunken.estimate
     value = chosen.estimate if shrunk is None else shrunk
@@ -628,6 +627,7 @@ def _order(row: SliceErrors, rank: str, alike: bool) -> tuple[object, ...]:
     if value is None or chosen.p_value is None:
         return (1, row.reason is not None, -row.n, named)
     size = value if rank == "error" else abs(value)
+    # The shrunken errors of slices that are alike are nearly equal: their order has no meaning.
     return (0, 0.0 if alike else -size, chosen.p_value, -size, named)
 
 

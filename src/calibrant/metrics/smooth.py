@@ -148,13 +148,13 @@ def fixed_points(
     for _ in range(100):
         gap = above - below
         middle = low + (high - low) * ratio(above, gap)
-        found = excess(middle)
-        if (~inside | (np.abs(found) <= tolerance) | (high - low <= tolerance)).all():
+        difference = excess(middle)
+        if (~inside | (np.abs(difference) <= tolerance) | (high - low <= tolerance)).all():
             break
-        up = found > 0
+        up = difference > 0
         # Where the same end stays twice, its value is halved, so that both ends close in.
-        below = np.where(up, np.where(side > 0, below / 2, below), found)
-        above = np.where(up, found, np.where(side < 0, above / 2, above))
+        below = np.where(up, np.where(side > 0, below / 2, below), difference)
+        above = np.where(up, difference, np.where(side < 0, above / 2, above))
         low, high = np.where(up, middle, low), np.where(up, high, middle)
         side = np.where(up, 1.0, -1.0)
     bandwidth = np.where(inside, np.exp(middle), smallest)
@@ -195,8 +195,8 @@ def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
     reach = np.maximum(np.abs(tally.low - left), np.abs(tally.high - left)) + step
     product = np.where(inside, step**2 / 4, reach**2)
     share, residual = _absolute_residuals(tally)
-    each: Floats = residual * (product / 2 + step**2 / 12)
-    return float(CURVATURE / bandwidth**2 * np.dot(share, each))
+    terms: Floats = residual * (product / 2 + step**2 / 12)
+    return float(CURVATURE / bandwidth**2 * np.dot(share, terms))
 
 
 def _absolute_residuals(tally: Tally) -> tuple[Floats, Floats]:
@@ -284,11 +284,6 @@ def smooth_calibration_error(
     -------
     float
         In [0, 1]. Computed on a grid; `smooth_calibration_error_of` gives the bound of its error.
-
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, scores or weights.
 
     References
     ----------

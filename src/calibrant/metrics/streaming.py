@@ -44,10 +44,12 @@ def tally_from_state(state: Mapping[str, Any]) -> Tally:
             kind = np.int64 if field.name in COUNTS else None if field.name == "clusters" else np.float64
             value = np.array(value, kind)
         columns[field.name] = value
-    arrays = [each for name, each in columns.items() if name != "clusters" and isinstance(each, np.ndarray)]
-    if len({len(each) for each in arrays}) > 1:
+    arrays = [
+        column for name, column in columns.items() if name != "clusters" and isinstance(column, np.ndarray)
+    ]
+    if len({len(column) for column in arrays}) > 1:
         raise ValueError("columns of different lengths")
-    if not all(np.isfinite(each).all() for each in arrays):
+    if not all(np.isfinite(column).all() for column in arrays):
         raise ValueError("a number is not finite")
     n, positives = columns["n"], columns["positives"]
     if (n <= 0).any() or (positives < 0).any() or (positives > n).any():
@@ -169,7 +171,9 @@ class TallyAccumulator:
         if pairs.cluster is not None:
             self._add(Tally.from_pairs(pairs, exact=False, names=names))
         else:
-            self._waiting.append(_copied(pairs))
+            # The caller may overwrite the arrays.
+            weight = None if pairs.weight is None else pairs.weight.copy()
+            self._waiting.append(Pairs(pairs.score.astype(np.float64), pairs.outcome != 0, weight))
             if sum(map(len, self._waiting)) >= WAITING:
                 self._flush()
         self._items += items
@@ -267,7 +271,7 @@ class TallyAccumulator:
             raise InputError(message, "pass the weights of all batches, or of none", code="weight-value")
 
     def _check_clusters(self, clustered: bool, numbered: bool) -> None:
-        """Raise unless what is added has clusters, or none, as what is there."""
+        """Raise `InputError` if only one of the batch and the tally has clusters."""
         there = bool(self._parts) and self._parts[0].cluster is not None
         if self.n and (there, self._numbered) != (clustered, numbered):
             message = "some batches have clusters and others have none"
@@ -314,12 +318,6 @@ class TallyAccumulator:
         while self._parts and len(self._parts[-1]) < 2 * len(tally):
             tally = self._parts.pop().merge(tally)
         self._parts.append(tally)
-
-
-def _copied(pairs: Pairs) -> Pairs:
-    """Return a copy, because the caller may overwrite the arrays."""
-    weight = None if pairs.weight is None else pairs.weight.copy()
-    return Pairs(pairs.score.astype(np.float64), pairs.outcome != 0, weight)
 
 
 class TallyWindows:
@@ -407,6 +405,6 @@ class TallyWindows:
                 raise InputError(f"there is no window {window!r}", f"there are {known}", code="parameter")
             chosen = [window]
         merged = TallyAccumulator(self._empty.view, classes=self._empty.classes)
-        for each in chosen:
-            merged.merge(self._windows[each])
+        for period in chosen:
+            merged.merge(self._windows[period])
         return merged.result()

@@ -183,8 +183,8 @@ def events_of_clusters(
     cluster: NDArray[Any], weight: NDArray[Any], positives: NDArray[Any]
 ) -> tuple[float, float, float]:
     """Return the effective numbers of clusters: of all, of those with positives, of those with negatives."""
-    held = (np.bincount(cluster, each) for each in (weight, positives, weight - positives))
-    every, positive, negative = (effective_number(each) if each.any() else 0.0 for each in held)
+    held = (np.bincount(cluster, total) for total in (weight, positives, weight - positives))
+    every, positive, negative = (effective_number(total) if total.any() else 0.0 for total in held)
     return every, positive, negative
 
 

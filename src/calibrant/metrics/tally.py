@@ -115,7 +115,10 @@ class Tally:
             If a score, label, weight or length is wrong; it names the row.
         """
         checked = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
-        names = None if clusters is None else _checks.cluster_codes(_kept(clusters, sample_weight))[1]
+        if clusters is not None and sample_weight is not None:  # pairs of weight 0 are not counted
+            used = _checks.as_array(sample_weight, "sample_weight") > 0
+            clusters = _checks.as_array(clusters, "clusters")[used]
+        names = None if clusters is None else _checks.cluster_codes(clusters)[1]
         return cls.from_pairs(checked, exact=exact, threads=threads, names=names)
 
     @classmethod
@@ -259,7 +262,7 @@ class Tally:
 
 
 APART = ("kind", "cluster", "clusters", "weighted", "view")
-COLUMNS = tuple(each.name for each in fields(Tally) if each.name not in APART)  # one number per row
+COLUMNS = tuple(column.name for column in fields(Tally) if column.name not in APART)  # one number per row
 _WEIGHTS = ("weight", "weight_positives", "weight2", "weight2_positives")
 
 
@@ -376,14 +379,6 @@ def _codes(low: Floats, high: Floats) -> tuple[Integers, Integers]:
     return np.repeat(code, np.diff(head, append=len(new))), head[order[other]]
 
 
-def _kept(clusters: ArrayLike, sample_weight: ArrayLike | None) -> ArrayLike:
-    """The clusters of the pairs whose weight is not zero."""
-    if sample_weight is None:
-        return clusters
-    used = _checks.as_array(sample_weight, "sample_weight") > 0
-    return _checks.as_array(clusters, "clusters")[used]
-
-
 def _check_weights(*tallies: Tally) -> None:
     """Raise where weights of one tally are far larger than those of another, as far as their rows tell."""
     if not any(tally.weighted and len(tally) for tally in tallies):
@@ -476,6 +471,6 @@ def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
     new_score = (np.diff(tally.low, prepend=0) > 0) | (np.diff(tally.high, prepend=0) > 0)
     rows = sorted_by(np.cumsum(new_score, dtype=np.int64), cluster)
     columns = {name: getattr(tally, name) for name in COLUMNS}
-    moved = {id(column): column[rows] for column in {id(each): each for each in columns.values()}.values()}
+    moved = {id(column): column[rows] for column in {id(one): one for one in columns.values()}.values()}
     columns = {name: moved[id(column)] for name, column in columns.items()}  # those of two names stay one
     return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)

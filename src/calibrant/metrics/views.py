@@ -224,12 +224,12 @@ def by_label(values: Any, y: ArrayLike, classes: Sequence[Any] | NDArray[Any] | 
             check_places(y, shape[1])
         return values
     known = (_checks.cluster_codes(y, "y")[1] if classes is None else np.asarray(classes)).tolist()
-    order = [str(each) if str(each) in names else _text(each) for each in known]
+    order = [str(label) if str(label) in names else _text(label) for label in known]
     if len(order) < len(names):
         extra = next(name for name in names if name not in order)
         message = f"X has a column {extra!r}, and y has no such label"
         raise InputError(message, "leave the column out, or pass X.to_numpy()", code="class-unknown")
-    return _checks.as_array(values, "X")[:, [names.index(each) for each in order]]
+    return _checks.as_array(values, "X")[:, [names.index(name) for name in order]]
 
 
 def check_places(y: ArrayLike, count: int) -> None:
@@ -246,13 +246,13 @@ def check_places(y: ArrayLike, count: int) -> None:
     calibrant.exceptions.InputError: row 2: y[2] is -100, ...
     """
     hint = "drop rows without a label"
-    codes, found = _checks.cluster_codes(y, "y", hint=hint, code="missing-value")
-    if found.dtype.kind not in "iuf" or len(found) != count or (found % 1 != 0).any():
+    codes, values = _checks.cluster_codes(y, "y", hint=hint, code="missing-value")
+    if values.dtype.kind not in "iuf" or len(values) != count or (values % 1 != 0).any():
         return
-    outside = np.flatnonzero((found < 0) | (found >= count))
-    if len(outside) and (found[0] < 0 or found[-1] - found[0] >= count):
+    outside = np.flatnonzero((values < 0) | (values >= count))
+    if len(outside) and (values[0] < 0 or values[-1] - values[0] >= count):
         row = int(np.flatnonzero(codes == outside[0])[0])
-        strange = int(found[outside[0]])
+        strange = int(values[outside[0]])
         message = f"y[{row}] is {strange}, and the {count} columns are those of the labels 0 to {count - 1}"
         hint = "leave out rows that do not count; if this is a class, name the classes of the columns: "
         hint += "classes=[...], or pass a dataframe whose columns have their names"
@@ -284,13 +284,13 @@ def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> 
     return _positions(*np.unique(array.astype(str), return_inverse=True), names, "y_true")
 
 
-def _positions(found: NDArray[Any], where: Integers, names: tuple[str, ...], called: str) -> Integers:
+def _positions(labels: NDArray[Any], where: Integers, names: tuple[str, ...], called: str) -> Integers:
     place = {name: column for column, name in enumerate(names)}
-    columns = [place.get(str(label), place.get(_text(label), -1)) for label in found.tolist()]
+    columns = [place.get(str(label), place.get(_text(label), -1)) for label in labels.tolist()]
     code = np.array(columns, np.int64)[where]
     if (code < 0).any():
         row = int(np.flatnonzero(code < 0)[0])
-        raise _unknown_class(found[where[row]].item(), row, f"classes are {', '.join(names[:20])}", called)
+        raise _unknown_class(labels[where[row]].item(), row, f"classes are {', '.join(names[:20])}", called)
     return code
 
 
@@ -328,22 +328,22 @@ def label_codes(
     >>> label_codes(["no", "yes", "no"], 2)[0].tolist(), label_codes([2, 0], 3)[1].tolist()
     ([0, 1, 0], [0, 1, 2])
     """
-    codes, found = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
+    codes, values = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
     if classes is not None:
         names = _class_names(classes, count)
         numbers = any(name.lstrip("-").isdigit() for name in names)
-        if found.dtype.kind in "iu" and not numbers:
+        if values.dtype.kind in "iu" and not numbers:
             return class_indices(y, names, named=True), np.array(names)
-        return _positions(found, codes, names, "y"), np.array(names)
-    if found.dtype.kind in "iub" and found[0] >= 0 and found[-1] < count:
-        return found.astype(np.int64)[codes], np.arange(count)
-    if len(found) != count:
-        some = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
-        labels = "1 label" if len(found) == 1 else f"{len(found)} different labels"
+        return _positions(values, codes, names, "y"), np.array(names)
+    if values.dtype.kind in "iub" and values[0] >= 0 and values[-1] < count:
+        return values.astype(np.int64)[codes], np.arange(count)
+    if len(values) != count:
+        some = ", ".join(map(str, values[:5].tolist())) + (", ..." if len(values) > 5 else "")
+        labels = "1 label" if len(values) == 1 else f"{len(values)} different labels"
         message = f"y has {labels} ({some}), and there are {count} columns of probabilities"
         hint = "name the class of each column: classes=[...], which a scikit-learn model has as classes_"
         raise InputError(message, hint, code="class-unknown")
-    return codes, found
+    return codes, values
 
 
 def _unknown_class(value: object, row: int, known: str, name: str = "y_true") -> InputError:
@@ -499,5 +499,5 @@ def reaching(score: NDArray[np.floating[Any]], threshold: float) -> NDArray[np.b
     >>> reaching(score, 0.01).tolist(), reaching(score.astype(float), 0.01).tolist()
     ([False, True, True], [False, True, True])
     """
-    found: NDArray[np.bool_] = score >= min(float(threshold), float(np.float32(threshold)))
-    return found
+    reached: NDArray[np.bool_] = score >= min(float(threshold), float(np.float32(threshold)))
+    return reached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from matplotlib.axes import Axes
@@ -76,10 +77,12 @@ Kind = Literal["curves", "smooth", "histograms"]
 
 def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kind, list[Picture]]:
     """Draw the chosen kinds of figures of a section; the others are empty."""
+    models = enumerate(zip(section.models, section.drawings, strict=False))
+    histograms = (_pair(section, drawing, f"{prefix}-{n}", name) for n, (name, drawing) in models)
     return {
         "curves": _curves(section, prefix) + _log_odds(section, prefix) if "curves" in kinds else [],
         "smooth": _smooth(section, prefix) if "smooth" in kinds else [],
-        "histograms": _histograms(section, prefix) if "histograms" in kinds else [],
+        "histograms": [*chain.from_iterable(histograms)] if "histograms" in kinds else [],
     }
 
 
@@ -147,13 +150,6 @@ def _smooth(section: Section, prefix: str) -> list[Picture]:
     return [picture(ax, f"{prefix}-smooth", description, "Smooth calibration curve", caption)]
 
 
-def _histograms(section: Section, prefix: str) -> list[Picture]:
-    drawn = []
-    for index, (name, drawing) in enumerate(zip(section.models, section.drawings, strict=False)):
-        drawn += _pair(section, drawing, f"{prefix}-{index}", name)
-    return drawn
-
-
 def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Picture]:
     score, frequency = score_names(section.view)
     of = "" if len(section.models) == 1 else f": {name}"
@@ -197,10 +193,10 @@ def group_axes(changes: Mapping[str, GroupedChanges]) -> Axes | None:
     if not drawn:
         return None
     errors = {"before": [versions[0].groups[place].before for place in drawn]}
-    errors |= {name: [each.groups[place].after for place in drawn] for name, each in changes.items()}
+    errors |= {name: [change.groups[place].after for place in drawn] for name, change in changes.items()}
     names = [versions[0].groups[place].label for place in drawn]
     models = [
-        (name, [each.interval for each in series if each.interval is not None])
+        (name, [error.interval for error in series if error.interval is not None])
         for name, series in errors.items()
     ]
     return plots.error_intervals(names, models)

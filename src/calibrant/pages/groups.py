@@ -44,15 +44,15 @@ def group_part(changes: GroupedChanges) -> GroupPart:
 
 def note_on(changes: Mapping[str, GroupedChanges]) -> str:
     """Return a note on the intervals and the verdicts of a table of groups."""
-    every = [each.total for each in changes.values()]
-    every += [group for each in changes.values() for group in each.groups]
+    every = [change.total for change in changes.values()]
+    every += [group for change in changes.values() for group in change.groups]
     paired = [one.difference for one in every if one.difference is not None]
     level = paired[0].level if paired else 0.95
-    few = [group.label for each in changes.values() for group in each.groups if group.verdict_warning]
-    maps = [MAPS[each.calibration_map] for each in paired]
+    few = [group.label for change in changes.values() for group in change.groups if group.verdict_warning]
+    maps = [MAPS[change.calibration_map] for change in paired]
     note = NOTE.format(
         level=words.percent(level),
-        count=max(1 + len(each.groups) for each in changes.values()),
+        count=max(1 + len(change.groups) for change in changes.values()),
         share=words.percent(round(1 - level, 12)),
         map=", or ".join(dict.fromkeys(maps)) or MAPS[None],
     )
@@ -71,10 +71,14 @@ def group_table(
 ) -> TextTable:
     """Return errors before and after each recalibrator in percentage points, with intervals and verdicts."""
     versions = list(changes.values())
-    rows = [("all classes", "", *_cells([each.total for each in versions], inconclusive))] if total else []
+    rows = (
+        [("all classes", "", *_cells([version.total for version in versions], inconclusive))] if total else []
+    )
     for place, group in enumerate(versions[0].groups):
         share = words.percent(group.share, 1)
-        rows.append((group.label, share, *_cells([each.groups[place] for each in versions], inconclusive)))
+        rows.append(
+            (group.label, share, *_cells([version.groups[place] for version in versions], inconclusive))
+        )
     return TextTable(
         title="",
         head=(head, "fraction", "before", *changes),
@@ -85,17 +89,17 @@ def group_table(
 
 def group_verdict(changes: GroupedChanges) -> str:
     """Return a sentence on how many groups are better, worse and inconclusive."""
-    found = [group.verdict for group in changes.groups]
-    counts = [f"{n} {'is' if n == 1 else 'are'} {word}" for word in VERDICTS if (n := found.count(word))]
-    return f"After recalibration, of {len(found)} groups {', '.join(counts)}."
+    verdicts = [group.verdict for group in changes.groups]
+    counts = [f"{n} {'is' if n == 1 else 'are'} {word}" for word in VERDICTS if (n := verdicts.count(word))]
+    return f"After recalibration, of {len(verdicts)} groups {', '.join(counts)}."
 
 
 def error_points(error: MarginalError) -> str:
     """Return an error in percentage points, with its interval."""
-    found = error.calibration_error
-    if found.estimate is None or found.low is None or found.high is None:
+    estimate = error.calibration_error
+    if estimate.estimate is None or estimate.low is None or estimate.high is None:
         return words.UNDEFINED
-    return f"{text.points(found.estimate)} [{text.points(found.low)}, {text.points(found.high)}]"
+    return f"{text.points(estimate.estimate)} [{text.points(estimate.low)}, {text.points(estimate.high)}]"
 
 
 def _cells(changes: Sequence[MarginalChange], inconclusive: str) -> list[str]:

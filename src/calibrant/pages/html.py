@@ -44,7 +44,12 @@ def render(
         for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
     ]
     drawn = class_picture(classes) if classes is not None else None
-    script = _script() if classes is not None and classes.searched else None
+    script = script_hash = None
+    if classes is not None and classes.searched:
+        file = resources.files("calibrant.pages").joinpath("templates/search.js")
+        script = Markup(file.read_text(encoding="utf-8"))
+        # The content-security policy of the page allows this script alone.
+        script_hash = f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
     return (
         _environment()
         .get_template("page.html")
@@ -54,7 +59,7 @@ def render(
             left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
             class_figures=[] if drawn is None else _safe([drawn]),
             script=script,
-            script_hash=None if script is None else _hash(script),
+            script_hash=script_hash,
             groups=None if groups is None else group_part(groups),
             group_figures=[] if groups is None else _safe(group_pictures({"after": groups}, "all")),
         )
@@ -67,7 +72,7 @@ def render_protocol(
     """Return the page of an evaluation as one HTML document."""
     kinds: tuple[Kind, ...] = ("curves",)
     drawn = [] if calibration is None else pictures(calibration, "calibration", kinds)["curves"]
-    safe = {kind: _safe(each) for kind, each in {**figures, "calibration": drawn}.items()}
+    safe = {kind: _safe(figure) for kind, figure in {**figures, "calibration": drawn}.items()}
     return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
 
 
@@ -85,20 +90,9 @@ def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
     return [("curves",) if so_far <= CURVES_DRAWN else () for so_far in accumulate(sizes)]
 
 
-def _script() -> Markup:
-    return Markup(
-        resources.files("calibrant.pages").joinpath("templates/search.js").read_text(encoding="utf-8")
-    )
-
-
-def _hash(script: str) -> str:
-    """Return the hash by which a content-security policy allows an inline script."""
-    return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
-
-
 def _safe(drawn: Sequence[Picture]) -> list[dict[str, str]]:
     # The markup comes from an XML serializer, which escaped every text in it.
-    return [{"svg": Markup(each.svg), "title": each.title, "caption": each.caption} for each in drawn]
+    return [{"svg": Markup(figure.svg), "title": figure.title, "caption": figure.caption} for figure in drawn]
 
 
 def templates_of(package: str) -> Environment:

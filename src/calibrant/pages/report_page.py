@@ -27,32 +27,27 @@ def task_table(tasks: Sequence[TaskErrors]) -> TaskTable | None:
     if not tasks:
         return None
     by_key: dict[Keys, list[SliceErrors | None]] = {}
-    for place, each in enumerate(tasks):
-        for row in each.table.slices:
+    for place, task in enumerate(tasks):
+        for row in task.table.slices:
             by_key.setdefault(row.keys, [None] * len(tasks))[place] = row
     order = sorted(by_key, key=lambda keys: (_worst(by_key[keys]), _name(keys)))
     return TaskTable(
-        models=tuple(each.model for each in tasks),
+        models=tuple(task.model for task in tasks),
         rows=tuple((_name(keys), tuple(by_key[keys])) for keys in order),
         level=tasks[0].table.level,
-        measured=tuple(each.table.measured for each in tasks),
+        measured=tuple(task.table.measured for task in tasks),
         least=tasks[0].table.least,
     )
 
 
 def _worst(rows: Sequence[SliceErrors | None]) -> tuple[bool, float]:
     """Return a sort key that is small for large errors; tasks without an error come last, largest first."""
-    known = (_expected(row) for row in rows if row is not None)
+    squared = [row.squared for row in rows if row is not None]
+    known = (one.estimate if one.shrunken.estimate is None else one.shrunken.estimate for one in squared)
     errors = [value for value in known if value is not None]
     if errors:
         return False, -max(errors)
     return True, -max(row.n for row in rows if row is not None)
-
-
-def _expected(row: SliceErrors) -> float | None:
-    """Return the shrunken squared error, else the task's squared error."""
-    shrunken = row.squared.shrunken.estimate
-    return row.squared.estimate if shrunken is None else shrunken
 
 
 def _name(keys: Keys) -> str:
@@ -219,19 +214,13 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
 def write_report(
     measured: Measured | Measurement, output: str | os.PathLike[str], *, title: str | None = None
 ) -> Report:
-    """Write the report of what was measured already, and return what it shows.
-
-    Raises
-    ------
-    InputError
-        As `write`.
-    """
+    """Write the report of what was measured already, and return what it shows."""
     from calibrant.verbs.reporting import report
 
     check_page(output)
-    found = report(measured)
-    write(output, page(found, title=title))
-    return found
+    shown = report(measured)
+    write(output, page(shown, title=title))
+    return shown
 
 
 def check_page(path: str | os.PathLike[str]) -> None:
@@ -274,7 +263,9 @@ def _section(report: Report, view: str) -> Section:
         measurements=measurements,
         drawings=drawings if len(drawings) == len(chosen) else (),
         cards=tuple(_card(model.name, m) for model, m in zip(chosen, measurements, strict=True)),
-        contrasts=tuple(_contrast(report, each) for each in report.differences if each.view == view),
+        contrasts=tuple(
+            _contrast(report, compared) for compared in report.differences if compared.view == view
+        ),
         numbers=number_groups(measurements),
     )
 
@@ -295,9 +286,9 @@ def _card(name: str, m: Measurement) -> Card:
 
 
 def _contrast(report: Report, compared: ModelDifference) -> Contrast:
-    found = compared.difference
-    squares, roots = found.mse_difference, found.rms_difference
-    scores = found.brier_difference or Quantity(None)
+    difference = compared.difference
+    squares, roots = difference.mse_difference, difference.rms_difference
+    scores = difference.brier_difference or Quantity(None)
     return Contrast(
         title=f"{compared.first} {text.MINUS} {compared.second}",
         difference=text.number(squares.estimate),
@@ -306,8 +297,8 @@ def _contrast(report: Report, compared: ModelDifference) -> Contrast:
         root_interval=text.span(roots.low, roots.high),
         brier_difference=text.number(scores.estimate),
         brier_interval=text.span(scores.low, scores.high),
-        p_value=words.p_value(found.p_value),
-        p_reason=found.reason or "",
+        p_value=words.p_value(difference.p_value),
+        p_reason=difference.reason or "",
         verdict=text.difference_verdict(compared),
         notes=_contrast_notes(report, compared),
     )
@@ -316,7 +307,7 @@ def _contrast(report: Report, compared: ModelDifference) -> Contrast:
 def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...]:
     """Return warnings, and notes on the adjusted p-value and the treatment of the calibration map."""
     notes = [*compared.difference.warnings()]
-    several = sum(each.adjusted_p_value is not None for each in report.differences)
+    several = sum(other.adjusted_p_value is not None for other in report.differences)
     if several > 1 and compared.adjusted_p_value is not None:
         adjusted = words.p_value(compared.adjusted_p_value)
         notes.append(f"Adjusted by Holm's method for the report's {several} comparisons: {adjusted}.")

@@ -68,7 +68,7 @@ def number_groups(records: Sequence[Record]) -> tuple[Group, ...]:
     for field in numbers_of(type(records[0])):
         if field.role != "number":
             continue
-        found = []
+        row_cells = []
         for record, said in zip(records, remarks, strict=True):
             value, reason = field.of(record)
             estimate, interval = cells(value, reason, field)
@@ -77,10 +77,10 @@ def number_groups(records: Sequence[Record]) -> tuple[Group, ...]:
                 notes.append(f"{words.percent(getattr(record, 'level', 0.95))} {text.span(*interval)}")
             notes += [remark for name, remark in said if name == field.name]
             shown = word(estimate, Column(field.name, "", "count" if field.unit == "count" else "number"))
-            found.append(Cell(text.signed(shown), "; ".join(notes)))
-        if any(cell.text for cell in found):
+            row_cells.append(Cell(text.signed(shown), "; ".join(notes)))
+        if any(cell.text for cell in row_cells):
             groups.setdefault(field.group, []).append(
-                Row(field.name, field.label, field.meaning, tuple(found))
+                Row(field.name, field.label, field.meaning, tuple(row_cells))
             )
     return tuple(Group(title, tuple(rows)) for title, rows in groups.items())
 

@@ -136,12 +136,12 @@ def difference_verdict(compared: ModelDifference) -> str:
 
 
 def _brier_verdict(compared: ModelDifference) -> str:
-    found = compared.difference.brier_difference
-    if found is None or found.low is None or found.high is None:
+    difference = compared.difference.brier_difference
+    if difference is None or difference.low is None or difference.high is None:
         return ""
-    if found.low <= 0 <= found.high:
+    if difference.low <= 0 <= difference.high:
         return "The comparison of the Brier scores is inconclusive."
-    return f"{compared.first if found.high < 0 else compared.second} has the lower (better) Brier score."
+    return f"{compared.first if difference.high < 0 else compared.second} has the lower (better) Brier score."
 
 
 def _calibration_verdict(compared: ModelDifference) -> str:

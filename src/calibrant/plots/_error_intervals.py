@@ -51,8 +51,8 @@ def error_intervals(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.intervals import error_interval
-    >>> found = error_interval(pairs([0, 1] * 100, [0.2, 0.7] * 100))
-    >>> ax = error_intervals(["NOUN"], [("tagger", [found])])
+    >>> interval = error_interval(pairs([0, 1] * 100, [0.2, 0.7] * 100))
+    >>> ax = error_intervals(["NOUN"], [("tagger", [interval])])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['NOUN']
     """

@@ -77,8 +77,8 @@ def log_odds_curve(
 
 def _reach(curves: Sequence[tuple[str, Bins, BinIntervals | None]]) -> tuple[float, float]:
     """The decades of odds that hold every score, frequency and end of an interval other than 0 and 1."""
-    ends = [each for *_, found in curves if found is not None for each in (found.low, found.high)]
-    values = np.concatenate([each for _, bins, _ in curves for each in (bins.score, bins.frequency)] + ends)
+    ends = [end for *_, limits in curves if limits is not None for end in (limits.low, limits.high)]
+    values = np.concatenate([part for _, bins, _ in curves for part in (bins.score, bins.frequency)] + ends)
     values = values[(values > 0) & (values < 1)]
     least = min(0.1, float(values.min(initial=0.1)))
     most = min(0.1, float((1 - values).min(initial=0.1)))

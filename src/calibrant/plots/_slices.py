@@ -51,21 +51,21 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']
     """
-    found: list[tuple[str, SliceEstimate]] = [(row.slice, getattr(row, table.rank)) for row in table.slices]
-    rows = [(name, each) for name, each in found if each.estimate is not None][:most]
+    lines: list[tuple[str, SliceEstimate]] = [(row.slice, getattr(row, table.rank)) for row in table.slices]
+    rows = [(name, row) for name, row in lines if row.estimate is not None][:most]
     if not rows:
         raise InputError("no slice was measured", "slice by a column with fewer values", code="empty")
     height = 1.5 + LINE_HEIGHT * len(rows)
     ax = named_lines(ax, [name for name, _ in rows], longest=LONGEST_LABEL, width=1.6, height=height)
-    lines = np.arange(len(rows))
+    places = np.arange(len(rows))
     color = style.series(0).color
-    ends = [(each.low, each.estimate, each.shrunken.estimate, each.high) for _, each in rows]
+    ends = [(row.low, row.estimate, row.shrunken.estimate, row.high) for _, row in rows]
     low, estimate, shrunken, high = np.array(ends, np.float64).T
-    draw_intervals(ax, np.column_stack([lines, low, high]), color=color, gid="intervals")
+    draw_intervals(ax, np.column_stack([places, low, high]), color=color, gid="intervals")
     dots: dict[str, Any] = {"linestyle": "none", "markersize": 6.0}
     ax.plot(
         estimate,
-        lines,
+        places,
         marker="o",
         markeredgecolor=color,
         markerfacecolor=style.PAPER,
@@ -76,7 +76,7 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     if not np.isnan(shrunken).all():
         ax.plot(
             shrunken,
-            lines,
+            places,
             marker="D",
             color=style.series(1).color,
             markeredgecolor=style.PAPER,

@@ -67,8 +67,8 @@ def error_changes(
     --------
     >>> from calibrant.metrics import calibration_changes
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
-    >>> found = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.4] * 200, tags, [["N"], ["V"]])
-    >>> ax = error_changes({"histogram binning": found})
+    >>> changes = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.4] * 200, tags, [["N"], ["V"]])
+    >>> ax = error_changes({"histogram binning": changes})
     >>> [name.get_text() for name in ax.get_yticklabels()]
     ['1: histogram binning', '2: histogram binning']
     """
@@ -88,7 +88,11 @@ def error_changes(
     ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + 1.0, 1.6 + LINE_HEIGHT * heights[-1]))
     style.grid(ax, "x")
     for y, line in zip(heights, names, strict=True):
-        _draw(ax, y, lines[line], squares.get(line))
+        change, other = lines[line], squares.get(line)
+        before, after = change.before.plug_in_calibration_error, change.after.plug_in_calibration_error
+        if before is not None and after is not None:  # else no score is left
+            error = None if other is None else other.after.plug_in_calibration_error
+            draw_change(ax, y, before, after, error)
     ax.set_yticks(heights, labels=[style.shown(name if g is None else f"{g}: {name}") for g, name in names])
     for text in ax.get_yticklabels():
         text.set_parse_math(False)
@@ -106,17 +110,10 @@ def _lines(changes: Changes, measure: str) -> dict[tuple[str | None, str], Margi
     """The changes of one measure by group and technique."""
     return {
         (change.before.group, name): change
-        for name, found in changes.items()
-        for change in found
+        for name, of_model in changes.items()
+        for change in of_model
         if change.before.measure == measure
     }
-
-
-def _draw(ax: Axes, y: float, change: MarginalChange, other: MarginalChange | None) -> None:
-    """One line; where no score is left there is nothing to draw."""
-    before, after = change.before.plug_in_calibration_error, change.after.plug_in_calibration_error
-    if before is not None and after is not None:
-        draw_change(ax, y, before, after, None if other is None else other.after.plug_in_calibration_error)
 
 
 def draw_change(ax: Axes, y: float, before: float, after: float, other: float | None) -> None:

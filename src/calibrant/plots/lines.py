@@ -36,9 +36,9 @@ def check_lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[objec
     """Raise `InputError` where there is nothing to draw, or a series has not one value a line."""
     if not names or not series:
         raise InputError("there is nothing to draw", "pass at least one name and one series", code="empty")
-    for name, found in series:
-        if len(found) != len(names):
-            message = f"{name} has {len(found)} {values}s for {len(names)} names"
+    for name, numbers in series:
+        if len(numbers) != len(names):
+            message = f"{name} has {len(numbers)} {values}s for {len(names)} names"
             raise InputError(message, f"pass one {values} per name", code="length")
 
 
@@ -62,22 +62,22 @@ def named_lines(ax: Axes | None, names: Sequence[str], *, longest: int, width: f
 
 def draw_intervals(ax: Axes, ends: Ends, *, color: str, gid: str) -> None:
     """Draw intervals, each a height, a lower and an upper end; those that are not numbers are left out."""
-    found = np.array(ends, np.float64).reshape(-1, 3)
-    heights, low, high = found[~np.isnan(found).any(axis=1)].T
+    intervals = np.array(ends, np.float64).reshape(-1, 3)
+    heights, low, high = intervals[~np.isnan(intervals).any(axis=1)].T
     ax.hlines(heights, low, high, colors=color, linewidth=1.6, alpha=0.7).set_gid(gid)
 
 
 def draw_series(
-    ax: Axes, place: int, count: int, name: str, found: Sequence[Interval], *, gid: str = "estimates"
+    ax: Axes, place: int, count: int, name: str, intervals: Sequence[Interval], *, gid: str = "estimates"
 ) -> None:
     """Draw one of several series: an estimate a line, with its interval. Undefined ones are left out."""
     look = style.series(place)
     offset = SPREAD * ((place + 0.5) / count - 0.5)
-    known = [(line + offset, each) for line, each in enumerate(found) if each.estimate is not None]
-    ends = [(height, each.low, each.high) for height, each in known]
+    known = [(line + offset, row) for line, row in enumerate(intervals) if row.estimate is not None]
+    ends = [(height, row.low, row.high) for height, row in known]
     draw_intervals(ax, ends, color=look.color, gid=f"intervals-{place}")
     ax.plot(
-        [each.estimate for _, each in known if each.estimate is not None],
+        [row.estimate for _, row in known if row.estimate is not None],
         [height for height, _ in known],
         color=look.color,
         linestyle="none",

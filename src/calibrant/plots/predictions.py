@@ -23,12 +23,12 @@ WHAT: tuple[What, ...] = get_args(What)
 Model = tuple[str, Measurement, Drawing | None]
 
 
-def report_figure(found: Report, what: What = "curve") -> Figure:
+def report_figure(report: Report, what: What = "curve") -> Figure:
     """Draw the first view of a report's models in one figure; of ``classes`` each of them.
 
     Parameters
     ----------
-    found
+    report
         From `calibrant.verbs.report`.
     what
         ``curve`` (calibration curves of all models), ``log-odds`` (the same on log-odds axes),
@@ -53,9 +53,9 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     2
     """
     if what == "classes":
-        return figure_of(_classes(found))
-    view = found.models[0].measured.views[0].view
-    models = [_of_view(found, place, view) for place in range(len(found.models))]
+        return figure_of(_classes(report))
+    view = report.models[0].measured.views[0].view
+    models = [_of_view(report, place, view) for place in range(len(report.models))]
     if what in ("confidence", "labels"):
         return _of_one(models, view, what)
     if what == "smooth":
@@ -86,17 +86,17 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'predicted probability'
     """
-    curves = [(name, found.sums, bin_limits(found)) for name, found in models]
+    curves = [(name, measurement.sums, bin_limits(measurement)) for name, measurement in models]
     return figure_of(name_axes(calibration_curves(curves), models[0][1].view))
 
 
-def _of_view(found: Report, place: int, view: str) -> Model:
-    model = found.models[place]
-    measured = next((each for each in model.measured.views if each.view == view), None)
+def _of_view(report: Report, place: int, view: str) -> Model:
+    model = report.models[place]
+    measured = next((one for one in model.measured.views if one.view == view), None)
     if measured is None:
         hint = "name a view that all models have (`view`)"
         raise InputError(f"{model.name} has no view {view}", hint, code="parameter")
-    drawing = next((each for each in model.drawings if each.view == view), None)
+    drawing = next((one for one in model.drawings if one.view == view), None)
     return model.name, measured, drawing
 
 
@@ -121,15 +121,15 @@ def _of_one(models: Sequence[Model], view: str, what: What) -> Figure:
     return confidence_and_reliability(drawing.equal_width, score_name=score, frequency_name=frequency)
 
 
-def _classes(found: Report) -> Axes:
-    views = dict.fromkeys(each.view for model in found.models for each in model.measured.views)
+def _classes(report: Report) -> Axes:
+    views = dict.fromkeys(measurement.view for model in report.models for measurement in model.measured.views)
     names = [view for view in views if view.startswith("class:")]
     if not names:
         raise InputError("these predictions have no classes", "draw a curve instead", code="parameter")
-    errors = {name: _of_view(found, 0, name)[1].calibration_error.estimate for name in names}
+    errors = {name: _of_view(report, 0, name)[1].calibration_error.estimate for name in names}
     names.sort(key=lambda name: -(errors[name] or 0.0))
     models = [
-        (model.name, [_of_view(found, place, name)[1].interval for name in names])
-        for place, model in enumerate(found.models)
+        (model.name, [_of_view(report, place, name)[1].interval for name in names])
+        for place, model in enumerate(report.models)
     ]
     return error_intervals([name.removeprefix("class:") for name in names], models)

@@ -8,7 +8,7 @@ keep their style.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import fill
@@ -129,7 +129,7 @@ def resize(figure: Figure, width: float) -> None:
     for ax in figure.axes:
         ax.tick_params(labelsize=(FONT_SIZE - 0.5) * text)
         ticks = {id(label) for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()}
-        shrink((each for each in ax.findobj(Text) if id(each) not in ticks), text)
+        shrink((label for label in ax.findobj(Text) if id(label) not in ticks), text)
         spec = ax.get_subplotspec()
         panel = width / (1 if spec is None else spec.get_gridspec().ncols)
         for label in (ax.xaxis.label, ax.yaxis.label):
@@ -178,8 +178,8 @@ def _avoid_overlaps(figure: Figure, text: float) -> None:
 
 def shrink(texts: Iterable[Any], ratio: float) -> None:
     """Make texts smaller."""
-    for each in texts:
-        each.set_fontsize(each.get_fontsize() * ratio)
+    for label in texts:
+        label.set_fontsize(label.get_fontsize() * ratio)
 
 
 def grid(ax: Axes, axis: Any = "both") -> None:
@@ -252,7 +252,9 @@ def legend_outside(ax: Axes, *, below: bool = False, columns: int | None = None)
         return None
     handles, labels = zip(*entries, strict=True)
     if columns is None:
-        columns = 2 if len(labels) > 2 and _fits_two_columns(labels) else 1
+        half = (len(labels) + 1) // 2
+        narrow = max(map(len, labels[:half])) + max(map(len, labels[half:]), default=0) <= 40
+        columns = 2 if len(labels) > 2 and narrow else 1
     legend = ax.legend(
         handles,
         labels,
@@ -270,8 +272,3 @@ def legend_outside(ax: Axes, *, below: bool = False, columns: int | None = None)
     for text in legend.get_texts():
         text.set_parse_math(False)
     return legend
-
-
-def _fits_two_columns(labels: Sequence[str]) -> bool:
-    half = (len(labels) + 1) // 2
-    return max(map(len, labels[:half])) + max(map(len, labels[half:])) <= 40

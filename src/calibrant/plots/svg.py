@@ -73,11 +73,9 @@ def render(figure: Figure, kind: Kind, *, dpi: int = 150, width: float | None = 
         else:
             figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
     content = buffer.getvalue()
-    return NOT_XML.sub(_escape, content) if kind == "svg" else content
-
-
-def _escape(found: re.Match[bytes]) -> bytes:
-    return found[0].decode().encode("unicode_escape")
+    if kind == "svg":
+        return NOT_XML.sub(lambda match: match[0].decode().encode("unicode_escape"), content)
+    return content
 
 
 def _draw_once(figure: Figure, buffer: io.BytesIO, metadata: dict[str, None]) -> None:

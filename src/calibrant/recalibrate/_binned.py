@@ -14,7 +14,6 @@ from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
-from calibrant.results import Bins
 
 Strategy = Literal["adaptive", "uniform"]
 
@@ -67,20 +66,21 @@ def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: in
         For fewer pairs than bins, or a size of uniform bins.
     """
     if strategy == "adaptive":
-        found = (
+        pieces = (
             adaptive(source, n_bins=bins, ties="whole")
             if size is None
             else adaptive(source, size=size, ties="whole")
         )
-        first = found.edge_low[1:]
+        first = pieces.edge_low[1:]
     else:
         if size is not None:
             message = "size only applies to adaptive bins"
             raise InputError(message, "leave it out, or use strategy='adaptive'", code="parameter")
-        found = uniform(source, bins)
-        first = _between(found)
-    start = _large_enough(found.n, smallest)
-    columns = (found.n, found.weight, found.weight_positives, found.sum_score)
+        pieces = uniform(source, bins)
+        # Uniform bins contain their upper edge; empty ranges between them are split in the middle.
+        first = np.nextafter((pieces.edge_high[:-1] + pieces.edge_low[1:]) / 2, 2.0)
+    start = _large_enough(pieces.n, smallest)
+    columns = (pieces.n, pieces.weight, pieces.weight_positives, pieces.sum_score)
     edge = np.concatenate([[0.0], first[start[1:] - 1], [1.0]])
     return Cut(edge, *(np.add.reduceat(column, start) for column in columns))
 
@@ -114,12 +114,6 @@ class StepRecalibrator(BinaryRecalibrator):
 def in_pieces(work: Callable[[slice], None], n: int) -> None:
     """Call ``work`` with slices that cover range(n), on several threads if n is large."""
     fold(slices(n), lambda: None, lambda _, part: work(part), default_threads() if n > CHUNK else 1)
-
-
-def _between(bins: Bins) -> Floats:
-    """Return the first scores of the bins after the first; empty ranges are split in the middle."""
-    middle = (bins.edge_high[:-1] + bins.edge_low[1:]) / 2
-    return np.nextafter(middle, 2.0)  # uniform bins contain their upper edge
 
 
 def _large_enough(n: Floats, smallest: int) -> Integers:

@@ -69,21 +69,21 @@ class ClasswiseRecalibrator(Recalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), or if a part cannot be fitted (with its name).
+            If a part cannot be fitted; the error names it.
         """
         self.check_parameters()
         splits = self.estimator.splits
         pairs = _checks.pairs(
             labels, scores, sample_weight=sample_weight, clusters=clusters if splits else None
         )
-        codes, found = class_codes(classes, names)
+        codes, class_names = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", np.size(scores))
         if len(pairs) < len(codes):
             codes = codes[_checks.as_array(sample_weight, "sample_weight") > 0]
         used = np.unique(codes)
-        met = tuple(found[code] for code in used.tolist())
+        met = tuple(class_names[code] for code in used.tolist())
         part, part_names = self._parts_of(met)
-        part_of = np.zeros(len(found), np.int64)
+        part_of = np.zeros(len(class_names), np.int64)
         part_of[used] = part
         by_part = {part_names[number]: rows for number, rows in _runs(part_of[codes])}
         sizes = {name: len(by_part.get(name, ())) for name in part_names}
@@ -105,11 +105,6 @@ class ClasswiseRecalibrator(Recalibrator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        InputError
-            As `fit`.
         """
         self.check_parameters()
         if not tallies:
@@ -145,15 +140,15 @@ class ClasswiseRecalibrator(Recalibrator):
         Raises
         ------
         InputError
-            If it has not been fitted, for bad values, or for a class that has no map.
+            If it has not been fitted, or for a class that has no map.
         """
         self.check_fitted()
         if classes is None:
             return self._map_rows(scores)
         score = _checks.scores(scores, "scores").astype(np.float64, copy=False)
-        codes, found = class_codes(classes, names)
+        codes, class_names = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", len(score))
-        rows = self.rows_by_part(codes, found)
+        rows = self.rows_by_part(codes, class_names)
         only = next(iter(rows)) if len(rows) == 1 else None
         if only is not None:
             return self._part(only).transform(score)

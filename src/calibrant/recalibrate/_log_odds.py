@@ -126,13 +126,7 @@ class Points:
         return self.log_score - self.log_rest
 
     def check_slope(self, name: str, parameters: int = 2) -> None:
-        """Raise an error if there are too few different scores for a number of parameters.
-
-        Raises
-        ------
-        InputError
-            With code ``undefined``.
-        """
+        """Raise an error if there are too few different scores for a number of parameters."""
         distinct = len(np.unique(self.score))
         if distinct == 1:
             hint = "pass scores that differ; equal scores only determine the fraction of positives"
@@ -155,23 +149,18 @@ class Points:
             The only threshold to check, if the map is fixed at 1/2; None to check all thresholds.
         turned
             True to check for positives below the threshold too, for a slope that may be negative.
-
-        Raises
-        ------
-        InputError
-            With code ``undefined``.
         """
         positive, negative = self.score[self.positives > 0], self.score[self.positives < self.weight]
         if at is not None and negative.max() <= at <= positive.min():
-            found = f"no positive has a score below {at:g}, and no negative one above it"
+            separation = f"no positive has a score below {at:g}, and no negative one above it"
         elif at is None and negative.max() <= positive.min():
-            found = "no negative has a higher score than a positive"
+            separation = "no negative has a higher score than a positive"
         elif turned and positive.max() <= negative.min():
-            found = "no positive has a higher score than a negative"
+            separation = "no positive has a higher score than a negative"
         else:
             return
         hint = "use Platt(smoothing=True), the method platt-smoothed"
-        raise InputError(f"{found}: the slope of {name} would be infinite", hint, code="undefined")
+        raise InputError(f"{separation}: the slope of {name} would be infinite", hint, code="undefined")
 
 
 def points_of(source: Source, clip: float) -> Points:
@@ -186,9 +175,9 @@ def points_of(source: Source, clip: float) -> Points:
         weight = np.ones(len(score)) if source.weight is None else source.weight
         positives, count = weight * source.label, np.ones(len(score), np.int64)
     else:
-        found = means_by_label(source.without_clusters())
-        score, weight, count = found.score, found.weight, found.pairs
-        positives = np.where(found.label, weight, 0.0)
+        means = means_by_label(source.without_clusters())
+        score, weight, count = means.score, means.weight, means.pairs
+        positives = np.where(means.label, weight, 0.0)
     moved = (score < clip) | (score > 1 - clip)
     return Points(np.clip(score, clip, 1 - clip), weight, positives, int(count[moved].sum()))
 
@@ -263,4 +252,4 @@ class LogOddsRecalibrator(BinaryRecalibrator):
 
     @abstractmethod
     def _coefficients(self) -> tuple[float, float, float]:
-        """Return the fitted a, b and c."""
+        """Return a, b and c."""

@@ -235,7 +235,7 @@ class LogitScaling(ArrayRecalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), or if no finite map maximizes the likelihood.
+            If no finite map maximizes the likelihood.
         """
         self.check_parameters()
         X = by_label(X, y, self.classes)
@@ -264,7 +264,7 @@ class LogitScaling(ArrayRecalibrator):
         Raises
         ------
         InputError
-            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
+            If it has not been fitted, or for another number of columns than in `fit`.
         """
         self.check_fitted()
         X = by_label(X, self.classes_, self.classes_)
@@ -285,8 +285,8 @@ def minimum(objective: Objective, start: Floats, **options: Any) -> tuple[Floats
     """Return where a smooth convex function is smallest, the steps of L-BFGS, and the largest derivative."""
     from scipy.optimize import minimize
 
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options=_OPTIONS | options)
-    return found.x, int(found.nit), float(np.abs(objective(found.x)[1]).max())
+    optimum = minimize(objective, start, jac=True, method="L-BFGS-B", options=_OPTIONS | options)
+    return optimum.x, int(optimum.nit), float(np.abs(objective(optimum.x)[1]).max())
 
 
 def is_endless(items: LogitItems, logit: Floats, features: Floats) -> bool:

@@ -37,7 +37,7 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
     Raises
     ------
     InputError
-        For bad values, or if the scores before sum to more than 1.
+        If the scores before sum to more than 1.
 
     Examples
     --------

@@ -175,7 +175,7 @@ class Auto(BinaryRecalibrator):
         chosen, name, tried = (learned[key] for key in ("chosen_", "chosen_name_", "tried_"))
         if not isinstance(name, str) or (name == NO_MAP) != (chosen is None):
             raise ValueError("the chosen map has no name")
-        if not isinstance(tried, dict) or not all(isinstance(each, dict) for each in tried.values()):
+        if not isinstance(tried, dict) or not all(isinstance(losses, dict) for losses in tried.values()):
             raise ValueError("the results of the maps are missing")
         if chosen is not None:
             if not isinstance(chosen, ArrayRecalibrator):

@@ -132,14 +132,14 @@ class Recalibrator(BaseEstimator, ABC):
         InputError
             If the state has another version (code ``version``), is of another method, or is broken.
         """
-        found = _revived(state)
-        if not isinstance(found, Recalibrator):
+        revived = _revived(state)
+        if not isinstance(revived, Recalibrator):
             raise broken_state("it names no method")
-        if not isinstance(found, cls):
-            message = f"the state is of the method {found.method!r}, not of {cls.__name__}"
+        if not isinstance(revived, cls):
+            message = f"the state is of the method {revived.method!r}, not of {cls.__name__}"
             raise InputError(message, "load it with Recalibrator.from_state", code="parameter")
-        found.check_fitted()
-        return found
+        revived.check_fitted()
+        return revived
 
     def _restore(self, learned: dict[str, Any]) -> None:
         """Take over learned attributes from a state; subclasses check that they fit together."""
@@ -280,7 +280,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), a single label, too few pairs, or a bad parameter.
+            For a single label, or too few pairs.
         """
         self.check_parameters()
         _checks.same_rows(X=X, y=y, sample_weight=sample_weight, clusters=clusters)
@@ -308,11 +308,6 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        InputError
-            As `fit`.
         """
         self.check_parameters()
         given: object = tally
@@ -418,16 +413,16 @@ class BinaryRecalibrator(ArrayRecalibrator):
             event = self._map(np.ascontiguousarray(given[:, 1]))
             return np.column_stack([1 - event, event])
         mapped = np.column_stack(
-            [each.transform(given[:, place]) for place, each in enumerate(self.columns_)]
+            [column.transform(given[:, place]) for place, column in enumerate(self.columns_)]
         )
         return divided(mapped, given)
 
 
 def _of_class(estimator: BinaryRecalibrator, event: Pairs, label: object) -> BinaryRecalibrator:
     """Fit a copy to one class against the rest, or raise an error that names the class."""
-    found: BinaryRecalibrator = clone(estimator)
+    copy: BinaryRecalibrator = clone(estimator)
     try:
-        return found.fit(event.score, event.outcome, event.weight, event.cluster)
+        return copy.fit(event.score, event.outcome, event.weight, event.cluster)
     except InputError as error:
         message = f"the class {label!r} against the rest: {error.message}"
         raise InputError(message, error.hint, code=error.code) from error
@@ -526,11 +521,11 @@ def _revived(value: Any) -> Any:
         raise broken_state("it has no parameters, or nothing fitted")
     if not parameters.keys() <= set(kind._get_param_names()):
         raise broken_state(f"{kind.__name__} has no parameters {sorted(parameters)}")
-    found = kind(**{key: _revived(item) for key, item in parameters.items()})
-    found.check_parameters()
+    revived = kind(**{key: _revived(item) for key, item in parameters.items()})
+    revived.check_parameters()
     if fitted:
-        _restore(found, fitted)
-    return found
+        _restore(revived, fitted)
+    return revived
 
 
 def _class_of(method: str) -> type[Recalibrator] | None:
@@ -550,20 +545,24 @@ def _labels(values: Any, count: int) -> NDArray[Any]:
     return labels
 
 
-def _restore_columns(found: Recalibrator, columns: Any) -> None:
+def _restore_columns(whole: Recalibrator, columns: Any) -> None:
     """Take over the maps of more than two classes."""
-    if not isinstance(found, BinaryRecalibrator) or not isinstance(columns, list):
+    if not isinstance(whole, BinaryRecalibrator) or not isinstance(columns, list):
         raise ValueError("its columns are not maps")
-    for each in columns:
-        if type(each) is not type(found) or not each.__sklearn_is_fitted__() or each.n_features_in_ != 1:
+    for column in columns:
+        if (
+            type(column) is not type(whole)
+            or not column.__sklearn_is_fitted__()
+            or column.n_features_in_ != 1
+        ):
             raise ValueError("a column has no map of single scores")
-    if len(columns) != found.n_features_in_:
+    if len(columns) != whole.n_features_in_:
         raise ValueError("columns and maps differ in number")
-    found.columns_ = tuple(columns)
+    whole.columns_ = tuple(columns)
 
 
-def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
-    learned = ("columns_",) if "columns_" in fitted else found._learned
+def _restore(revived: Recalibrator, fitted: dict[str, Any]) -> None:
+    learned = ("columns_",) if "columns_" in fitted else revived._learned
     missing = [name for name in (*FITTED, *learned) if name not in fitted]
     if missing:
         raise broken_state(f"{missing[0]} is missing")
@@ -571,20 +570,22 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
         low, high = numbers_of(fitted["score_range_"]).tolist()
         if not 0 <= low <= high <= 1:
             raise ValueError("the range of the scores is missing")
-        found.score_range_ = (low, high)
-        found.n_features_in_ = positive_integer(fitted["n_features_in_"], "n_features_in_")
-        if isinstance(found, ArrayRecalibrator):
-            count = max(2, found.n_features_in_)
+        revived.score_range_ = (low, high)
+        revived.n_features_in_ = positive_integer(fitted["n_features_in_"], "n_features_in_")
+        if isinstance(revived, ArrayRecalibrator):
+            count = max(2, revived.n_features_in_)
             if count > MOST_CLASSES:
                 raise ValueError(f"it states {count} columns")
-            found.classes_ = _labels(fitted["classes_"], count) if "classes_" in fitted else np.arange(count)
+            revived.classes_ = (
+                _labels(fitted["classes_"], count) if "classes_" in fitted else np.arange(count)
+            )
         if "columns_" in fitted:
-            _restore_columns(found, _revived(fitted["columns_"]))
+            _restore_columns(revived, _revived(fitted["columns_"]))
         else:
-            found._restore({name: _revived(fitted[name]) for name in learned})
-        found.pair_count_ = positive_integer(fitted["pair_count_"], "pair_count_")
+            revived._restore({name: _revived(fitted[name]) for name in learned})
+        revived.pair_count_ = positive_integer(fitted["pair_count_"], "pair_count_")
         if "columns_" not in fitted:
-            found._check_map()
+            revived._check_map()
     except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise

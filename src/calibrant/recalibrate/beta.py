@@ -90,15 +90,15 @@ class Beta(LogOddsRecalibrator):
         else:
             columns = [points.log_odds, one]
         slopes = np.array([column is not one for column in columns])
-        found = fit_logistic(np.stack(columns, axis=1), points.weight, points.positives, nonnegative=slopes)
-        a, *rest = (float(value) for value in found.coefficients)
+        fit = fit_logistic(np.stack(columns, axis=1), points.weight, points.positives, nonnegative=slopes)
+        a, *rest = (float(value) for value in fit.coefficients)
         if self.parameters == "am":
             self.a_, self.b_, self.c_ = a, a, rest[0]
         elif self.parameters == "ab":
             self.a_, self.b_, self.c_ = a, rest[0], (a - rest[0]) * float(np.log(2))
         else:
             self.a_, self.b_, self.c_ = a, rest[0], rest[1]
-        self.step_count_, self.converged_ = found.steps, found.converged
+        self.step_count_, self.converged_ = fit.steps, fit.converged
 
     def _coefficients(self) -> tuple[float, float, float]:
         return self.a_, self.b_, self.c_

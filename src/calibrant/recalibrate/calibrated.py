@@ -230,11 +230,11 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             message = "this Calibrated has not been fitted"
             raise UnfittedError(message, "call fit first", code="undefined")
         X = _without_column(X, self.clusters)
-        found = [
+        mapped = [
             _mapped(member.recalibrator, _scores(member.estimator, X, self.classes_), self.classes_)
             for member in self.members_
         ]
-        mean: Floats = np.mean(found, axis=0)
+        mean: Floats = np.mean(mapped, axis=0)
         return mean
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -252,11 +252,6 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         ndarray
             (n,) labels of ``classes_``.
-
-        Raises
-        ------
-        InputError
-            As `predict_proba`.
         """
         likely = self.predict_proba(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[likely]
@@ -326,7 +321,8 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         label = _labels(y)
         if label.dtype.kind != "O":
             check_classification_targets(label)
-        _checks.same_length("y", len(label), "X", _count(items))
+        size = int(items.shape[0]) if hasattr(items, "shape") else len(items)
+        _checks.same_length("y", len(label), "X", size)
         codes, classes = _checks.cluster_codes(label, "y", hint="drop such items", code="missing-value")
         check_classification_targets(label)
         weight = None
@@ -373,8 +369,8 @@ def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
         if given not in METHODS:
             hint = f"give one of {', '.join(METHODS)}, or an estimator"
             raise InputError(f"recalibrator is {given!r}", hint, code="parameter")
-        found: Recalibrator = METHODS[given].make()
-        return found
+        made: Recalibrator = METHODS[given].make()
+        return made
     if not isinstance(given, ArrayRecalibrator | ClasswiseRecalibrator):
         message = f"recalibrator is {shown(given)}, not a recalibrator"
         raise InputError(message, "pass a recalibrator such as Isotonic()", code="parameter")
@@ -392,17 +388,12 @@ def _labels(y: Any) -> NDArray[Any]:
     return _checks.one_dimensional(array, "y")
 
 
-def _count(items: Any) -> int:
-    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
-
-
 def _column(X: Any, name: str | None) -> NDArray[Any] | None:
-    """Return the column of clusters of a dataframe."""
     if name is None:
         return None
     frame = _frame(X, name)
     if name not in frame.columns:
-        columns = [str(each) for each in frame.columns]
+        columns = [str(label) for label in frame.columns]
         near = _checks.closest(str(name), columns)
         some = ", ".join(map(repr, columns[:5])) + (
             f" and {len(columns) - 5} more" if len(columns) > 5 else ""
@@ -414,7 +405,6 @@ def _column(X: Any, name: str | None) -> NDArray[Any] | None:
 
 
 def _without_column(X: Any, name: str | None) -> Any:
-    """Return the items without the column of clusters."""
     if name is None:
         return X
     frame = _frame(X, name)
@@ -446,12 +436,12 @@ def _folds(cv: Any, data: _Data) -> Iterable[tuple[Integers, Integers]]:
         splitter = check_cv(count, data.code, classifier=True)
         with warnings.catch_warnings():  # `_check_fold` checks the clusters
             warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-            found = list(splitter.split(np.empty((len(data), 1)), data.code, data.cluster))
+            parts = list(splitter.split(np.empty((len(data), 1)), data.code, data.cluster))
     except (TypeError, ValueError) as error:
         hint = "give another `cv`" if data.cluster is not None else "give another `cv`, or pass groups to fit"
         raise InputError(f"the items cannot be split: {error}".rstrip("."), hint, code="parameter") from error
-    for number, (train, test) in enumerate(found, 1):
-        _check_fold(f"fold {number} of {len(found)}", train, test, data)
+    for number, (train, test) in enumerate(parts, 1):
+        _check_fold(f"fold {number} of {len(parts)}", train, test, data)
         yield np.asarray(train), np.asarray(test)
 
 
@@ -465,10 +455,14 @@ def _check_folds(count: int, data: _Data) -> None:
     if sizes[rarest] < 2:
         message = f"the class {data.classes[rarest]!s} has 1 item, too few to train on and to calibrate"
         raise InputError(message, "pass more of its items, or leave it out", code="undefined")
-    units, found = ("items", len(data)) if data.cluster is None else ("clusters", data.cluster.max() + 1)
-    if found < count:
-        message = f"cv is {count}, more than the {found} {units}" if found > 1 else "there is one cluster"
-        hint = "give fewer folds (`cv`)" if found > 1 else "add items of another, since no fold divides one"
+    units, available = ("items", len(data)) if data.cluster is None else ("clusters", data.cluster.max() + 1)
+    if available < count:
+        message = (
+            f"cv is {count}, more than the {available} {units}" if available > 1 else "there is one cluster"
+        )
+        hint = (
+            "give fewer folds (`cv`)" if available > 1 else "add items of another, since no fold divides one"
+        )
         raise InputError(message, hint, code="parameter")
 
 
@@ -509,7 +503,6 @@ def _weight_name(estimator: Any) -> str:
 
 
 def _trained(estimator: Any, data: _Data, rows: Integers, weight_name: str | None) -> Any:
-    """A copy of the estimator, trained on some rows."""
     from sklearn.utils import _safe_indexing
 
     weights = {weight_name: data.weight[rows]} if weight_name and data.weight is not None else {}
@@ -532,19 +525,19 @@ def _scored(
 def _scores(estimator: Any, X: Any, classes: NDArray[Any]) -> Floats:
     """Probabilities (n, K) of a fitted estimator."""
     if hasattr(estimator, "predict_proba"):
-        found = np.asarray(estimator.predict_proba(X), np.float64)
+        scores = np.asarray(estimator.predict_proba(X), np.float64)
     elif hasattr(estimator, "decision_function"):
-        found = _probabilities(np.asarray(estimator.decision_function(X), np.float64))
+        scores = _probabilities(np.asarray(estimator.decision_function(X), np.float64))
     else:
         message = f"{type(estimator).__name__} has neither predict_proba nor decision_function"
         raise InputError(message, "pass an estimator with one of these methods", code="parameter")
-    if found.ndim != 2 or found.shape[1] != len(classes):
-        message = f"the estimator's scores have shape {found.shape}, and there are {len(classes)} classes"
+    if scores.ndim != 2 or scores.shape[1] != len(classes):
+        message = f"the estimator's scores have shape {scores.shape}, and there are {len(classes)} classes"
         raise InputError(message, "pass an estimator with one score per class", code="shape")
-    total = found.sum(axis=1, keepdims=True)
+    total = scores.sum(axis=1, keepdims=True)
     if len(classes) > 2 and _checks.SUM_TOLERANCE < np.abs(total - 1).max() < SINGLE:
-        found = found / total
-    return found
+        scores = scores / total
+    return scores
 
 
 def _probabilities(value: Floats) -> Floats:
@@ -554,16 +547,16 @@ def _probabilities(value: Floats) -> Floats:
     if value.ndim == 1:
         event = expit(value)
         return np.column_stack([1 - event, event])
-    found: Floats = softmax(value, axis=1)
-    return found
+    probabilities: Floats = softmax(value, axis=1)
+    return probabilities
 
 
 def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data) -> Any:
-    """A copy of the recalibrator, fitted to scores and labels."""
     copy: Any = clone(recalibrator)
     code = data.code
     if isinstance(copy, ClasswiseRecalibrator):
-        count, columns = scores.shape[1], _columns(scores)
+        count = scores.shape[1]
+        columns = np.tile(np.arange(count), len(scores))
         label = np.repeat(code, count) == columns
         weight = None if data.weight is None else np.repeat(data.weight, count)
         unit = np.arange(len(code)) if data.cluster is None else data.cluster
@@ -571,11 +564,6 @@ def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data) -> Any:
         return copy.fit(scores.ravel(), label, columns, weight, np.repeat(unit, count), names=names)
     event = isinstance(copy, BinaryRecalibrator) and len(data.classes) == 2
     return copy.fit(scores[:, 1] if event else scores, code, data.weight, data.cluster)
-
-
-def _columns(scores: Floats) -> Integers:
-    """The column of each score of a matrix, row by row."""
-    return np.tile(np.arange(scores.shape[1]), len(scores))
 
 
 def _mapped(recalibrator: Any, scores: Floats, classes: NDArray[Any]) -> Floats:

@@ -92,7 +92,7 @@ def resampled_changes(
     Raises
     ------
     InputError
-        For bad values, or if the recalibrator cannot be fitted to dev.
+        If the recalibrator cannot be fitted to dev.
 
     References
     ----------
@@ -106,11 +106,11 @@ def resampled_changes(
     >>> q = rng.random((2, 1000))
     >>> dev, test = (LabelledScores(one**2, rng.random(1000) < one) for one in q)
     >>> (change,) = resampled_changes(Platt(), dev, test, draws=50)
-    >>> found, fixed = change.change.difference, change.fixed
-    >>> wide, narrow = found.mse_difference, fixed.mse_difference
+    >>> difference, fixed = change.change.difference, change.fixed
+    >>> wide, narrow = difference.mse_difference, fixed.mse_difference
     >>> wide.low < narrow.low < narrow.high < wide.high
     True
-    >>> found.calibration_map, fixed.calibration_map
+    >>> difference.calibration_map, fixed.calibration_map
     ('resampled', 'fixed')
     """
     sample_count(draws, "draws", least=FEWEST_DRAWS)
@@ -127,13 +127,13 @@ def resampled_changes(
     setting = _Setting(whole, high, groups, threshold, recipe, least, class_mean and whole.has_classes)
     before, after = setting.subjects(whole.score), setting.subjects(setting.after(some.fit(recalibrator)))
     given = changes_between(before, after, recipe)
-    found: list[Floats] = []
+    errors_of_refits: list[Floats] = []
     for done, fitted in enumerate(some.refits(recalibrator, draws, generator(seed)), 1):
         tell(progress, "resampling", done, draws)
         if fitted is not None:
-            found.append(setting.errors(fitted, after))
+            errors_of_refits.append(setting.errors(fitted, after))
     return tuple(
-        _record(change, one, np.array([errors[i] for errors in found]), draws, some, seed)
+        _record(change, one, np.array([errors[i] for errors in errors_of_refits]), draws, some, seed)
         for i, (change, one) in enumerate(zip(given, before, strict=True))
     )
 
@@ -150,13 +150,12 @@ class _Setting(NamedTuple):
     class_mean: bool
 
     def subjects(self, score: Floats) -> list[Subject]:
-        """Return the subjects of the errors after a map."""
         test = self.test
         given = Arguments(test.label, test.code, test.names, None, test.cluster, self.threshold)
         # Test scores of float32 are widened here, and at the threshold would be below it.
         scores = given.scores(score, reference=self.high.astype(np.float64))
-        found = subjects(scores, self.groups, self.min_scores, class_mean=self.class_mean)
-        return [*found, self._top(score)] if test.width > 1 else found
+        measured = subjects(scores, self.groups, self.min_scores, class_mean=self.class_mean)
+        return [*measured, self._top(score)] if test.width > 1 else measured
 
     def _top(self, score: Floats) -> Subject:
         """Return the error of the top label of each row of a wide table."""
@@ -181,11 +180,11 @@ class _Setting(NamedTuple):
 
         The distance is the mean squared difference from the reference scores. Undefined values are NaN.
         """
-        found = self.subjects(self.after(fitted))
+        measured = self.subjects(self.after(fitted))
         return np.array(
             [
                 (*one.squares(self.recipe.n_bins), _distance(one, other))
-                for one, other in zip(found, reference, strict=True)
+                for one, other in zip(measured, reference, strict=True)
             ]
         )
 
@@ -357,11 +356,6 @@ def order_effect(
     Returns
     -------
     OrderEffect
-
-    Raises
-    ------
-    InputError
-        For bad values.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def frequency_candidates(
     Raises
     ------
     InputError
-        If ``n_bins`` is given and the estimator has no bins, or for bad numbers or counts.
+        If ``n_bins`` is given and the estimator has no bins.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def frequency_candidates(
     has_bins = "n_bins" in estimator.get_params(deep=False)
     if n_bins is not None and not has_bins:
         raise InputError(f"{estimator!r} has no bins", "leave n_bins out", code="parameter")
-    found: dict[str, Single] = {}
+    candidates: dict[str, Single] = {}
     seen: list[list[list[str]]] = []
     for count in groups:
         parts = by_frequency(train_counts, count)
@@ -86,8 +86,8 @@ def frequency_candidates(
             if size is not None:
                 one.set_params(n_bins=positive_integer(size, "n_bins"))
                 name += f", bins={size}"
-            found[name] = Shared(one) if len(parts) == 1 else PerGroup(one, parts)
-    return found
+            candidates[name] = Shared(one) if len(parts) == 1 else PerGroup(one, parts)
+    return candidates
 
 
 def choose_recalibrator(
@@ -136,7 +136,7 @@ def choose_recalibrator(
     Raises
     ------
     InputError
-        For bad values, no candidates, fewer clusters than folds, or if no candidate can be fitted.
+        For no candidates, fewer clusters than folds, or if no candidate can be fitted.
 
     Examples
     --------
@@ -221,7 +221,6 @@ def _pairs(rows: Rows, score: Floats) -> Pairs:
 
 
 def _losses(rows: Rows, score: Floats, objective: str) -> Floats:
-    """Return the loss of each score."""
     if objective == "brier":
         return (rows.label - score) ** 2
     with np.errstate(divide="ignore"):
@@ -250,9 +249,9 @@ def _against(
     if name == chosen:
         return RecalibratorCandidate(name=name, loss=Quantity(loss))
     if objective == "calibration":
-        found = error_difference(_pairs(rows, held[name]), _pairs(rows, held[chosen]), level=level)
-        warning = "; ".join(found.warnings()) or None
-        difference = msgspec.structs.replace(found.mse_difference, warning=warning)
+        comparison = error_difference(_pairs(rows, held[name]), _pairs(rows, held[chosen]), level=level)
+        warning = "; ".join(comparison.warnings()) or None
+        difference = msgspec.structs.replace(comparison.mse_difference, warning=warning)
         return RecalibratorCandidate(name=name, loss=Quantity(loss), difference=difference)
     gap = _losses(rows, held[name], objective) - _losses(rows, held[chosen], objective)
     mean = float(gap.mean())

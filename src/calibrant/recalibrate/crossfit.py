@@ -92,14 +92,14 @@ class Losses:
 
     def compared(self, chosen: str) -> dict[str, dict[str, Any]]:
         """Return the losses of each map, and their differences from those of the chosen one, or a reason."""
-        found: dict[str, dict[str, Any]] = {}
+        table: dict[str, dict[str, Any]] = {}
         for name in (*self.by_map, *self.failed):
             if name in self.failed:
-                found[name] = {"reason": self.failed[name]}
+                table[name] = {"reason": self.failed[name]}
                 continue
             log_loss, brier = (self.gap(name, chosen, loss) for loss in (LOG_LOSS, BRIER))
             means = self.mean(name).tolist()
-            found[name] = {
+            table[name] = {
                 "log_loss": means[LOG_LOSS],
                 "log_loss_gap": log_loss.estimate,
                 "log_loss_error": log_loss.error,
@@ -108,7 +108,7 @@ class Losses:
                 "brier_error": brier.error,
                 "impossible": self.impossible[name],
             }
-        return found
+        return table
 
 
 @dataclass(frozen=True)
@@ -157,12 +157,11 @@ class _Fold:
         both = np.stack([-np.log(np.where(zero, least, right)), brier])
         if self.unit is not None:
             total = np.bincount(self.unit, self.weight)
-            sums = np.stack([np.bincount(self.unit, each * self.weight) for each in both])
+            sums = np.stack([np.bincount(self.unit, loss * self.weight) for loss in both])
             both = sums[:, total > 0] / total[total > 0]
         return both, int(self.count[zero].sum())
 
     def cells(self) -> tuple[Floats, Floats]:
-        """Return weights and squared weights of the cells."""
         if self.unit is None:
             return self.weight, self.weight2
         total: Floats = np.bincount(self.unit, self.weight).astype(np.float64)

@@ -50,7 +50,6 @@ def dealt(order: Integers, folds: int, rng: np.random.Generator) -> Integers:
 
 
 def _hashed(key: NDArray[np.uint64], columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-    """Return hashes of the rows of a key and columns."""
     for column in columns:
         key = (key ^ (column.astype(np.float64) + 0.0).view(np.uint64)) + _ODD  # 0.0: zeros without a sign
         for shift, factor in _ROUNDS:

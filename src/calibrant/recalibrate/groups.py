@@ -95,9 +95,9 @@ class PerClass(ClasswiseRecalibrator):
     Examples
     --------
     >>> from calibrant.recalibrate import Isotonic
-    >>> each = PerClass(Isotonic(), min_scores=2, unseen="unchanged")
-    >>> each = each.fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1], ["N", "V", "V", "N"])
-    >>> each.transform([0.5, 0.5, 0.3], ["N", "V", "X"]).round(3).tolist()
+    >>> grouped = PerClass(Isotonic(), min_scores=2, unseen="unchanged")
+    >>> grouped = grouped.fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1], ["N", "V", "V", "N"])
+    >>> grouped.transform([0.5, 0.5, 0.3], ["N", "V", "X"]).round(3).tolist()
     [0.5, 0.5, 0.3]
     """
 

@@ -64,5 +64,5 @@ class HistogramBinning(StepRecalibrator):
         self.min_size = min_size
 
     def _learn(self, source: Source) -> None:
-        found = cut(source, self.n_bins, self.size, self.strategy, self.min_size)
-        self.edges_, self.values_, self.sizes_ = found.edge, found.frequency, found.n
+        bins = cut(source, self.n_bins, self.size, self.strategy, self.min_size)
+        self.edges_, self.values_, self.sizes_ = bins.edge, bins.frequency, bins.n

@@ -122,8 +122,8 @@ def _counted(pairs: Pairs, ranges: _Ranges) -> tuple[Integers, Integers]:
 
 
 @dataclass
-class _Found:
-    """Return one thread's pairs: pairs with the first score of their range counted, other pairs packed."""
+class _PairsOfThread:
+    """Pairs of one thread: those with the first score of their range are counted, the others packed."""
 
     first: Integers
     count: Integers
@@ -133,24 +133,24 @@ class _Found:
 def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[Integers, Integers]:
     """Return sorted keys of the scores in selected ranges, with their pairs by label (keys, 2)."""
 
-    def new() -> _Found:
-        return _Found(np.full(len(wanted), kernels.NO_KEY), np.zeros(2 * len(wanted), np.int64), [])
+    def new() -> _PairsOfThread:
+        return _PairsOfThread(np.full(len(wanted), kernels.NO_KEY), np.zeros(2 * len(wanted), np.int64), [])
 
-    def update(found: _Found, part: slice) -> None:
+    def update(thread: _PairsOfThread, part: slice) -> None:
         score, outcome = pairs.score[part], pairs.outcome[part]
         buffer = np.empty(len(score), np.int64)
         used = kernels.gather(
-            score, outcome, ranges.low, ranges.shift, wanted, found.first, found.count, buffer
+            score, outcome, ranges.low, ranges.shift, wanted, thread.first, thread.count, buffer
         )
-        found.packed.append(buffer[:used].copy())
+        thread.packed.append(buffer[:used].copy())
 
     threads = fold(slices(len(pairs)), new, update, default_threads())
-    packed = np.concatenate([part for found in threads for part in found.packed])
+    packed = np.concatenate([part for thread in threads for part in thread.packed])
     packed.sort()
-    met = [np.flatnonzero(found.first != kernels.NO_KEY) for found in threads]
-    tied = np.concatenate([found.first[rows] for found, rows in zip(threads, met, strict=True)])
+    met = [np.flatnonzero(thread.first != kernels.NO_KEY) for thread in threads]
+    tied = np.concatenate([thread.first[rows] for thread, rows in zip(threads, met, strict=True)])
     tied_count = np.concatenate(
-        [found.count.reshape(-1, 2)[rows] for found, rows in zip(threads, met, strict=True)]
+        [thread.count.reshape(-1, 2)[rows] for thread, rows in zip(threads, met, strict=True)]
     )
     order = np.argsort(tied)
     key = np.empty(len(packed) + len(tied), np.int64)

@@ -163,7 +163,7 @@ def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
     Raises
     ------
     InputError
-        For bad values, or if no score is left.
+        If no score is left.
     """
     if np.ndim(data.scores) == 2:
         return _whole_rows(data, name)
@@ -181,8 +181,8 @@ def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
     if data.clusters is not None:
         given = np.asarray(data.clusters)
         _checks.same_length(f"{name} clusters", len(given), f"{name} scores", len(pairs))
-        cluster, found = _checks.cluster_codes(given[kept], f"{name} clusters")
-        count = len(found)
+        cluster, names_kept = _checks.cluster_codes(given[kept], f"{name} clusters")
+        count = len(names_kept)
     return Rows(score[kept], pairs.label[kept], code[kept], names, cluster, count)
 
 

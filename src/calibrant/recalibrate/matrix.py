@@ -135,7 +135,9 @@ class MatrixScaling(LogitScaling):
             raise endless(
                 "elements of the matrix", "use a method with fewer parameters" if penalty else REMEDY
             )
-        self.matrix_, self.bias_, self.penalty_ = _centered(matrix), bias - bias.mean(), penalty
+        # Several matrices are the same map; in this one, off-diagonal elements sum to 0 in each column.
+        shift = (matrix.sum(axis=0) - np.diag(matrix)) / (count - 1)
+        self.matrix_, self.bias_, self.penalty_ = matrix - shift, bias - bias.mean(), penalty
         self.converged_ = gradient <= SMALL_GRADIENT
 
     def _mapped(self, logit: Floats) -> Floats:
@@ -169,8 +171,8 @@ def _fitted(
         return float(sums[0] + penalty * size), sums[1:] + penalty * np.concatenate(slopes)
 
     first = np.concatenate([start.ravel(), bias])
-    found, steps, gradient = minimum(objective, first, **options)
-    return found[: count * count].reshape(count, count), found[count * count :], steps, gradient
+    solution, steps, gradient = minimum(objective, first, **options)
+    return solution[: count * count].reshape(count, count), solution[count * count :], steps, gradient
 
 
 def _chosen(items: LogitItems) -> float:
@@ -185,15 +187,18 @@ def _chosen(items: LogitItems) -> float:
     fold = dealt(order, FOLDS, np.random.default_rng(0))
     fold = fold if unit is None else fold[unit]
     parts = [(_part(items, fold != number), _part(items, fold == number)) for number in range(FOLDS)]
-    found = [(np.eye(items.logit.shape[1]), np.zeros(items.logit.shape[1]))] * FOLDS
+    solutions = [(np.eye(items.logit.shape[1]), np.zeros(items.logit.shape[1]))] * FOLDS
     losses: list[float] = []
     for penalty in PENALTIES:
-        found = [
+        solutions = [
             _fitted(fitting, penalty, matrix, bias, **_ROUGH)[:2]
-            for (fitting, _), (matrix, bias) in zip(parts, found, strict=True)
+            for (fitting, _), (matrix, bias) in zip(parts, solutions, strict=True)
         ]
         losses.append(
-            sum(float(matrix_sums(held, *each)[0]) for (_, held), each in zip(parts, found, strict=True))
+            sum(
+                float(matrix_sums(held, *solution)[0])
+                for (_, held), solution in zip(parts, solutions, strict=True)
+            )
         )
         if losses[-1] > WORSE * min(losses):
             break
@@ -204,11 +209,3 @@ def _part(items: LogitItems, rows: Any) -> LogitItems:
     return replace(
         items, logit=items.logit[rows], label=items.label[rows], weight=items.weight[rows], cluster=None
     )
-
-
-def _centered(matrix: Floats) -> Floats:
-    """The matrix of the same map whose off-diagonal elements sum to 0 in each column."""
-    count = len(matrix)
-    shift = (matrix.sum(axis=0) - np.diag(matrix)) / (count - 1)
-    centered: Floats = matrix - shift
-    return centered

@@ -82,9 +82,9 @@ class Platt(LogOddsRecalibrator):
             points.check_overlap("Platt scaling", turned=True)
         log_odds = points.log_odds
         design = np.stack([np.ones(len(log_odds)), log_odds], axis=1)
-        found = fit_logistic(design, points.weight, _targets(points) if self.smoothing else points.positives)
-        self.intercept_, self.slope_ = (float(value) for value in found.coefficients)
-        self.step_count_, self.converged_ = found.steps, found.converged
+        fit = fit_logistic(design, points.weight, _targets(points) if self.smoothing else points.positives)
+        self.intercept_, self.slope_ = (float(value) for value in fit.coefficients)
+        self.step_count_, self.converged_ = fit.steps, fit.converged
 
     def _coefficients(self) -> tuple[float, float, float]:
         return self.slope_, self.slope_, self.intercept_

@@ -74,7 +74,9 @@ def _halves_by_cluster(tally: Tally, share: float, rng: np.random.Generator) -> 
         message, hint = "all pairs are in one cluster", "pass pairs of at least two clusters"
         raise InputError(message, hint, code="undefined")
     chosen = np.zeros(count, bool)
-    weights = [each.astype(np.float32) for each in (tally.weight, tally.weight_positives)]  # sums are rounded
+    weights = [
+        column.astype(np.float32) for column in (tally.weight, tally.weight_positives)
+    ]  # sums are rounded
     order = content_order([tally.low, tally.n], [tally.positives, *weights], tally.cluster, count)
     chosen[order[rng.permutation(count)[: min(count - 1, max(1, round(share * count)))]]] = True
     first = chosen[tally.cluster]
@@ -225,12 +227,12 @@ class ScalingBinning(StepRecalibrator):
             raise InputError(message, error.hint, code=error.code) from error
         scaled = with_scores(binning, self.scaler_.transform(binning.score))
         try:
-            found = cut(scaled.without_clusters(), self.n_bins, self.size, self.strategy, self.min_size)
+            bins = cut(scaled.without_clusters(), self.n_bins, self.size, self.strategy, self.min_size)
         except InputError as error:
             message = f"the bin part of the pairs: {error.message}"
             raise InputError(message, error.hint, code=error.code) from error
-        self.edges_, self.values_, self.sizes_ = found.edge, found.score, found.n
-        self.error_ = error_interval(with_scores(scaled, step_map(found.edge, found.score, scaled.score)))
+        self.edges_, self.values_, self.sizes_ = bins.edge, bins.score, bins.n
+        self.error_ = error_interval(with_scores(scaled, step_map(bins.edge, bins.score, scaled.score)))
 
     def _map(self, score: Floats) -> Floats:
         return super()._map(self.scaler_.transform(score))

@@ -119,7 +119,7 @@ class Temperature(LogOddsRecalibrator):
         Raises
         ------
         InputError
-            For bad values (with the row), or if no positive, finite T maximizes the likelihood.
+            If no positive, finite T maximizes the likelihood.
         """
         self.check_parameters()
         column, _ = one_column(by_label(X, y, self.classes))
@@ -148,7 +148,7 @@ class Temperature(LogOddsRecalibrator):
         Raises
         ------
         InputError
-            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
+            If it has not been fitted, or for another number of columns than in `fit`.
         """
         self.check_fitted()
         column, shape = one_column(by_label(X, self.classes_, self.classes_))
@@ -174,9 +174,9 @@ class Temperature(LogOddsRecalibrator):
         log_odds = points.log_odds
         if float(np.dot(points.positives - points.weight / 2, log_odds)) <= 0:
             raise _worse_than_chance()
-        found = fit_logistic(log_odds[:, None], points.weight, points.positives)
-        self.temperature_ = 1 / float(found.coefficients[0])
-        self.step_count_, self.converged_ = found.steps, found.converged
+        fit = fit_logistic(log_odds[:, None], points.weight, points.positives)
+        self.temperature_ = 1 / float(fit.coefficients[0])
+        self.step_count_, self.converged_ = fit.steps, fit.converged
 
     def _learn_items(self, items: LogitItems) -> None:
         own = items.logit[np.arange(len(items.label)), items.label]

@@ -113,15 +113,15 @@ class VectorScaling(LogitScaling):
             gap = x - identity
             return float(sums[0] + penalty / 2 * gap @ gap), sums[1:] + penalty * gap
 
-        found, self.step_count_, gradient = minimum(objective, identity)
+        solution, self.step_count_, gradient = minimum(objective, identity)
         if not penalty:
-            far = gradient > SMALL_GRADIENT and float(np.abs(found).max()) > LARGE
-            output = found[:count] * items.logit + found[count:]
+            far = gradient > SMALL_GRADIENT and float(np.abs(solution).max()) > LARGE
+            output = solution[:count] * items.logit + solution[count:]
             certain = far or np.array_equal(output.argmax(axis=1), items.label)
             if certain or is_endless(items, output, _features(items.logit, output)):
                 raise endless("scales or biases", REMEDY)
-        self.scale_ = found[:count]
-        self.bias_ = found[count:] - found[count:].mean()
+        self.scale_ = solution[:count]
+        self.bias_ = solution[count:] - solution[count:].mean()
         self.converged_ = gradient <= SMALL_GRADIENT
 
     def _mapped(self, logit: Floats) -> Floats:
@@ -134,14 +134,12 @@ class VectorScaling(LogitScaling):
 
 
 def _features(logit: Floats, output: Floats) -> Floats:
-    """Return (n, K, 2): what scale and bias multiply, with logits relative to a center of each class.
-
-    At the center, where the class is unsure, the map may be exact, as for equal logits at the boundary of
-    separated ones. The slope there is then distinct from the bias, whose curvature is much larger.
-    """
+    """Return (n, K, 2): what scale and bias multiply, with logits relative to a center of each class."""
     one = np.ones(logit.shape[1])
     prob = softmax(np.ascontiguousarray(output), one, 0 * one)
     unsure = prob * (1 - prob)
+    # At the center, where the class is unsure, the map may be exact, as for equal logits at the boundary of
+    # separated ones. The slope there is then distinct from the bias, whose curvature is much larger.
     away = logit - np.sum(unsure * logit, axis=0) / np.maximum(unsure.sum(axis=0), np.finfo(float).tiny)
     away[np.abs(away) <= _ROUNDING * np.abs(logit).max(axis=0)] = 0.0
     return np.stack([away, np.ones_like(away)], axis=2)

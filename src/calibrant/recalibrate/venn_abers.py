@@ -175,7 +175,7 @@ def _with_positive(weight: Floats, positive: Floats) -> Floats:
     return slope
 
 
-def _error_with_positive(found: Floats, weight: Floats, positive: Floats) -> Floats:
+def _error_with_positive(value: Floats, weight: Floats, positive: Floats) -> Floats:
     """How far `_with_positive` may be from what the pairs' own order would give.
 
     More points on the left of the new pair can only raise its value, more on the right only lower it; the
@@ -187,4 +187,4 @@ def _error_with_positive(found: Floats, weight: Floats, positive: Floats) -> Flo
     row = np.arange(len(weight))
     high = maps.slopes_with_positive(*split, *whole, 2 * (row + 1), row + 1)
     low = maps.slopes_with_positive(*whole, *split, row, 2 * row)
-    return np.maximum(high - found, found - low)
+    return np.maximum(high - value, value - low)

@@ -231,17 +231,17 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
     >>> [field.name for field in fields_of(Quantity)][:3]
     ['estimate', 'low', 'high']
     """
-    found = []
-    for each in msgspec.structs.fields(kind):
-        metas = [meta for meta in get_args(each.type) if isinstance(meta, msgspec.Meta)]
+    declared = []
+    for member in msgspec.structs.fields(kind):
+        metas = [meta for meta in get_args(member.type) if isinstance(meta, msgspec.Meta)]
         extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
-        label = next((meta.title for meta in metas if meta.title), each.name.replace("_", " "))
+        label = next((meta.title for meta in metas if meta.title), member.name.replace("_", " "))
         meaning = next((meta.description for meta in metas if meta.description), "")
         if extra.get("role") != "hidden":
-            inside = _record_in(each.type)
+            inside = _record_in(member.type)
             more = {"role": "plain", "interval": inside is not None, "kind": inside, **extra}
-            found.append(Field((each.name,), label, meaning, **more))
-    return tuple(sorted(found, key=lambda field: field.role != "name"))
+            declared.append(Field((member.name,), label, meaning, **more))
+    return tuple(sorted(declared, key=lambda field: field.role != "name"))
 
 
 @cache
@@ -254,16 +254,16 @@ def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
     >>> [field.name for field in numbers_of(Measurement) if field.unit == "p-value"]
     ['test.p_value']
     """
-    found: list[Field] = []
-    for each in fields_of(kind):
-        if each.role == "part" and each.kind is not None:
-            if in_full(each):
+    numbers: list[Field] = []
+    for field in fields_of(kind):
+        if field.role == "part" and field.kind is not None:
+            if in_full(field):
                 continue
-            found += (_inside(each, field) for field in numbers_of(each.kind) if field.role != "name")
-        elif each.role in ("name", "number", "setting"):
-            found.append(each)
-            found += _beside(each)
-    return tuple(found)
+            numbers += (_inside(field, inner) for inner in numbers_of(field.kind) if inner.role != "name")
+        elif field.role in ("name", "number", "setting"):
+            numbers.append(field)
+            numbers += _beside(field)
+    return tuple(numbers)
 
 
 def _beside(quantity: Field) -> Iterator[Field]:
@@ -286,7 +286,7 @@ def in_full(field: Field) -> bool:
     """
     if field.role != "part" or field.kind is None:
         return False
-    return any(each.role == "rows" or in_full(each) for each in fields_of(field.kind))
+    return any(inner.role == "rows" or in_full(inner) for inner in fields_of(field.kind))
 
 
 def _inside(part: Field, field: Field) -> Field:
@@ -299,5 +299,5 @@ def _record_in(annotation: Any) -> type[msgspec.Struct] | None:
     """Return the type of record that an annotation names, optional or in a tuple."""
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return annotation
-    inside = (_record_in(each) for each in get_args(annotation) if not isinstance(each, msgspec.Meta))
-    return next((found for found in inside if found is not None), None)
+    inside = (_record_in(part) for part in get_args(annotation) if not isinstance(part, msgspec.Meta))
+    return next((record for record in inside if record is not None), None)

@@ -179,7 +179,7 @@ def _html(text: str, *, quote: bool = False) -> str:
 def _aside(row: Sequence[Cell], columns: Sequence[Column], kind: Kind) -> str:
     """The text of a row that is no column of the format."""
     return next(
-        (str(cell) for cell, each in zip(row, columns, strict=True) if each.kind == kind and cell), ""
+        (str(cell) for cell, column in zip(row, columns, strict=True) if column.kind == kind and cell), ""
     )
 
 
@@ -283,12 +283,15 @@ def _ampersands(cells: Iterable[str]) -> str:
 
 def as_rows(columns: Sequence[Column], rows: Rows) -> list[dict[str, Any]]:
     """Return the rows as dictionaries, under the names of the columns in CSV."""
-    names = [name for column in columns for name in _names(column)]
-    values = (
-        [value for cell, column in zip(row, columns, strict=True) for value in _values(cell, column)]
-        for row in rows
-    )
-    return [dict(zip(names, each, strict=True)) for each in values]
+    named: list[dict[str, Any]] = [{} for _ in rows]
+    for row, values in zip(rows, named, strict=True):
+        for cell, column in zip(row, columns, strict=True):
+            if column.kind == "interval":
+                ends = cell if isinstance(cell, tuple) else (None, None)
+                values.update(zip(_names(column), ends, strict=True))
+            else:
+                values[column.name] = None if isinstance(cell, Undefined) else cell
+    return named
 
 
 def as_csv(columns: Sequence[Column], rows: Rows) -> str:
@@ -324,12 +327,6 @@ def _names(column: Column) -> tuple[str, ...]:
     if column.kind != "interval":
         return (column.name,)
     return tuple(f"{column.name}_{end}".removeprefix("_") for end in ("low", "high"))
-
-
-def _values(cell: Cell, column: Column) -> tuple[Any, ...]:
-    if column.kind == "interval":
-        return cell if isinstance(cell, tuple) else (None, None)
-    return (None,) if isinstance(cell, Undefined) else (cell,)
 
 
 def _shown(row: Sequence[Cell], columns: Sequence[Column]) -> list[tuple[str, bool]]:
@@ -491,31 +488,31 @@ class Table:
 
     def all_notes(self, *, meanings: bool = False) -> tuple[str, ...]:
         """Return the notes, and one note per reason for undefined cells."""
-        found: dict[str, dict[str, dict[str, None]]] = {}
+        undefined: dict[str, dict[str, dict[str, None]]] = {}
         for row in self.rows:
             parts = (cell for cell, at in zip(row, self.columns, strict=True) if at.kind == "name")
             about = ", ".join(str(part) for part in parts if isinstance(part, str | int))
             for cell, column in zip(row, self.columns, strict=True):
                 if isinstance(cell, Undefined) and column.kind not in ASIDE:
                     here = column.heading if column.name != "value" else ""
-                    found.setdefault(cell.reason, {}).setdefault(about, {})[here] = None
-        undefined = []
-        for reason, rows in found.items():
+                    undefined.setdefault(cell.reason, {}).setdefault(about, {})[here] = None
+        remarks = []
+        for reason, rows in undefined.items():
             places = [
                 ": ".join(filter(None, (about, here)))
                 for about, cells in rows.items()
                 for here in (cells if len(cells) <= NAMED or not about else [""])
             ]
             more = f" and {counted(len(places) - NAMED, 'cell')} more" if len(places) > NAMED else ""
-            undefined.append(f"Undefined ({'; '.join(places[:NAMED])}{more}): {reason}")
-        return (*self.notes, *undefined, *(self.meanings() if meanings else ()))
+            remarks.append(f"Undefined ({'; '.join(places[:NAMED])}{more}): {reason}")
+        return (*self.notes, *remarks, *(self.meanings() if meanings else ()))
 
     def meanings(self) -> Iterable[str]:
         """Return the sentence on each row, or on each column."""
         kinds = [column.kind for column in self.columns]
         if "meaning" not in kinds:
-            own = {each.name: each for each in reversed(self.columns) if each.meaning}
-            yield from (f"{each.heading}: {each.meaning}" for each in reversed(own.values()))
+            own = {column.name: column for column in reversed(self.columns) if column.meaning}
+            yield from (f"{column.heading}: {column.meaning}" for column in reversed(own.values()))
             return
         yield from (f"{row[kinds.index('name')]}: {row[kinds.index('meaning')]}" for row in self.rows)
 
@@ -627,9 +624,8 @@ def frame_of(table: Table, library: Library) -> Any:
 
 def _of_one_type(values: list[Any]) -> list[Any]:
     """Return the values of a column; mixed texts and numbers as texts, and lists as texts."""
-    kinds = {
-        str if isinstance(each, str | list | tuple | dict) else float for each in values if each is not None
-    }
-    if kinds == {float} and any(isinstance(each, float) for each in values):
-        return [None if each is None else float(each) for each in values]
-    return [None if each is None else str(each) for each in values] if str in kinds else values
+    known = (value for value in values if value is not None)
+    kinds = {str if isinstance(value, str | list | tuple | dict) else float for value in known}
+    if kinds == {float} and any(isinstance(value, float) for value in values):
+        return [None if value is None else float(value) for value in values]
+    return [None if value is None else str(value) for value in values] if str in kinds else values

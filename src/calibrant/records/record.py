@@ -85,12 +85,13 @@ class Printed:
         Tables that a terminal shows in part have ``most`` rows, if that is given.
         """
         once, said, lines = self._said_once(), set[str](), []
-        for each in self.to_tables():
+        for table in self.to_tables():
             # A row's warning has the row's name before it.
-            texts = [next((text for text in once if note.endswith(f": {text}")), note) for note in each.notes]
-            notes = tuple(note for note, text in zip(each.notes, texts, strict=True) if text not in said)
+            notes = table.notes
+            texts = [next((text for text in once if note.endswith(f": {text}")), note) for note in notes]
+            notes = tuple(note for note, text in zip(notes, texts, strict=True) if text not in said)
             said |= once & {*texts}
-            shown = replace(each, notes=notes, most=most if most and each.most else each.most)
+            shown = replace(table, notes=notes, most=most if most and table.most else table.most)
             lines.append(shown.to_text(meanings=meanings))
         return "\n".join(lines)
 
@@ -100,14 +101,14 @@ class Printed:
 
     def to_markdown(self, table: str | None = None, *, meanings: bool = False) -> str:
         """Return the record's tables in Markdown, or only the named table."""
-        return "\n".join(each.to_markdown(meanings=meanings) for each in self._chosen(table))
+        return "\n".join(one.to_markdown(meanings=meanings) for one in self._chosen(table))
 
     def to_latex(self, table: str | None = None, *, tabular: bool = False, meanings: bool = False) -> str:
         """Return the record's tables in LaTeX for the package booktabs, or only the named table.
 
         With ``tabular``, each is a tabular alone, for your table environment.
         """
-        return "\n".join(each.to_latex(tabular=tabular, meanings=meanings) for each in self._chosen(table))
+        return "\n".join(one.to_latex(tabular=tabular, meanings=meanings) for one in self._chosen(table))
 
     def to_csv(self, table: str | None = None) -> str:
         """Return the record's first table, or the named table, as CSV with all digits."""
@@ -139,7 +140,7 @@ class Printed:
 
     def to_html(self) -> str:
         """Return the record's tables in HTML."""
-        return "".join(each.to_html() for each in self.to_tables())
+        return "".join(table.to_html() for table in self.to_tables())
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -162,19 +163,19 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     Examples
     --------
     >>> from calibrant.evaluation import DisputedItem
-    >>> found = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
-    >>> print(found.to_text(), end="")
+    >>> disputed = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
+    >>> print(disputed.to_text(), end="")
     An item on which annotators differ: sentence 7
       number      value
     Agreement
       Agreement  0.5000
-    >>> found
+    >>> disputed
     DisputedItem(item='sentence 7', agreement=0.5000)
     """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values, undefined ones as None; hidden fields are left out."""
-        return {each.name: plain(getattr(self, each.name)) for each in fields_of(type(self))}
+        return {field.name: plain(getattr(self, field.name)) for field in fields_of(type(self))}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Self:
@@ -203,10 +204,10 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings of the record, its parts and its quantities: fields that end in ``warning``."""
-        found: dict[str, dict[str, None]] = {}  # labels, each once
+        labels_of: dict[str, dict[str, None]] = {}  # labels, each once
         for label, text in _warnings(self):
-            found.setdefault(text, {})[label] = None
-        labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
+            labels_of.setdefault(text, {})[label] = None
+        labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in labels_of.items()}
         return tuple(f"{label}{text}" for text, label in labels.items())
 
     def settings(self, *, parts: bool = True) -> dict[str, str]:
@@ -214,17 +215,17 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
         With ``parts``, include those of inner records that are shown in full.
         """
-        shown = (each for each in numbers_of(type(self)) if each.role == "setting" and each.headline)
-        said = {each.label: worded(each.of(self)[0], each.unit) for each in shown}
-        for each in fields_of(type(self)):
-            value = getattr(self, each.name)
-            if each.role == "rows" and value:
+        shown = (field for field in numbers_of(type(self)) if field.role == "setting" and field.headline)
+        said = {field.label: worded(field.of(self)[0], field.unit) for field in shown}
+        for field in fields_of(type(self)):
+            value = getattr(self, field.name)
+            if field.role == "rows" and value:
                 inside = [record.settings().items() for record in value]
                 said |= dict(pair for pair in inside[0] if all(pair in other for other in inside))
-            elif parts and in_full(each) and value is not None:
+            elif parts and in_full(field) and value is not None:
                 for label, text in value.settings().items():
                     same = said.get(label, text) == text
-                    said[label if same else f"{each.label}: {lower(label)}"] = text
+                    said[label if same else f"{field.label}: {lower(label)}"] = text
         return {label: text for label, text in said.items() if text}
 
     def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
@@ -238,10 +239,10 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def _said_once(self) -> set[str]:
         """Return every warning in the record, those of its rows too."""
-        values = [(each.name, getattr(self, each.name)) for each in fields_of(type(self))]
+        values = [(field.name, getattr(self, field.name)) for field in fields_of(type(self))]
         inside = [one for _, value in values for one in (value if isinstance(value, tuple) else [value])]
         own = {value for name, value in values if name.endswith("warning") and isinstance(value, str)}
-        return own.union(*(each._said_once() for each in inside if isinstance(each, Record)))
+        return own.union(*(part._said_once() for part in inside if isinstance(part, Record)))
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the first table as dictionaries."""
@@ -254,19 +255,19 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         """
         level = getattr(self, "level", None)
         tables: list[Table] = []
-        for each in fields_of(type(self)):
-            if each.role == "rows":
-                records: tuple[Record, ...] = getattr(self, each.name)
-                tables += [self._rows_table(each, records, level)] if records else []
-                if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
+        for field in fields_of(type(self)):
+            if field.role == "rows":
+                records: tuple[Record, ...] = getattr(self, field.name)
+                tables += [self._rows_table(field, records, level)] if records else []
+                if len(records) == 1 and any(inner.role == "rows" for inner in fields_of(type(records[0]))):
                     tables += records[0].to_tables()
-            elif in_full(each):
-                tables += self._inner_tables(each)
-            elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
+            elif in_full(field):
+                tables += self._inner_tables(field)
+            elif _has_numbers(field) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
         if not tables:  # there are no rows: only their headings
-            empty = (each for each in fields_of(type(self)) if each.role == "rows")
-            tables = [self._rows_table(each, (), level) for each in islice(empty, 1)]
+            empty = (field for field in fields_of(type(self)) if field.role == "rows")
+            tables = [self._rows_table(field, (), level) for field in islice(empty, 1)]
         own = self._notes()  # which are of all rows, and need not be told of each
         if tables and not any({*own} <= {*table.notes} for table in tables):  # a row's numbers lack them
             first = (
@@ -284,18 +285,18 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         own = numbers_of(type(self))
-        numbers = [each for each in own if each.role == "number"]
-        shown = [each for each in own if each.role == "name"]
-        shown += [each for each in numbers if each.headline] or numbers
-        values = ((each.name, each.of(self)[0]) for each in shown)
+        numbers = [field for field in own if field.role == "number"]
+        shown = [field for field in own if field.role == "name"]
+        shown += [field for field in numbers if field.headline] or numbers
+        values = ((field.name, field.of(self)[0]) for field in shown)
         said = [f"{name}={_short(value)}" for name, value in values if value is not None]
-        rows = (each.name for each in fields_of(type(self)) if each.role == "rows")
+        rows = (field.name for field in fields_of(type(self)) if field.role == "rows")
         said += [f"{name}=<{len(getattr(self, name))}>" for name in rows]
         return f"{type(self).__name__}({', '.join(said)})"
 
     def _caption(self) -> str:
-        names = (each for each in fields_of(type(self)) if each.role == "name")
-        said = {each.label: worded(getattr(self, each.name)) for each in names}
+        names = (field for field in fields_of(type(self)) if field.role == "name")
+        said = {field.label: worded(getattr(self, field.name)) for field in names}
         said |= self.settings(parts=False)
         clauses = "; ".join(f"{lower(label)} {text}" for label, text in said.items() if text)
         title = _title(type(self))
@@ -304,14 +305,15 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     def _numbers_table(self, level: float | None) -> Iterator[Table]:
         """Return a table with one row per number; none if there is no number to show."""
         remarks, rows = list(self.remarks()), []
-        for each in numbers_of(type(self)):
-            value, reason = each.of(self)
-            if each.role != "number" or (value is None and reason is None):
+        for field in numbers_of(type(self)):
+            value, reason = field.of(self)
+            if field.role != "number" or (value is None and reason is None):
                 continue
-            estimate, interval = cells(value, reason, each)
+            estimate, interval = cells(value, reason, field)
             why = next((cell.reason for cell in (estimate, interval) if isinstance(cell, Undefined)), None)
-            remark = "; ".join(text for name, text in remarks if name == each.name) or None
-            rows.append((each.group, each.name, each.label, estimate, interval, remark, why, each.meaning))
+            remark = "; ".join(text for name, text in remarks if name == field.name) or None
+            about = field.group, field.name, field.label
+            rows.append((*about, estimate, interval, remark, why, field.meaning))
         groups = list(dict.fromkeys(row[0] for row in rows))
         rows.sort(key=lambda row: groups.index(row[0]))
         columns = (
@@ -324,8 +326,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             Column("reason", "", "reason"),
             Column("meaning", "", "meaning"),
         )
-        own = (each for each in fields_of(type(self)) if each.role == "name")
-        said = ", ".join(worded(getattr(self, each.name)) for each in own)
+        own = (field for field in fields_of(type(self)) if field.role == "name")
+        said = ", ".join(worded(getattr(self, field.name)) for field in own)
         empty = {place for place in (4, 5) if all(row[place] is None for row in rows)}
         kept = [place for place in range(len(columns)) if place not in empty]
         if rows:
@@ -346,14 +348,14 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         """Return the tables of an inner record, under its name."""
         inner = getattr(self, field.name)
         tables = () if inner is None else inner.to_tables()
-        for each in tables[:1] if field.brief else tables:
-            title = f"{field.label}: {lower(each.title)}" if each.title else ""
-            yield replace(each, name=f"{field.name}.{each.name}", title=title)
+        for table in tables[:1] if field.brief else tables:
+            title = f"{field.label}: {lower(table.title)}" if table.title else ""
+            yield replace(table, name=f"{field.name}.{table.name}", title=title)
 
     def _rows_table(self, field: Field, records: Sequence[Record], level: float | None) -> Table:
         caption, before = self._caption(), fields_of(type(self))
         before = before[: before.index(field)]
-        main = not any(each.role == "number" or each.role == "rows" for each in before)
+        main = not any(column.role == "number" or column.role == "rows" for column in before)
         remarks = (text for name, text in self.remarks() if name == field.name)
         return Table(
             field.name,
@@ -375,27 +377,27 @@ def columns_of(
     Parts and quantities that no record has get no column.
     """
     own = numbers_of(type(records[0]) if records else kind or Record)
-    headline = [each for each in own if each.role == "number" and each.headline]
-    names = [each for field in own if field.role == "name" for each in _keys(field, records)]
-    shown = names + (headline or [each for each in own if each.role != "name"])
+    headline = [field for field in own if field.role == "number" and field.headline]
+    names = [key for field in own if field.role == "name" for key in _keys(field, records)]
+    shown = names + (headline or [field for field in own if field.role != "name"])
     if records:
-        shown = [each for each in shown if any(each.in_(record) for record in records)]
+        shown = [field for field in shown if any(field.in_(record) for record in records)]
         level = getattr(records[0], "level", level)
     columns: list[Column] = []
-    for each in shown:
-        alone = each.interval == "only"
+    for field in shown:
+        alone = field.interval == "only"
         if not alone:
-            columns.append(_column(each, [each.of(record)[0] for record in records]))
-        if each.interval:
+            columns.append(_column(field, [field.of(record)[0] for record in records]))
+        if field.interval:
             heading = interval_heading(level) if level else "interval"
-            heading = each.short if alone else heading
-            meaning = f"Interval of: {each.meaning}"
-            columns.append(Column(each.name, heading, "interval", each.digits, meaning))
+            heading = field.short if alone else heading
+            meaning = f"Interval of: {field.meaning}"
+            columns.append(Column(field.name, heading, "interval", field.digits, meaning))
     rows = []
     for record in records:
         row: list[Cell] = []
-        for each in shown:
-            row += compress(cells(*each.of(record), each), PLACES[each.interval])
+        for field in shown:
+            row += compress(cells(*field.of(record), field), PLACES[field.interval])
         rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 
@@ -450,11 +452,11 @@ class Quantity(Record, frozen=True):
         ends = "" if self.low is None and self.high is None else f" {interval(self.low, self.high)}"
         return decimal(self.estimate) + ends
 
-    def __format__(self, each: str) -> str:
-        if not each or self.estimate is None:
+    def __format__(self, spec: str) -> str:
+        if not spec or self.estimate is None:
             return str(self)
-        ends = "" if self.low is None or self.high is None else f" [{self.low:{each}}, {self.high:{each}}]"
-        return f"{self.estimate:{each}}{ends}"
+        ends = "" if self.low is None or self.high is None else f" [{self.low:{spec}}, {self.high:{spec}}]"
+        return f"{self.estimate:{spec}}{ends}"
 
     def __float__(self) -> float:
         if self.estimate is None:
@@ -500,7 +502,7 @@ def worded(value: Any, unit: str | None = None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {worded(each)}" for key, each in value.items())
+        return ", ".join(f"{key}: {worded(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(worded, value))
     if isinstance(value, int):
@@ -513,7 +515,7 @@ def worded(value: Any, unit: str | None = None) -> str:
 def _has_numbers(field: Field) -> bool:
     if field.role != "part" or field.kind is None:
         return field.role == "number"
-    return any(each.role == "number" for each in numbers_of(field.kind))
+    return any(inner.role == "number" for inner in numbers_of(field.kind))
 
 
 def _title(kind: type[Record]) -> str:
@@ -545,12 +547,12 @@ def _column(field: Field, values: Sequence[Any]) -> Column:
 
 def _warnings(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the warnings in a record, those of quantities with their labels; rows keep their warnings."""
-    for each in fields_of(type(record)):
-        value = getattr(record, each.name)
-        if each.name.endswith("warning") and isinstance(value, str):
+    for field in fields_of(type(record)):
+        value = getattr(record, field.name)
+        if field.name.endswith("warning") and isinstance(value, str):
             yield "", value
         elif isinstance(value, Record):
-            label = each.label if each.role in ("number", "plain") else ""
+            label = field.label if field.role in ("number", "plain") else ""
             yield from ((label, text) for _, text in _warnings(value))
 
 
@@ -561,22 +563,23 @@ def warnings_of_rows(records: Sequence[Record], whole: Record) -> Iterator[str]:
     quantity of the whole record differs in its numbers alone. If more than `MOST_NAMED` rows have warnings
     that differ in their numbers alone, these are one warning with the ranges of the numbers.
     """
-    found: dict[str, dict[str, list[str]]] = {}  # the texts by the names of the row
-    own, values = numbers_of(type(records[0])), (getattr(whole, each.name) for each in fields_of(type(whole)))
+    alike_texts: dict[str, dict[str, list[str]]] = {}  # the texts by the names of the row
+    own = numbers_of(type(records[0]))
+    values = (getattr(whole, field.name) for field in fields_of(type(whole)))
     told = {_alike(value.warning or "") for value in values if isinstance(value, Quantity)}
-    names = [each for each in own if each.role == "name"]
-    shown = {each.label for each in own if each.headline} or {each.label for each in own}
+    names = [field for field in own if field.role == "name"]
+    shown = {field.label for field in own if field.headline} or {field.label for field in own}
     for place, record in enumerate(records):
-        about = ", ".join(worded(each.of(record)[0]) for each in names) or f"{place}"
+        about = ", ".join(worded(field.of(record)[0]) for field in names) or f"{place}"
         for label, text in _warnings(record):
             if not label or (label in shown and _alike(text) not in told):
-                found.setdefault(_alike(text), {}).setdefault(about, []).append(text)
-    for each in found.values():
-        texts = {name: _merged(alike) for name, alike in each.items()}
+                alike_texts.setdefault(_alike(text), {}).setdefault(about, []).append(text)
+    for texts_of in alike_texts.values():
+        texts = {name: _merged(alike) for name, alike in texts_of.items()}
         if names and len(records) > 1 and len(texts) > MOST_NAMED:
             named = "; ".join(islice(texts, MOST_NAMED))
             rows = counted(len(records), lower(names[0].label) if len(names) == 1 else "row")
-            yield f"{len(texts)} of {rows} ({named}, ...): {_merged([*chain(*each.values())])}"
+            yield f"{len(texts)} of {rows} ({named}, ...): {_merged([*chain(*texts_of.values())])}"
             continue
         for text in dict.fromkeys(texts.values()):
             about = "; ".join(name for name, alike in texts.items() if alike == text)
@@ -591,8 +594,8 @@ def _alike(text: str) -> str:
 def _merged(texts: Sequence[str]) -> str:
     """One text of those that differ in their numbers alone, with their ranges."""
     numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = [sorted(set(each), key=lambda number: float(number.replace(",", ""))) for each in numbers]
-    ranges = iter([each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ends])
+    ends = [sorted(set(values), key=lambda number: float(number.replace(",", ""))) for values in numbers]
+    ranges = iter([values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}" for values in ends])
     return _NUMBER.sub(lambda _: next(ranges), max(texts, key=len))  # of which nouns are in the plural
 
 
@@ -615,8 +618,8 @@ def schema(kind: type[Record], *, command: str = "") -> dict[str, Any]:
     """
     (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}", schema_hook=_unseen)
     known = _inside(kind)
-    found = {name: _shown(_known(node, known), known[name]) for name, node in parts.items() if name in known}
-    top = found.pop(kind.__name__)
+    shown = {name: _shown(_known(node, known), known[name]) for name, node in parts.items() if name in known}
+    top = shown.pop(kind.__name__)
     version = {"const": SCHEMA_VERSION, "description": "Version of this format."}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -624,7 +627,7 @@ def schema(kind: type[Record], *, command: str = "") -> dict[str, Any]:
         "title": f"calibrant {command} --json" if command else first_line(kind.__doc__),
         "properties": {"schema_version": version, **top["properties"]},
         "required": ["schema_version", *top["required"]],
-        "$defs": found,
+        "$defs": shown,
     }
 
 
@@ -636,9 +639,9 @@ def _unseen(kind: Any) -> dict[str, Any]:
 def _shown(node: Any, kind: type[Record]) -> dict[str, Any]:
     """Return a record's schema without hidden fields; `to_dict` always writes all other fields."""
     properties = {
-        name: _typed(each)
-        for name, each in node.get("properties", {}).items()
-        if each.get("role") != "hidden"
+        name: _typed(inner)
+        for name, inner in node.get("properties", {}).items()
+        if inner.get("role") != "hidden"
     }
     left_out = OPTIONAL if issubclass(kind, Quantity) else ()
     required = [name for name in properties if name not in left_out]
@@ -649,7 +652,7 @@ def _shown(node: Any, kind: type[Record]) -> dict[str, Any]:
 def _known(node: Any, known: Container[str]) -> Any:
     """Return a schema in which records without declared fields are any object."""
     if isinstance(node, list):
-        return [_known(each, known) for each in node]
+        return [_known(item, known) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node and node["$ref"].rpartition("/")[2] not in known:
@@ -661,18 +664,18 @@ def _typed(node: dict[str, Any]) -> dict[str, Any]:
     """Return a field's schema without its default, and with alternative types as one list."""
     node = {key: value for key, value in node.items() if key != "default"}
     kinds = node.get("anyOf", ())
-    if kinds and all(set(each) == {"type"} for each in kinds):
+    if kinds and all(set(kind) == {"type"} for kind in kinds):
         del node["anyOf"]
-        node["type"] = [each["type"] for each in kinds]
+        node["type"] = [kind["type"] for kind in kinds]
     return node
 
 
 def _inside(kind: type[Record]) -> dict[str, type[Record]]:
     """Return the record and every record in its fields, by name."""
-    found, waiting = {kind.__name__: kind}, [kind]
+    kinds, waiting = {kind.__name__: kind}, [kind]
     while waiting:
         for field in fields_of(waiting.pop()):
-            if field.kind is not None and issubclass(field.kind, Record) and field.kind.__name__ not in found:
-                found[field.kind.__name__] = field.kind
+            if field.kind is not None and issubclass(field.kind, Record) and field.kind.__name__ not in kinds:
+                kinds[field.kind.__name__] = field.kind
                 waiting.append(field.kind)
-    return found
+    return kinds

@@ -19,10 +19,10 @@ from calibrant.results.measurement import Measured, Measurement
 from calibrant.results.slices import SliceTable
 
 
-def bin_limits(found: Measurement) -> BinIntervals:
+def bin_limits(measurement: Measurement) -> BinIntervals:
     """Return the intervals of a measurement's bins, in the form that plots use."""
-    ends = np.array([(each.frequency.low, each.frequency.high) for each in found.bins]).reshape(-1, 2)
-    return BinIntervals(ends[:, 0], ends[:, 1], found.level, found.bin_interval)
+    ends = np.array([(row.frequency.low, row.frequency.high) for row in measurement.bins]).reshape(-1, 2)
+    return BinIntervals(ends[:, 0], ends[:, 1], measurement.level, measurement.bin_interval)
 
 
 class Drawing(Record, frozen=True):
@@ -162,10 +162,10 @@ class Report(Record, frozen=True):
         """Return remarks on the adjustment of p-values and on the treatment of a calibration map."""
         if len(self.differences) > 1:
             yield "differences", "Adjusted by Holm's method for all of them."
-        for each in dict.fromkeys(found.difference.calibration_map for found in self.differences):
-            if each is not None:
-                about = [found.view for found in self.differences if found.difference.calibration_map == each]
-                yield "differences", f"The intervals of {', '.join(about)} {MAPS[each]}."
+        for kind in dict.fromkeys(pair.difference.calibration_map for pair in self.differences):
+            if kind is not None:
+                about = [pair.view for pair in self.differences if pair.difference.calibration_map == kind]
+                yield "differences", f"The intervals of {', '.join(about)} {MAPS[kind]}."
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the errors, one row per model and view; those of each class; and the differences."""
@@ -176,12 +176,12 @@ class Report(Record, frozen=True):
     def _errors(self) -> Iterator[Table]:
         """Return the models' errors side by side, and those of each class."""
         first = self.models[0].measured.views[0]
-        every = [(model, found) for model in self.models for found in model.measured.views]
-        own, lines = columns_of([found for _, found in every])
+        every = [(model, measured) for model in self.models for measured in model.measured.views]
+        own, lines = columns_of([measured for _, measured in every])
         columns = Column("model", "model", "name"), *own
         body: tuple[list[tuple[Cell, ...]], list[tuple[Cell, ...]]] = ([], [])
-        for (model, found), line in zip(every, lines, strict=True):
-            of_class = len(model.measured.views) > 1 and found.view.startswith("class:")
+        for (model, measured), line in zip(every, lines, strict=True):
+            of_class = len(model.measured.views) > 1 and measured.view.startswith("class:")
             body[of_class].append((model.name, *line))
         names = ", ".join(model.name for model in self.models)
         version = self.models[0].measured.recipe.version

@@ -239,7 +239,7 @@ class SmoothCurve:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values, with None at points with too few pairs."""
         arrays = {name: _nones(getattr(self, name)) for name in ("frequency", "low", "high")}
-        record = {each.name: arrays.get(each.name, getattr(self, each.name)) for each in fields(self)}
+        record = {field.name: arrays.get(field.name, getattr(self, field.name)) for field in fields(self)}
         unseen = bool(np.isnan(self.frequency).any())
         record["reasons"] = dict.fromkeys(("frequency", "low", "high"), TOO_FEW_NEAR) if unseen else {}
         return {name: plain(value) for name, value in record.items()}

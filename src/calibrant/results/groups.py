@@ -213,7 +213,7 @@ class GroupedChanges(Record, frozen=True):
             tuple(columns[place] for place in kept),
             tuple(tuple(line[place] for place in kept) for line in lines),
             caption,
-            tuple(f"{each.label}: {each.verdict_warning}" for each in self.groups if each.verdict_warning),
+            tuple(f"{row.label}: {row.verdict_warning}" for row in self.groups if row.verdict_warning),
         )
         return (table,)
 

@@ -302,4 +302,4 @@ class LabelPlan(Record, frozen=True, kw_only=True):
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the assumptions."""
-        yield from (("", f"Assumed: {each}") for each in self.assumptions)
+        yield from (("", f"Assumed: {assumption}") for assumption in self.assumptions)

@@ -291,11 +291,11 @@ class Measurement(Record, frozen=True, kw_only=True):
             return None
         off = [
             name
-            for name, found, ideal in (
+            for name, own, ideal in (
                 ("the mean error", self.mean_error, 0),
                 ("the Cox slope", self.cox_slope, 1),
             )
-            if found.low is not None and found.high is not None and not found.low <= ideal <= found.high
+            if own.low is not None and own.high is not None and not own.low <= ideal <= own.high
         ]
         return f"{' and '.join(off)} {'show' if len(off) > 1 else 'shows'} miscalibration" if off else None
 
@@ -410,7 +410,7 @@ class Measured(Record, frozen=True):
         InputError
             If the view was not measured.
         """
-        views = [each.view for each in self.views]
+        views = [measurement.view for measurement in self.views]
         if view is not None and view not in views:
             message = f"there is no view {view!r}"
             raise InputError(message, f"name one of {', '.join(views)} (`view`)", code="view")
@@ -443,13 +443,13 @@ class Measured(Record, frozen=True):
         return self.recipe.library
 
     def __iter__(self) -> Iterator[str]:
-        return (each.view for each in self.views)
+        return (measurement.view for measurement in self.views)
 
     def __getitem__(self, view: str) -> Measurement:
         for measurement in self.views:
             if measurement.view == view:
                 return measurement
-        known = ", ".join(each.view for each in self.views)
+        known = ", ".join(measurement.view for measurement in self.views)
         raise KeyError(f"there is no view {view!r}; the views are {known}")
 
     def remarks(self) -> Iterator[tuple[str, str]]:

@@ -248,12 +248,12 @@ class SliceTable(Record, frozen=True, kw_only=True):
                 *(own.columns[place] for place in kept),
             ),
             rows=tuple(
-                (*(NULL if key is None else key for key in found.keys), *(row[place] for place in kept))
-                for found, row in zip(self.slices, own.rows, strict=True)
+                (*(NULL if key is None else key for key in errors.keys), *(row[place] for place in kept))
+                for errors, row in zip(self.slices, own.rows, strict=True)
             ),
         )
         about = f"All slices by {', '.join(self.by)}"
-        return (table, *(replace(each, name=f"{each.name} by {ways}", title=about) for each in others))
+        return (table, *(replace(other, name=f"{other.name} by {ways}", title=about) for other in others))
 
 
 class SliceTables(Record, frozen=True):
