@@ -157,7 +157,7 @@ BUDGET = {
     "_version": 3,
     "cli": 2154,
     "data": 259,
-    "demo": 630,
+    "demo": 631,
     "estimation": 3467,
     "evaluation": 10595,
     "events": 7742,
@@ -174,10 +174,10 @@ BUDGET = {
     "records": 1768,
     "results": 2698,
     "seeds": 74,
-    "structures": 18812,
+    "structures": 18787,
     "synthetic": 258,
     "testing": 127,
-    "verbs": 5358,
+    "verbs": 5465,
 }
 
 

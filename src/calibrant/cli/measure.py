@@ -10,7 +10,6 @@ import click
 from calibrant.cli.options import (
     ENGINE,
     PLOT,
-    SMOOTH,
     Printing,
     added,
     measuring,
@@ -51,7 +50,6 @@ def _next_steps(measured: Measured, source: str, settings: dict[str, Any]) -> li
 )
 @click.argument("predictions", metavar="PRED")
 @measuring
-@SMOOTH
 @ENGINE
 @lambda function: added(function, PLOT)
 @printing

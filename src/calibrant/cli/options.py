@@ -342,6 +342,11 @@ MEASURING = (
     ),
     SEED,
     click.option(
+        "--smooth",
+        is_flag=True,
+        help="Also compute the smooth calibration error (Blasiok and Nakkiran 2024).",
+    ),
+    click.option(
         "--exact",
         is_flag=True,
         help="Compute exact bins also for files of more than 10 million rows, which are then read twice.",
@@ -353,9 +358,6 @@ ENGINE = click.option(
     type=click.Choice(["kernel", "duckdb"]),
     default="kernel",
     help="Engine that sums .parquet files: calibrant's compiled loops, or DuckDB.",
-)
-SMOOTH = click.option(
-    "--smooth", is_flag=True, help="Also compute the smooth calibration error (Blasiok and Nakkiran 2024)."
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
@@ -27,20 +27,12 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
-from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import SAME_DATA, before_and_after, by_row, kind_of
 from calibrant.verbs.comparing import difference_of, in_common, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
-from calibrant.verbs.measuring import (
-    IntervalMethod,
-    Run,
-    Settings,
-    bins_of,
-    measurement_of,
-    read,
-    together,
-)
+from calibrant.verbs.measuring import bins_of, measurement_of, read, together
+from calibrant.verbs.options import MeasuringOptions, Run, Settings, settings_of, takes
 from calibrant.verbs.sources import CLASS, ViewSource, asked_names
 from calibrant.verbs.tallying import tally_by
 
@@ -101,6 +93,7 @@ OF_CLASSES = (
 UNDRAWN = ("curve", "log-odds", "classes")  # figures that need only the measurements
 
 
+@takes(MeasuringOptions)
 def report(
     sources: Any,
     *,
@@ -112,19 +105,9 @@ def report(
     groups: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     view: str | Sequence[str] | None = None,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    n_ece_bins: int = 15,
-    level: float = 0.95,
-    interval: IntervalMethod = "inverted",
-    samples: int | None = None,
-    seed: Seed = 0,
-    exact: bool = False,
     columns: Columns | Mapping[str, Any] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    command: str | None = None,
     what: str | None = None,
+    **options: Unpack[MeasuringOptions],
 ) -> Report:
     """Measure one or several models, and gather the data of a report.
 
@@ -153,12 +136,14 @@ def report(
     group, groups, counts
         As in `calibrant.verbs.group_changes`: groups of classes whose change is shown. By default the groups
         of the recalibrator, if it has any.
-    view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
-        As in `calibrant.verbs.measure`.
-    columns, threads, progress, command
+    view, columns
         As in `calibrant.verbs.measure`.
     what
         A figure of `calibrant.plot`: measure only the views of the figure, and gather only its data.
+    smooth
+        Also compute the smooth calibration error of views without figures; views with figures always have it.
+    **options
+        As in `calibrant.verbs.options.MeasuringOptions`.
 
     Returns
     -------
@@ -180,15 +165,12 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
-    run = Run(threads, progress, command)
+    settings, run = settings_of(asked_names(view), options)
     sources = source_list(sources)
     if all(isinstance(each, (Measured, Measurement)) for each in sources):
         return _of_results(sources, names, run)
-    settings = Settings(
-        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
-    )
     dev = open_predictions(dev, columns) if reads_once(dev) else dev
-    model = _fitted(model, method, dev, columns, progress)
+    model = _fitted(model, method, dev, columns, run.progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give a recalibrator (`model`), or a method to fit (`method`)"
@@ -196,8 +178,8 @@ def report(
     if model is None:
         tables = _Tables(*by_model(sources, names, columns))
     else:
-        grouping = Grouping(group, groups, counts, level=level, seed=seed)
-        tables = _before_and_after(sources, names, model, dev, grouping, columns, progress)
+        grouping = Grouping(group, groups, counts, level=settings.level, seed=settings.seed)
+        tables = _before_and_after(sources, names, model, dev, grouping, columns, run.progress)
     sources, called = tables.sources, _named(tables.names, tables.sources)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
@@ -208,7 +190,8 @@ def report(
         drawn = [] if what in UNDRAWN else drawn_views([each.view for each in found])
         for done, each in enumerate(found):
             run.say(f"measuring {name}", done, len(found))
-            special = replace(settings, smooth=what is None and each.view in drawn)
+            smooth = settings.smooth or (what is None and each.view in drawn)
+            special = replace(settings, smooth=smooth)
             bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
             measurements.append(measurement_of(each, special, bins, widths, partial=partial))
@@ -224,12 +207,12 @@ def report(
         + view_notes(called, [[each.view for each in found] for found in read_sources])
         + unpaired
     )
-    tasks, left_out = task_errors(called, sources, level)
+    tasks, left_out = task_errors(called, sources, settings.level)
     notes += left_out + _table_notes(models, sources)
     return Report(
         models=tuple(models),
         differences=differences,
-        command=command,
+        command=run.command,
         notes=tuple(notes),
         recalibrator=tables.recalibrator,
         resampled=tables.resampled,

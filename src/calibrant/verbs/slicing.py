@@ -15,6 +15,7 @@ from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
 from calibrant.progress import Progress, tell
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.verbs.figures import figure_kind, save_figure
+from calibrant.verbs.options import takes
 from calibrant.verbs.tallying import CLASS_COLUMN, tally_by
 
 
@@ -84,6 +85,7 @@ def slices(
     return replace(found, view=view, file=predictions.name, notes=(*predictions.told, *found.notes))
 
 
+@takes(slices)
 def slice_tables(
     source: Any,
     ways: Sequence[Sequence[str]],
@@ -93,7 +95,7 @@ def slice_tables(
     most: int = 20,
     columns: Columns | Mapping[str, Any] | None = None,
     command: str | None = None,
-    **settings: Any,
+    **options: Any,
 ) -> SliceTables:
     """Slice a table by several lists of columns, and draw the worst slices.
 
@@ -111,7 +113,7 @@ def slice_tables(
         Number of slices to draw.
     command
         Command line to record.
-    **settings
+    **options
         Other arguments of `slices`.
 
     Raises
@@ -136,7 +138,7 @@ def slice_tables(
     if output is not None:
         figure_kind(output)
     predictions = open_predictions(source, columns)
-    every = (slices(predictions, way, columns=columns, **settings) for way in ways)
+    every = (slices(predictions, way, columns=columns, **options) for way in ways)
     found = SliceTables(tuple(every), command)
     if output is not None:
         from calibrant.plots import slice_intervals

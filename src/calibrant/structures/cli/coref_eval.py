@@ -9,7 +9,6 @@ import click
 from calibrant.cli.options import (
     EXECUTOR,
     MEASURING,
-    SMOOTH,
     WORKERS,
     Printing,
     added,
@@ -44,7 +43,7 @@ from calibrant.structures.cli.coreference_options import coreference
     type=click.IntRange(min=1),
     help="Measure only pairs at most this many mentions apart.  [default: all]",
 )
-@lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
+@lambda function: added(function, (*MEASURING, WORKERS, EXECUTOR))
 @printing
 def command(model: str, text: str | None, printing: Printing, **options: Any) -> None:
     """Score the entities that a model finds in FILE, and measure its probabilities that two mentions corefer.

@@ -9,7 +9,6 @@ import click
 from calibrant.cli.options import (
     EXECUTOR,
     MEASURING,
-    SMOOTH,
     WORKERS,
     Printing,
     added,
@@ -35,7 +34,7 @@ VIEW = click.option(
     epilog="Example: calibrant tag eval pos.model test.conllu --cluster document",
 )
 @tagging
-@lambda function: added(function, (VIEW, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
+@lambda function: added(function, (VIEW, *MEASURING, WORKERS, EXECUTOR))
 @printing
 def command(
     sources: tuple[str, ...],

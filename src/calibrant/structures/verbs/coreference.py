@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import closing
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -44,7 +44,8 @@ from calibrant.structures.verbs.coreference_source import (
     texts,
 )
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measuring import IntervalMethod, Run, Settings, measured, read
+from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.options import MeasuringOptions, settings_of, takes
 
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"
@@ -164,6 +165,7 @@ def predict_coreference(
     )
 
 
+@takes(MeasuringOptions)
 def evaluate_coreference(
     model: Any,
     text: Any = None,
@@ -176,20 +178,9 @@ def evaluate_coreference(
     singletons: bool = True,
     threshold: float = TRIVIAL,
     window: int | None = None,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    n_ece_bins: int = 15,
-    level: float = 0.95,
-    interval: IntervalMethod = "inverted",
-    samples: int | None = None,
-    seed: Seed = 0,
-    smooth: bool = False,
-    exact: bool = False,
-    threads: int | None = None,
     workers: int = 1,
     executor: Executor | str | None = None,
-    progress: Progress | None = None,
-    command: str | None = None,
+    **options: Unpack[MeasuringOptions],
 ) -> CoreferenceEvaluation:
     """Score the entities that a model finds, and measure its probabilities that two mentions corefer.
 
@@ -215,14 +206,12 @@ def evaluate_coreference(
         Pairs with at least this score are also measured separately, since most others are trivial.
     window
         Measure only pairs at most this many mentions apart; None: all.
-    bin_size, n_bins, n_ece_bins, interval, samples, smooth, exact, threads, progress, command
-        As in `measure`.
     workers, executor
         Processes that parse and predict, as in `extract_events`.
     level
-        Coverage of all intervals, between 0 and 1. Documents are the independent units.
-    seed
-        Seed of all samples.
+        Nominal coverage of every interval, between 0 and 1. Documents are the independent units.
+    **options
+        As in `calibrant.verbs.options.MeasuringOptions`.
 
     Returns
     -------
@@ -245,14 +234,13 @@ def evaluate_coreference(
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")
-    settings = Settings(None, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
-    run = Run(threads, progress, command)
+    settings, run = settings_of(None, options)
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
     how = Mentions(detect, possessive_endings)
     asked = (executor, workers) if parser is not None else (None, 1)
     with workers_of(*asked) as pool:
-        prediction, called = _prediction(model, text, how, parser, pool, progress)
+        prediction, called = _prediction(model, text, how, parser, pool, run.progress)
     file = called if text is None else file_of(text) or "documents"
     if all(entity is None for gold in prediction.gold for entity in gold.clusters):
         hint = "give a text with gold entities, with which predictions are compared"
@@ -263,11 +251,11 @@ def evaluate_coreference(
         [gold.mentions for gold in prediction.gold],
         [gold.clusters for gold in prediction.gold],
         prediction.mentions,
-        entities_by_document(posterior, clustering, seed, threads),
+        entities_by_document(posterior, clustering, settings.seed, run.threads),
         names=posterior.names,
         singletons=singletons,
-        level=level,
-        seed=seed,
+        level=settings.level,
+        seed=settings.seed,
     )
 
     def of_pairs(least: float | None) -> Measured | None:
