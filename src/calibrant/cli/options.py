@@ -39,11 +39,11 @@ WORKERS = click.option(
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors, at most 8]"
 )
-THRESHOLD = click.option(
-    "--threshold",
+DROP_BELOW = click.option(
+    "--drop-below",
     type=float,
     default=0.0,
-    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
+    help="Leave out scores below this number in [0, 1), which the table records as its threshold.",
 )
 NAMES = click.option(
     "--name",

@@ -66,7 +66,7 @@ def demonstrate(
     dev = event_labels()
     return Demonstration(
         tagger=tagger,
-        events=event_table(event_store(STORE), by="year", countries=COUNTRIES, dev=dev),
+        events=event_table(event_store(STORE), by="year", countries=COUNTRIES, labels=dev),
         right=right,
         read=read,
         version=__version__,

@@ -14,15 +14,15 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 @click.command(
     "estimate",
     short_help="Estimate counts from scores and a labeled subsample.",
-    epilog="Example: calibrant estimate scores.parquet --labelled labels.csv --by year",
+    epilog="Example: calibrant estimate scores.parquet --labels labels.csv --by year",
 )
 @click.argument("predictions", metavar="PRED")
 @click.option(
-    "--labelled",
-    metavar="LABELS",
-    help="Table of the labeled random subsample, with columns item and label (0 or 1), a column chance with "
-    "the selection probability if it differs between documents, and a column cluster if labels are "
-    "dependent.  [default: these columns of PRED]",
+    "--labels",
+    metavar="FILE",
+    help="Table of the labeled random subsample, with columns item and label (0 or 1), a column "
+    "inclusion_probability if documents had unequal probabilities of being labeled, and a column cluster if "
+    "labels are dependent.  [default: these columns of PRED]",
 )
 @click.option(
     "--by",
@@ -70,7 +70,10 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 @click.option("--label", metavar="NAME", default="label", help="Column of labels.")
 @click.option("--item", metavar="NAME", default="item", help="Column of document names.")
 @click.option(
-    "--chance", metavar="NAME", help="Column of selection probabilities.  [default: chance, if there is one]"
+    "--inclusion-probability",
+    metavar="NAME",
+    help="Column of the probability with which a document was chosen to be labeled.  "
+    "[default: inclusion_probability, if there is one]",
 )
 @click.option(
     "--cluster",

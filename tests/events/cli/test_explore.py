@@ -98,7 +98,7 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
     [
         (["missing"], "the store does not exist"),
         (["STORE", "--documents", "missing.jsonl"], "missing.jsonl"),
-        (["STORE", "--dev", "missing.csv"], "missing.csv"),
+        (["STORE", "--labels", "missing.csv"], "missing.csv"),
         (["STORE", "--token", "short"], "16"),
         (["STORE", "--host", "no-such-host.invalid"], "is not an address of this machine"),
         (["STORE", "--port", "70000"], "70000"),

@@ -19,9 +19,9 @@ from calibrant.metrics.resampling import SAMPLES
 from calibrant.metrics.tails import Alternative
 from calibrant.seeds import Seed
 
-CHANCE_UNUSED = (
-    "agreement does not use the column chance: if it is the probability with which items were drawn, all "
-    "numbers describe the drawn items, and agreement in all items may be far lower"
+INCLUSION_UNUSED = (
+    "agreement does not use the column inclusion_probability: if it is the probability with which items were "
+    "drawn, all numbers describe the drawn items, and agreement in all items may be far lower"
 )
 
 
@@ -82,8 +82,8 @@ def agree(
         )
     except InputError as error:
         raise _of_file(error, table.name) from None
-    chance_warning = CHANCE_UNUSED if table.has_chance else None
-    return replace(found, unlabeled=table.unlabeled, chance_warning=chance_warning)
+    inclusion_warning = INCLUSION_UNUSED if table.has_inclusion else None
+    return replace(found, unlabeled=table.unlabeled, inclusion_warning=inclusion_warning)
 
 
 def compare(

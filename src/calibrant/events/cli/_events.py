@@ -72,8 +72,8 @@ _TABLE = (
     ),
     LEVEL,
     click.option(
-        "--dev",
-        metavar="PRED",
+        "--labels",
+        metavar="FILE",
         help="Predictions for labeled documents (columns score, label, cluster). They recalibrate the "
         "probabilities and add the total interval of each count.  [default: for an included store, the "
         "included labels]",
@@ -83,8 +83,8 @@ _TABLE = (
         "--drift",
         metavar="SD",
         help="Standard deviation, in log-odds, of the shift of probabilities between periods; it widens the "
-        "total interval. With the value estimate, it is estimated from the column period or date of --dev.  "
-        "[default: none]",
+        "total interval. With the value estimate, it is estimated from the column period or date of --labels."
+        "  [default: none]",
     ),
 )
 tabulating = partial(added, options=_TABLE)
@@ -99,20 +99,20 @@ def store_of(name: str) -> str:
     return str(event_store(name)) if name in STORES and not Path(name).exists() else name
 
 
-def labels_of(name: str, dev: str | None) -> str | None:
-    """Return the table of labeled documents: ``dev``, or the labels of an included store."""
+def labels_of(name: str, labels: str | None) -> str | None:
+    """Return the table of labeled documents: ``labels``, or the labels of an included store."""
     from calibrant.data import event_labels
 
-    return str(event_labels()) if dev is None and store_of(name) != name else dev
+    return str(event_labels()) if labels is None and store_of(name) != name else labels
 
 
 def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.events.event_table`."""
-    dev = options["dev"]
+    labels = options["labels"]
     if (
         options["interval"] != "samples" and options["count"] == "documents"
     ):  # other counts are not recalibrated
-        dev = labels_of(store, dev)
+        labels = labels_of(store, labels)
     drift = options["drift"]
     if drift not in (None, "estimate"):
         try:
@@ -121,7 +121,7 @@ def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
             message = f"drift is {drift!r}"
             hint = "give a number of log-odds such as 0.2, or estimate"
             raise InputError(message, hint, code="parameter") from None
-    return {**options, "countries": options["countries"] or None, "dev": dev, "drift": drift}
+    return {**options, "countries": options["countries"] or None, "labels": labels, "drift": drift}
 
 
 def store_lines(*about: Any) -> list[str]:

@@ -23,7 +23,7 @@ def command(store: str, printing: Printing, **options: Any) -> None:
 
     STORE is a folder or the name of an included store: current-events, socialist-worker or reuters-21578. The
     interval of a count covers uncertainty about coreference only. The total interval also covers uncertainty
-    about the calibration map; it needs labels (--dev).
+    about the calibration map; it needs --labels.
     """
     from calibrant.events.cli._events import table_lines
     from calibrant.events.verbs.tables import event_table

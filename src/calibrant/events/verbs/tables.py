@@ -102,7 +102,7 @@ def event_table(
     count: Counted = "documents",
     interval: Interval = "poisson-binomial",
     level: float = 0.95,
-    dev: Any = None,
+    labels: Any = None,
     seed: int = 0,
     drift: float | str | None = None,
 ) -> EventTable:
@@ -125,16 +125,16 @@ def event_table(
         `calibrant.estimation.number_interval`.
     level
         Coverage of all intervals, between 0 and 1.
-    dev
+    labels
         Prediction table of labeled documents: ``score`` (the probability that a document counts), ``label``,
         and ``cluster`` if documents are dependent. Platt scaling fitted to this table recalibrates the stored
         probabilities, and the interval ``total`` includes the uncertainty of the fit. Only for documents.
         Documents that count in no sample keep the probability 0.
     seed
-        Seed of the resamples of ``dev``.
+        Seed of the resamples of ``labels``.
     drift
         Standard deviation, in log-odds, of the shift of probabilities between periods. ``"estimate"``
-        estimates it from the column ``period`` or ``date`` of ``dev``, which needs at least 3 periods. It
+        estimates it from the column ``period`` or ``date`` of ``labels``, which needs at least 3 periods. It
         widens the interval ``total``. None: no drift.
 
     Returns
@@ -162,17 +162,17 @@ def event_table(
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
-    if dev is None and drift is not None:
-        hint = "give labeled documents (dev), or leave drift out"
+    if labels is None and drift is not None:
+        hint = "give labeled documents (labels), or leave drift out"
         raise InputError("drift needs labeled documents", hint, code="parameter")
-    if dev is not None and count == "entities":
-        hint = "count documents, or leave `dev` out"
+    if labels is not None and count == "entities":
+        hint = "count documents, or leave `labels` out"
         raise InputError("labels of documents cannot recalibrate counts of entities", hint, code="parameter")
     recalibrator = caution = None
-    if dev is not None:
-        recalibrator, caution = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
+    if labels is not None:
+        recalibrator, caution = labelled_recalibrator(labels, seed, opened.sample_count, drift=drift, by=by)
     if recalibrator is not None and interval == "samples":
-        hint = "use poisson-binomial or normal, or leave `dev` out"
+        hint = "use poisson-binomial or normal, or leave `labels` out"
         raise InputError("the interval samples cannot be recalibrated", hint, code="parameter")
     chosen = country_codes(countries, calendar.counts)
     entities = opened.entities() if count == "entities" else None
@@ -308,7 +308,7 @@ def condition_of(drift: Drift | None) -> str:
 
 
 def labelled_recalibrator(
-    dev: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
+    labels: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
 ) -> tuple[RefittedRecalibrator, str | None]:
     """Return Platt scaling fitted to a table of labeled documents and its resampled clusters, and a warning.
 
@@ -320,7 +320,7 @@ def labelled_recalibrator(
     InputError
         If the table cannot be read, or has classes.
     """
-    table = open_predictions(dev)
+    table = open_predictions(labels)
     batch = table.read()
     if table.classes:
         hint = "give the columns score, label and, if documents are dependent, cluster"
@@ -329,7 +329,7 @@ def labelled_recalibrator(
     labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
     if isinstance(drift, str):
         one_of(drift, ("estimate",), "drift")
-    periods = None if drift is None else _periods_of(dev, by)
+    periods = None if drift is None else _periods_of(labels, by)
     if periods is None and drift == "estimate":
         hint = "add a column period or date, or give the standard deviation of the drift between periods"
         raise InputError("the labeled documents have no periods", hint, code="parameter", file=table.name)
@@ -348,7 +348,7 @@ def labelled_recalibrator(
     return found, " ".join(filter(None, (found.warning, note if missed else None))) or None
 
 
-def _periods_of(dev: Any, by: By) -> Any:
+def _periods_of(labels: Any, by: By) -> Any:
     """Return the periods of labeled documents, from their dates or the column period; None without either."""
-    times = read(dev, [Role("score", "score"), *(Role(each, needed=False) for each in ("period", "date"))])
+    times = read(labels, [Role("score", "score"), *(Role(each, needed=False) for each in ("period", "date"))])
     return periods_of(times, by if "date" in times else None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import THRESHOLD, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.options import DROP_BELOW, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 
 
@@ -30,7 +30,7 @@ from calibrant.cli.progress import ProgressLine
     type=click.IntRange(min=1),
     help="Write only pairs at most this many mentions apart.  [default: all]",
 )
-@THRESHOLD
+@DROP_BELOW
 @click.option(
     "--labels/--no-labels",
     default=True,

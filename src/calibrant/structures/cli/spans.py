@@ -54,10 +54,10 @@ COLUMNS = tuple(
     "an error. largest: use the largest score. mean: use the mean of the scores.",
 )
 @click.option(
-    "--threshold",
+    "--drop-below",
     type=float,
     default=0.0,
-    help="Leave out pairs with scores below this threshold in [0, 1); the table records the threshold.",
+    help="Leave out pairs with scores below this number in [0, 1), which the table records as its threshold.",
 )
 @(lambda function: added(function, COLUMNS))
 @printing

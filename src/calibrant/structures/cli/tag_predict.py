@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import EXECUTOR, THRESHOLD, WORKERS, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.options import DROP_BELOW, EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
@@ -19,7 +19,7 @@ from calibrant.structures.cli._tagging import tagging
 )
 @tagging
 @click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
-@THRESHOLD
+@DROP_BELOW
 @WORKERS
 @EXECUTOR
 @printing

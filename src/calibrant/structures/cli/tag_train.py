@@ -80,13 +80,13 @@ from calibrant.structures.cli._tagging import column
     "uniform: one probability for all, as in Nguyen & O'Connor (2015).  [default: classes]",
 )
 @click.option(
-    "--processes",
+    "--workers",
     type=click.IntRange(min=1, max=64),
     default=1,
     help="Number of processes that try hyperparameters; each keeps the texts and a model in memory.",
 )
 @printing
-def command(train: str, dev: str | None, processes: int, printing: Printing, **options: Any) -> None:
+def command(train: str, dev: str | None, workers: int, printing: Printing, **options: Any) -> None:
     """Train a tagger on TRAIN, a text with tags, and write it to MODEL.
 
     With --dev, one tagger is trained per hyperparameter, and the most accurate tagger on the dev text is
@@ -96,7 +96,7 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
 
     for name in ("l2", "pseudocount"):
         options[name] = list(options[name]) or None
-    with _pool(processes) as executor, ProgressLine() as progress:
+    with _pool(workers) as executor, ProgressLine() as progress:
         _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
     model = shlex.quote(found.output or "MODEL")
     printing.show(
@@ -104,9 +104,9 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
     )
 
 
-def _pool(processes: int) -> AbstractContextManager[Executor | None]:
+def _pool(workers: int) -> AbstractContextManager[Executor | None]:
     """Return a pool of processes that an interrupt ends at once, or no pool for one process."""
-    if processes == 1:
+    if workers == 1:
         return nullcontext()
     ends = SIGINT, SIG_DFL
-    return ProcessPoolExecutor(processes, get_context("spawn"), initializer=signal, initargs=ends)
+    return ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal, initargs=ends)

@@ -28,7 +28,7 @@ def export_pairs(
     samples: int | None = None,
     seed: int = 0,
     window: int | None = None,
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     labels: bool = True,
     progress: Progress | None = None,
 ) -> WrittenPairs:
@@ -51,8 +51,8 @@ def export_pairs(
         Seed of the samples.
     window
         Write only pairs at most this many mentions apart; None: all.
-    threshold
-        Smallest score to write; the table records the threshold. 0 writes all pairs.
+    drop_below
+        Smallest score to write, which the table records as its threshold; 0 writes all pairs.
     labels
         Write labels if the posteriors have gold entities, and leave out pairs of mentions without one. False:
         write all pairs without labels.
@@ -101,7 +101,7 @@ def export_pairs(
                 continue
             if writer is None:
                 labelled = labels and document.clusters is not None
-                writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=threshold))
+                writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=drop_below))
             if labels and labelled != (document.clusters is not None):
                 raise _mixed(document, os.fspath(posteriors))
             left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
@@ -119,7 +119,7 @@ def export_pairs(
         rows=writer.rows,
         dropped=writer.dropped,
         left_out=left_out,
-        threshold=threshold,
+        threshold=drop_below,
         documents=documents,
         mentions=mentions,
         labelled=labelled,

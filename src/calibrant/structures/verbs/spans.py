@@ -21,7 +21,7 @@ def match_spans(
     match: Match = "exact",
     type_scores: Types = "exclusive",
     repeats: Repeats = "refuse",
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     columns: SpanColumns | None = None,
     progress: Progress | None = None,
 ) -> MatchedSpans:
@@ -32,7 +32,7 @@ def match_spans(
 
     Parameters
     ----------
-    predicted, gold, match, type_scores, repeats, threshold, columns
+    predicted, gold, match, type_scores, repeats, drop_below, columns
         As in `calibrant.structures.read_spans`.
     output
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; ``-`` writes CSV
@@ -70,7 +70,7 @@ def match_spans(
         match=match,
         type_scores=type_scores,
         repeats=repeats,
-        threshold=threshold,
+        drop_below=drop_below,
         columns=columns,
     )
     tell(progress, "writing")

@@ -247,7 +247,7 @@ def predict_tags(
     output: str | os.PathLike[str],
     *,
     column: Column | None = None,
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     cluster: Cluster = "sentence",
     workers: int = 1,
     executor: Executor | str | None = None,
@@ -270,8 +270,8 @@ def predict_tags(
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     column
         Column of the tags; None for the column of training, or else the default of the file format.
-    threshold
-        Smallest score to write; the table records the threshold. 0 writes all scores.
+    drop_below
+        Smallest score to write, which the table records as its threshold; 0 writes all scores.
     cluster
         Unit named in the column ``cluster``: ``"sentence"`` or ``"document"``.
     workers, executor
@@ -308,7 +308,7 @@ def predict_tags(
         read = read_text(text, column, progress)
         labelled = read.tags is not None
         writer = stack.enter_context(
-            PredictionWriter(output, tagger.tags, labelled=labelled, threshold=threshold)
+            PredictionWriter(output, tagger.tags, labelled=labelled, threshold=drop_below)
         )
         pool = stack.enter_context(workers_of(executor, workers))
         source = None if pool.local else tagger_source(model, pool)
@@ -325,7 +325,7 @@ def predict_tags(
         output=os.fspath(output),
         rows=writer.rows,
         dropped=read.token_count * len(tagger.tags) - writer.rows,
-        threshold=threshold,
+        threshold=drop_below,
         sentences=len(read.sentences),
         tokens=read.token_count,
         tags=len(tagger.tags),
