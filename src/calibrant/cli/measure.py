@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import (
     ENGINE,
     PLOT,
@@ -45,6 +46,7 @@ def _next_steps(measured: Measured, source: str, settings: dict[str, Any]) -> li
 
 @click.command(
     "measure",
+    cls=Command,
     short_help="Measure calibration errors, with confidence intervals.",
     epilog="Example: calibrant measure dev.parquet --view top --bin-size 500",
 )

@@ -47,18 +47,39 @@ def estimate(
     predictions
         Table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or the column of ``by``.
     labels
-        Table with ``item`` and ``label`` (0 or 1) of a random subsample; ``inclusion_probability`` if
-        the probabilities of being labeled differ, ``cluster`` if labels are dependent. None: ``predictions``
-        has these columns, and needs no ``item``. A row with an empty label is a document without a label.
+        Table of the labeled random subsample, with columns ``item`` and ``label`` (0 or 1), a column
+        ``inclusion_probability`` if documents had unequal probabilities of being labeled, and a column
+        ``cluster`` if labels are dependent. A row with an empty label is a document without a label. None:
+        these columns of the table of scores, which then needs no ``item``.
     by
-        ``week``, ``month``, ``quarter`` or ``year`` of the column ``date``, or a column of groups.
-        None: the column ``period``, if there is one.
+        Length of the periods of the column ``date`` (``week``, ``month``, ``quarter``, ``year``), or a column
+        of groups. None: the column ``period``, if there is one.
     view
-        ``class:NAME`` if scores and labels are class names: NAME counts as 1, and the others as 0.
-    methods, population, sampling, level
-        As in `calibrant.estimation.corrected_counts`.
-    score, label, item, inclusion_probability, cluster
-        Names of the columns. None: ``inclusion_probability`` and ``cluster``, if there are such columns.
+        Class to count, ``class:NAME``, if scores and labels are class names. None: scores are probabilities,
+        and labels are 0 or 1.
+    methods
+        Estimators to use. None: all, but ``prior-shift`` only for periods with fewer than 2 labels, and for
+        the sum with them.
+    population
+        Target of the estimate: the count in these documents (``corpus``), or in the population that they were
+        drawn from (``superpopulation``).
+    sampling
+        Design of a sample with unequal inclusion probabilities. ``fixed``: a fixed number of documents per
+        group of equal probability. ``independent``: each document independently. ``detect``: inferred from
+        the probabilities.
+    level
+        Confidence level of all intervals, between 0 and 1.
+    score
+        Column of predicted probabilities, or with `view` of predicted classes.
+    label
+        Column of labels.
+    item
+        Column of document names.
+    inclusion_probability
+        Column of the probability with which a document was chosen to be labeled. None:
+        ``inclusion_probability``, if there is one.
+    cluster
+        Column of clusters of dependent labels. None: ``cluster``, if there is one.
     command
         The command line to record.
 

@@ -100,9 +100,10 @@ def measure(
         annotators, are (n, 2), or a pair of arrays. A table has columns of clusters and weights, and the
         items of a `calibrant.Calibrated` the column of clusters that it names.
     view
-        One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
-        ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
-        classes; ``top`` and ``classwise`` for a wide one. A tally or a query has one view.
+        Probabilities to measure: ``binary``, ``top`` (the top label is right), ``class:NAME``, ``classwise``
+        (each class, then their mean) or ``pooled`` (all classes together). A tally or a query has one view.
+        None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with classes; ``top``
+        and ``classwise`` for a wide table.
     columns
         Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     **options

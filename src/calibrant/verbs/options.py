@@ -23,29 +23,33 @@ class MeasuringOptions(TypedDict, total=False):
 
     Attributes
     ----------
-    bin_size, n_bins
-        Number of pairs per plotted bin, or number of plotted bins, of equal counts. If neither is given, the
-        bins are those of `calibrant.metrics.binning.display`: about n^0.6 pairs each, n // 20 from 1,800
-        pairs on, at most 5,000; and bins of equal information if most scores are near 0 or 1.
+    bin_size
+        Number of pairs per displayed bin (bins of equal counts); Nguyen & O'Connor (2015) use 5000. If there
+        are fewer pairs, all are in one bin. None: about n^0.6, or n // 20 up to 5,000; bins of equal
+        information if most scores are near 0 or 1.
+    n_bins
+        Number of displayed bins of equal counts, instead of `bin_size`.
     n_ece_bins
-        Number of equal-width bins of the ECE.
+        Number of equal-width bins of the expected calibration error (ECE).
     level
-        Nominal coverage of every interval, between 0 and 1.
+        Confidence level of all intervals, between 0 and 1.
     interval
-        ``"sampling"`` adds CalibErr with the interval of Algorithm 2, in bins that keep ties whole, and
-        ``"bootstrap"`` the debiased error with its bootstrap interval. The calibration error keeps its own
-        interval, ``"inverted"``; see `calibrant.metrics.intervals.calibration_error`.
+        Method of the confidence intervals. ``inverted``: the calibration error with its interval by inversion
+        of a test, with tested coverage. The others add a second interval, for comparison with other work,
+        beside the number that it is for. ``sampling``: CalibErr by Algorithm 2 of Nguyen & O'Connor (2015),
+        in bins that keep equal scores together. ``bootstrap``: the debiased error by percentiles of resampled
+        estimates.
     samples
-        Number of draws of ``"sampling"`` and ``"bootstrap"``.
+        Number of draws of `interval` ``sampling`` and ``bootstrap``. None: 10000 and 2000.
     seed
         Seed of all random draws.
     smooth
-        Also compute the smooth calibration error and its noise floor, which takes about a second per view.
+        Also compute the smooth calibration error (Blasiok and Nakkiran 2024) and its noise floor, which takes
+        about a second per view.
     exact
-        Compute exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
-        tallied on a fine grid in one pass.
+        Compute exact bins also for tables of more than 10 million rows, which are then read twice.
     threads
-        Number of threads; None for all processors, at most 8. Results do not depend on it.
+        Number of threads; results do not depend on it. None: all processors, at most 8.
     progress
         Function that is called with the stage, the work done and the whole work (or None).
     command
@@ -170,7 +174,7 @@ def takes(source: Any) -> Callable[[Verb], Verb]:
     ...     """
     >>> list(inspect.signature(count).parameters)[:4]
     ['source', 'view', 'bin_size', 'n_bins']
-    >>> "Number of pairs per plotted bin" in count.__doc__
+    >>> "Number of equal-width bins" in count.__doc__
     True
     '''
 

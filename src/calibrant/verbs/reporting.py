@@ -125,17 +125,23 @@ def report(
     names
         Names of the models; by default file names without their endings.
     model
-        Recalibrator, or the path of its file, for one table: the report shows its scores before and after,
-        and the paired difference. Without ``dev``, its interval treats the calibration map as fixed.
+        Recalibrator, or the file in which `calibrant fit` saved it, for one table: the report shows the table
+        before and after it.
     method
-        Instead of ``model``: fit a recalibrator of this method to ``dev``, with one map for all classes.
+        Instead of `model`: fit this method to the table `dev`, as `calibrant fit` does, with one map for all
+        classes.
     dev
-        Table to which the recalibrator was fitted. It is refitted to 200 resamples of the table, and the
-        intervals of the changes include the sampling error of the map; ``resampled`` contains both kinds. For
-        tables of at most 10^7 scores without weights. A note says how many items of the test table are in it.
-    group, groups, counts
-        As in `calibrant.verbs.group_changes`: groups of classes whose change is shown. By default the groups
-        of the recalibrator, if it has any.
+        Table to which the recalibrator was fitted, of at most 10^7 scores without weights. This table is
+        resampled 200 times, so that the interval of the change in error includes the sampling error of the
+        calibration map. Without it, the interval treats the map as fixed.
+    group
+        Groups of classes to show before and after: classes of similar frequency (``frequency``), or the
+        groups of a file (one line per class: the class, a tab, the group). None: the groups of the
+        recalibrator.
+    groups
+        Number of groups for `group` ``frequency``. None: 5.
+    counts
+        Class counts of the training data, as for `calibrant fit`. None: counts in the table.
     view, columns
         As in `calibrant.verbs.measure`.
     what

@@ -41,10 +41,19 @@ def slices(
     by
         One column, or several to cross, as in `calibrant.verbs.tally_by`.
     view
-        ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` for a table without classes,
-        ``pooled`` for slices by class, ``top`` if the rows of an item are known, else ``pooled``.
-    level, adjust, rank, least
-        As in `calibrant.metrics.slice_errors`.
+        Probabilities to measure: ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` without
+        classes; ``pooled`` for slices by class; ``top`` if the rows of an item are adjacent; else ``pooled``.
+    level
+        Confidence level of all intervals, between 0 and 1.
+    adjust
+        Adjustment of the intervals for the number of slices. ``simultaneous``: with probability `level`, all
+        intervals contain the true values. ``fcr``: of the intervals of slices reported as miscalibrated, an
+        expected fraction of `level` contains the true value (false coverage rate). ``none``: no adjustment.
+    rank
+        Number by which slices are sorted, the worst first, after shrinkage. ``error``: RMS calibration error.
+        ``signed``: mean score - frequency, positive if scores are too high.
+    least
+        Smallest number of pairs of a slice; smaller slices are not measured.
     columns, threads, progress
         As in `calibrant.verbs.measure`.
 

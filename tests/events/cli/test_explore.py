@@ -143,4 +143,4 @@ def test_without_a_store_or_by_name_one_that_ships_is_opened_with_its_labels(
     ran = run("explore", "--no-browser", *arguments)
     assert (ran.code, f"Explore {name} at http://127.0.0.1:1/" in ran.out) == (0, True)
     assert opened["store"] == str(event_store(name))
-    assert opened["dev"] == str(event_labels())
+    assert opened["labels"] == str(event_labels())

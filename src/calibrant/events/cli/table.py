@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 from calibrant.events.cli._events import store_of, table_settings, tabulating
 
 
 @click.command(
     "table",
+    cls=Command,
     short_help="Count by country and period, with intervals.",
     epilog="Example: calibrant events table store --by quarter --country IRQ --country USA --json",
 )

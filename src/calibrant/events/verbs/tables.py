@@ -113,29 +113,29 @@ def event_table(
     store
         Folder of the store, or an `EventStore`.
     by
-        Length of a period: ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
+        Length of a period. Weeks are ISO 8601 weeks.
     countries
-        Codes or names of countries; a country that never counts has zero counts. None: all countries of the
-        store, by decreasing mean.
+        Use only these countries, each given by its code in the lexicon (IRQ) or its name; a country that
+        never counts has zero counts. None: all, by decreasing mean.
     count
-        ``"documents"`` counts documents with at least one entity that counts; ``"entities"`` counts such
-        entities, separately in each document.
+        Unit to count: ``documents`` with at least one entity that counts, or all ``entities`` that count,
+        separately in each document.
     interval
-        Method of the interval of ``count``, as in `calibrant.estimation.count_interval`; for entities, as in
-        `calibrant.estimation.number_interval`.
+        Interval of a count: exact quantiles of the sum (``poisson-binomial``), the normal approximation of
+        Nguyen & O'Connor (2015) (``normal``), or quantiles of sampled sums (``samples``).
     level
-        Coverage of all intervals, between 0 and 1.
+        Confidence level of all intervals, between 0 and 1.
     labels
-        Prediction table of labeled documents: ``score`` (the probability that a document counts), ``label``,
-        and ``cluster`` if documents are dependent. Platt scaling fitted to this table recalibrates the stored
-        probabilities, and the interval ``total`` includes the uncertainty of the fit. Only for documents.
-        Documents that count in no sample keep the probability 0.
+        Predictions for labeled documents (columns ``score``, ``label``, and ``cluster`` if documents are
+        dependent). They recalibrate the probabilities by Platt scaling and add the total interval of each
+        count. Documents that count in no sample keep the probability 0. Only for documents. None: no
+        recalibration; on the command line the labels of an included store.
     seed
-        Seed of the resamples of ``labels``.
+        Seed of all random draws.
     drift
-        Standard deviation, in log-odds, of the shift of probabilities between periods. ``"estimate"``
-        estimates it from the column ``period`` or ``date`` of ``labels``, which needs at least 3 periods. It
-        widens the interval ``total``. None: no drift.
+        Standard deviation, in log-odds, of the shift of probabilities between periods; it widens the total
+        interval. With the value ``estimate``, it is estimated from the column ``period`` or ``date`` of
+        `labels`, which needs at least 3 periods. None: no drift.
 
     Returns
     -------

@@ -11,13 +11,17 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import column
 
+TRAINING = "calibrant.structures.verbs.tagger_training:train_tagger"
+
 
 @click.command(
     "train",
+    cls=Command,
     short_help="Train a tagger.",
     epilog="Example: calibrant tag train train.conllu --dev dev.conllu --column xpos -o pos.model",
 )
@@ -28,12 +32,7 @@ from calibrant.structures.cli._tagging import column
     help="Choose hyperparameters by accuracy on this text.  [default: none; fixed hyperparameters]",
 )
 @click.option("-o", "--output", metavar="MODEL", required=True, help="Model to write.")
-@click.option(
-    "--model",
-    type=click.Choice(["crf", "hmm"]),
-    default="crf",
-    help="crf: conditional random field. hmm: hidden Markov model.",
-)
+@options_of(TRAINING, "model")
 @click.option(
     "--features",
     type=click.Choice(["basic", "advanced"]),
@@ -41,43 +40,20 @@ from calibrant.structures.cli._tagging import column
     "suffixes.  [default: advanced]",
 )
 @column("upos, pos, or 2")
-@click.option(
-    "--l2",
-    type=float,
-    multiple=True,
-    metavar="NUMBER",
-    help="L2 penalty of a CRF; repeat to choose among several values.  [default: 7 values from 10 to 0.01; "
-    "0.1 without --dev]",
-)
-@click.option(
-    "--max-iterations",
-    type=click.IntRange(min=1),
-    help="Largest number of iterations of a CRF's training.  [default: 200]",
-)
-@click.option(
-    "--algorithm",
-    type=click.Choice(["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]),
-    help="Trainer of a CRF; lbfgs, l2sgd and adagrad maximize the same penalized likelihood.  "
-    "[default: lbfgs]",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    help="Seed of the order of sentences in the training of a CRF; lbfgs does not use it.  [default: 0]",
-)
-@click.option(
-    "--pseudocount",
-    type=float,
-    multiple=True,
-    metavar="NUMBER",
-    help="Pseudocount of an HMM; repeat to choose among several values.  [default: 15 values from 10 to "
-    "0.000001; 0.01 without --dev]",
-)
-@click.option(
-    "--unseen",
-    type=click.Choice(["classes", "uniform"]),
-    help="Model of words that an HMM has not seen. classes: rare words of the same suffix and shape. "
-    "uniform: one probability for all, as in Nguyen & O'Connor (2015).  [default: classes]",
+@options_of(
+    TRAINING,
+    "l2",
+    "max_iterations",
+    "algorithm",
+    "seed",
+    "pseudocount",
+    "unseen",
+    l2="NUMBER",
+    max_iterations=click.IntRange(min=1),
+    algorithm=click.Choice(["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]),
+    seed=click.IntRange(min=0),
+    pseudocount="NUMBER",
+    unseen=click.Choice(["classes", "uniform"]),
 )
 @click.option(
     "--workers",
@@ -94,8 +70,6 @@ def command(train: str, dev: str | None, workers: int, printing: Printing, **opt
     """
     from calibrant.structures.verbs.tagger_training import train_tagger
 
-    for name in ("l2", "pseudocount"):
-        options[name] = list(options[name]) or None
     with _pool(workers) as executor, ProgressLine() as progress:
         _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
     model = shlex.quote(found.output or "MODEL")

@@ -79,13 +79,13 @@ def predict_coreference(
     output
         JSON lines to write, as for `calibrant.structures.read_posteriors`; ``-`` is standard output.
     detect
-        Detect mentions in the trees instead of using the text's mentions.
+        Detect mentions in the trees of the text instead of using the annotated mentions.
     possessive_endings
-        Include *'s* in detected mentions, as in GUM; LitBank does not include it.
+        Include 's in detected mentions, as in GUM, or leave it out, as in LitBank.
     parser
-        spaCy pipeline that parses the text.
+        spaCy pipeline that parses the text if it has no trees.
     clusters
-        Path to which the predicted entities are also written, as CoNLL-2012.
+        Also write the predicted entities to this file, as CoNLL-2012.
     clustering, seed
         As in `evaluate_coreference`.
     workers, executor
@@ -196,20 +196,20 @@ def evaluate_coreference(
     detect, possessive_endings, parser
         As in `predict_coreference`.
     clustering
-        ``"probable"``: entities with high probability (`calibrant.structures.posterior.probable_entities`).
-        ``"expected"``: entities with high expected pairwise F
-        (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: entities
-        from each mention's most probable antecedent.
+        How entities are chosen. ``probable``: entities with high probability
+        (`calibrant.structures.posterior.probable_entities`). ``expected``: entities with high expected
+        pairwise F (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``antecedents``:
+        each mention is linked to its most probable antecedent.
     singletons
-        If False, entities of one mention are left out of prediction and gold before scoring.
+        Include entities of one mention in the scores; if not, they are left out of prediction and gold.
     threshold
-        Pairs with at least this score are also measured separately, since most others are trivial.
+        Also measure the pairs with at least this score separately, since most others are trivial.
     window
-        Measure only pairs at most this many mentions apart; None: all.
+        Measure only pairs at most this many mentions apart. None: all.
     workers, executor
         Processes that parse and predict, as in `extract_events`.
     level
-        Nominal coverage of every interval, between 0 and 1. Documents are the independent units.
+        Confidence level of all intervals, between 0 and 1. Documents are the independent units.
     **options
         As in `calibrant.verbs.options.MeasuringOptions`.
 

@@ -46,16 +46,17 @@ def export_pairs(
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; ``-`` writes CSV
         to standard output.
     samples
-        Number of sampled clusterings from which scores are estimated; None: exact probabilities.
+        Estimate probabilities from this many sampled clusterings, as Nguyen & O'Connor (2015) do. None: exact
+        probabilities.
     seed
         Seed of the samples.
     window
-        Write only pairs at most this many mentions apart; None: all.
+        Write only pairs at most this many mentions apart. None: all.
     drop_below
-        Smallest score to write, which the table records as its threshold; 0 writes all pairs.
+        As in `calibrant.structures.verbs.tagging.predict_tags`.
     labels
-        Write labels if the posteriors have gold entities, and leave out pairs of mentions without one. False:
-        write all pairs without labels.
+        Write only pairs of mentions that are in gold entities, with labels; if not, all pairs, without
+        labels.
     progress
         Called with a stage, the number of documents done, and None.
 

@@ -271,7 +271,7 @@ def predict_tags(
     column
         Column of the tags; None for the column of training, or else the default of the file format.
     drop_below
-        Smallest score to write, which the table records as its threshold; 0 writes all scores.
+        Leave out scores below this number in [0, 1), which the table records as its threshold.
     cluster
         Unit named in the column ``cluster``: ``"sentence"`` or ``"document"``.
     workers, executor
@@ -361,7 +361,7 @@ def evaluate_tagger(
     cluster
         Unit that intervals treat as independent: ``"sentence"`` or ``"document"``.
     view
-        One or several of ``pooled`` (all tags), ``top`` (the most probable tag), ``class:TAG`` and
+        View to measure: ``pooled`` (all tags together), ``top`` (the most probable tag), ``class:TAG`` or
         ``classwise`` (each tag, then their mean). None: ``pooled``.
     workers, executor
         As in `predict_tags`.
