@@ -94,7 +94,7 @@ def independent(case: str, chances: str, labels: int, rng: np.random.Generator) 
     least = 0.2 * labels / DOCUMENTS if chances == "by score" else 0.0
     chance = np.clip(size / size.sum() * labels, least, 1)
     rows = np.flatnonzero(rng.random(DOCUMENTS) < chance)
-    return Corpus(truth, score, rows, {"chances": chance[rows]})
+    return Corpus(truth, score, rows, {"inclusion_probabilities": chance[rows]})
 
 
 def fixed(case: str, _: str, labels: int, rng: np.random.Generator) -> Corpus:
@@ -105,7 +105,7 @@ def fixed(case: str, _: str, labels: int, rng: np.random.Generator) -> Corpus:
     group[np.argsort(score)] = np.repeat(np.arange(4), sizes)
     drawn = [rng.choice(np.flatnonzero(group == one), labels // 4, replace=False) for one in range(4)]
     rows = np.concatenate(drawn)
-    return Corpus(truth, score, rows, {"chances": (labels // 4 / sizes)[group[rows]]})
+    return Corpus(truth, score, rows, {"inclusion_probabilities": (labels // 4 / sizes)[group[rows]]})
 
 
 def judged(wrong: float, calls: float, design: str, rng: np.random.Generator) -> Corpus:
@@ -119,7 +119,7 @@ def judged(wrong: float, calls: float, design: str, rng: np.random.Generator) ->
     else:
         rows = np.flatnonzero(rng.random(DOCUMENTS) < chance)
     periods = (rng.random(DOCUMENTS) < 0.4).astype(np.int64)
-    return Corpus(truth, score, rows, {"chances": chance[rows], "periods": periods})
+    return Corpus(truth, score, rows, {"inclusion_probabilities": chance[rows], "periods": periods})
 
 
 def clustered(case: str, sizes: str, clusters: int, rng: np.random.Generator) -> Corpus:
@@ -149,7 +149,10 @@ def weighted_clusters(case: str, _: str, clusters: int, rng: np.random.Generator
     cluster = np.repeat(np.arange(DOCUMENTS // 20), 20)
     chance = np.where(np.arange(DOCUMENTS // 20) % 2, 1.6, 0.4) * clusters / (DOCUMENTS / 20)
     rows = np.flatnonzero((rng.random(len(chance)) < chance)[cluster])
-    found.rows, found.given = rows, {"clusters": cluster[rows], "chances": chance[cluster[rows]]}
+    found.rows, found.given = (
+        rows,
+        {"clusters": cluster[rows], "inclusion_probabilities": chance[cluster[rows]]},
+    )
     return found
 
 
@@ -159,8 +162,8 @@ def peers(found: Corpus) -> dict[str, Interval]:
     n, size = len(y), len(found.score)
     if n < 2:
         return {}
-    if "chances" in found.given:
-        weight = 1 / found.given["chances"]
+    if "inclusion_probabilities" in found.given:
+        weight = 1 / found.given["inclusion_probabilities"]
         pseudo = found.score.copy()
         pseudo[found.rows] += weight * (y - f)
         hajek = float(weight @ y / weight.sum())

@@ -37,7 +37,7 @@ def ship(data: Path) -> str:
         output = tagger_predictions(split)
         with tempfile.TemporaryDirectory() as folder:
             whole = Path(folder) / "whole.parquet"
-            predict_tags(model, text, whole, column=COLUMN, threshold=THRESHOLD)
+            predict_tags(model, text, whole, column=COLUMN, drop_below=THRESHOLD)
             table = narrow(pq.read_table(whole))
         pq.write_table(table, output, compression="zstd", compression_level=19)
         said.append(f"{output.name}: {table.num_rows:,} rows, {output.stat().st_size:,} bytes")

@@ -110,7 +110,7 @@ def test_a_restart_runs_no_file_of_the_working_directory(
 
 def test_workers_run_no_file_of_the_working_directory(folder: Path) -> None:
     marker = set_trap(folder, "calibrant", "click", "multiprocessing", "pickle", "runpy")
-    ran = shell("calibrant tag train text.tsv --dev text.tsv --l2 1 --l2 10 --processes 2 -o t.model")
+    ran = shell("calibrant tag train text.tsv --dev text.tsv --l2 1 --l2 10 --workers 2 -o t.model")
     assert (ran.code, ran.err) == (0, "")
     assert not marker.exists()
 

@@ -32,7 +32,7 @@ COMMANDS = {
     "measure several": "{wide.parquet}",
     "monitor": "{long.parquet} --time day --unit item",
     "plan": "--error 0.05",
-    "estimate": "{dated.parquet} --labelled {labels.parquet}",
+    "estimate": "{dated.parquet} --labels {labels.parquet}",
     "slices": "{long.parquet} --by part --by part,day",
     "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",
     "plot": "{long.parquet} -o {a.pdf}",

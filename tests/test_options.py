@@ -49,7 +49,7 @@ FILES = {
 }
 # One option in place of two arguments, and a number of processes for an executor; and the store by its name.
 OTHER = {
-    "tag train": {"--processes"},
+    "tag train": {"--workers"},
     "tag predict": {"--spacy"},
     "tag eval": {"--spacy"},
     "events run": {"--output"},

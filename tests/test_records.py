@@ -128,7 +128,7 @@ def test_it_is_in_the_row_of_a_record_among_others(more: Record) -> None:
         agreed("xxx", "xxx"),
         agreed("xyx", "xyy", "yyx"),
         counted(),
-        counted(dev=pa.table({"score": np.linspace(0, 1, 40), "label": [0, 0, 1, 0, 1] * 8})),
+        counted(labels=pa.table({"score": np.linspace(0, 1, 40), "label": [0, 0, 1, 0, 1] * 8})),
         uncertain_documents(event_store("reuters-21578"), most=3),
         ServedStore(store="events.store", address="http://127.0.0.1:8765/"),
         reported(),

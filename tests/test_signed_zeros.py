@@ -149,8 +149,8 @@ def test_functions_of_recalibrated_scores_take_both_zeros_for_one() -> None:
 
     same(lambda q: recalibrate.order_effect(LABEL, q, q**0.5, sample_weight=weight))
     same(lambda q: recalibrate.order_effect(LABEL, PLUS**0.5, q, sample_weight=weight))
-    same(lambda q: recalibrate.renormalise(q, np.arange(N) // 3))
-    same(lambda q: recalibrate.renormalise(PLUS, np.arange(N), before=q))
+    same(lambda q: recalibrate.renormalize(q, np.arange(N) // 3))
+    same(lambda q: recalibrate.renormalize(PLUS, np.arange(N), before=q))
     for kind in (
         recalibrate.Shared(recalibrate.Isotonic()),
         recalibrate.PerClass(recalibrate.Isotonic(), min_scores=1),

@@ -174,7 +174,7 @@ HINTS = {
     "report classes.csv --group frequency -o page.html": "--model class-map.json",
     "report binary.csv --method isotonic -o page.html": "--dev other.csv",
     "agree two.csv --distance ordinal": "--labels low,middle,high",
-    "estimate documents.csv": "--labelled labels.csv",
+    "estimate documents.csv": "--labels labels.csv",
     "compare systems.csv --test-train-ratio 1": "--system model",
     "tag predict tagger.model tagged/dev.conllu --column xpos -o predicted.csv": "--column upos",
     "coref train narrated/train.conll --l1 0.1 --l1 1 --epochs 1 -o new.model": "--dev narrated/dev.conll",

@@ -176,7 +176,7 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
 
 def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "recalibrated.parquet"
-    assert run("fit", tags, "-o", model, "--threshold", 0.05).code == 0
+    assert run("fit", tags, "-o", model, "--drop-below", 0.05).code == 0
     other = pa.table({"score": [0.01, 0.5, 0.99], "class": ["NN", "FW", "NN"]})
     pq.write_table(other.replace_schema_metadata({"calibrant.threshold": "0.01"}), tmp_path / "other.parquet")
     ran = run("apply", model, tmp_path / "other.parquet", "-o", output)

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import click
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -32,7 +33,7 @@ def tables(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
-    found = json.loads(run("estimate", scores, "--labelled", labels, "--by", "year", "--json").out)
+    found = json.loads(run("estimate", scores, "--labels", labels, "--by", "year", "--json").out)
     table = pq.read_table(scores).to_pydict()
     given = [line.split(",") for line in labels.read_text(encoding="utf-8").split()[1:]]
     expected = corrected_counts(
@@ -44,7 +45,7 @@ def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Pa
     assert found["estimates"] == json.loads(expected.to_json())["estimates"]
     assert found["command"].startswith("calibrant estimate")
     assert {one["period"] for one in found["estimates"]} == {"all", "2001", "2002"}
-    out = run("estimate", scores, "--labelled", labels, "--by", "year", "--method", "ppi++").out
+    out = run("estimate", scores, "--labels", labels, "--by", "year", "--method", "ppi++").out
     one = next(one for one in expected.estimates if (one.period, one.method) == ("2001", "ppi++"))
     assert f"[{one.count.low:,.1f}, {one.count.high:,.1f}]" in out
     assert "  Documents          400\n  Labeled            100\n" in out
@@ -52,7 +53,7 @@ def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Pa
 
 def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
-    ran = run("estimate", scores, "--labelled", labels, "--by", "week")
+    ran = run("estimate", scores, "--labels", labels, "--by", "week")
     assert ran.code == 0
     assert "the scores help little, and the interval is wide" in ran.out
     assert re.search(r"  \d+ of \d+ rows \(2001-W\d\d, labels; ", ran.out)
@@ -60,15 +61,15 @@ def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, P
 
 def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
-    assert "Sampling           simple\n" in run("estimate", scores, "--labelled", labels).out
+    assert "Sampling           simple\n" in run("estimate", scores, "--labels", labels).out
     rows = labels.read_text(encoding="utf-8").split()[1:]
     text = "".join(f"{row},{0.1 + 0.3 * (place % 2)}\n" for place, row in enumerate(rows))
-    labels.write_text(f"item,label,chance\n{text}", encoding="utf-8")
-    out = run("estimate", scores, "--labelled", labels).out
+    labels.write_text(f"item,label,inclusion_probability\n{text}", encoding="utf-8")
+    out = run("estimate", scores, "--labels", labels).out
     assert "  Sampling           independent\n  Sampling detected  yes\n" in out
-    out = run("estimate", scores, "--labelled", labels, "--sampling", "independent").out
+    out = run("estimate", scores, "--labels", labels, "--sampling", "independent").out
     assert "  Sampling           independent\n  Sampling detected  no\n" in out
-    run("estimate", scores, "--labelled", labels, "--sampling", "fixed").refused(
+    run("estimate", scores, "--labels", labels, "--sampling", "fixed").refused(
         "the probabilities imply 625 documents, and there are 400"
     )
 
@@ -77,10 +78,10 @@ def test_columns_of_chances_and_clusters_have_any_name(run: Run, tables: tuple[P
     scores, labels = tables
     rows = labels.read_text(encoding="utf-8").split()[1:]
     text = "".join(f"{row},{0.1 + 0.3 * (place % 2)},{place // 5}\n" for place, row in enumerate(rows))
-    labels.write_text(f"item,label,chance,cluster\n{text}", encoding="utf-8")
-    usual = json.loads(run("estimate", scores, "--labelled", labels, "--json").out)
+    labels.write_text(f"item,label,inclusion_probability,cluster\n{text}", encoding="utf-8")
+    usual = json.loads(run("estimate", scores, "--labels", labels, "--json").out)
     labels.write_text(f"item,label,p,author\n{text}", encoding="utf-8")
-    given = ("estimate", scores, "--labelled", labels, "--chance", "p")
+    given = ("estimate", scores, "--labels", labels, "--inclusion-probability", "p")
     named = json.loads(run(*given, "--cluster", "author", "--json").out)
     assert named["estimates"] == usual["estimates"]
     run(*given, "--cluster", "user").refused("no column 'user'")
@@ -95,13 +96,13 @@ BAD = {
     "label": ("item,label\n1,2\n", "label"),
     "no-label": ("item,score\n1,1\n", "there is no column 'label'"),
     "no-rows": ("item,label\n", "no rows"),
-    "chance": (
-        "item,label,chance\n1,1,0\n2,0,0.5\n",
-        "row 1, column chance: the selection probability of a labeled document is 0",
+    "zero": (
+        "item,label,inclusion_probability\n1,1,0\n2,0,0.5\n",
+        "row 1, column inclusion_probability: the inclusion probability of a labeled document is 0",
     ),
-    "tiny-chance": (
-        "item,label,chance\n1,1,0.5\n2,0,1e-300\n",
-        "row 2, column chance: the selection probability of a labeled document is 1e-300",
+    "tiny": (
+        "item,label,inclusion_probability\n1,1,0.5\n2,0,1e-300\n",
+        "row 2, column inclusion_probability: the inclusion probability of a labeled document is 1e-300",
     ),
     "missing": ("item,label\n,1\n", "row 1, column item: the value is missing"),
 }
@@ -111,7 +112,7 @@ BAD = {
 def test_bad_labels_are_one_line(run: Run, tables: tuple[Path, Path], text: str, message: str) -> None:
     scores, labels = tables
     labels.write_text(text, encoding="utf-8")
-    run("estimate", scores, "--labelled", labels).refused(message)
+    run("estimate", scores, "--labels", labels).refused(message)
 
 
 def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
@@ -127,19 +128,19 @@ def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path
         encoding="utf-8",
     )  # fmt: skip
     together = json.loads(run("estimate", own, "--by", "year", "--json").out)
-    apart = json.loads(run("estimate", scores, "--labelled", labels, "--by", "year", "--json").out)
+    apart = json.loads(run("estimate", scores, "--labels", labels, "--by", "year", "--json").out)
     assert together["estimates"] == apart["estimates"]
     assert (
-        json.loads(run("estimate", own, "--labelled", own, "--by", "year", "--json").out)
+        json.loads(run("estimate", own, "--labels", own, "--by", "year", "--json").out)
         | {"command": together["command"]}
         == together
     )
     nameless = own.read_text(encoding="utf-8").replace("item;", "text;", 1)
     own.write_text(nameless, encoding="utf-8")
     assert json.loads(run("estimate", own, "--by", "year", "--json").out) == together
-    run("estimate", own, "--labelled", labels).refused("own.csv: there is no column 'item'")
+    run("estimate", own, "--labels", labels).refused("own.csv: there is no column 'item'")
     run("estimate", scores).refused(
-        "no column 'label': name it with --label, or give a table of labels (--labelled)"
+        "no column 'label': name it with --label, or give a table of labels (--labels)"
     )
 
 
@@ -169,7 +170,7 @@ def named(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_a_class_of_names_is_counted_like_its_zeros_and_ones(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
-    given = ["estimate", texts, "--labelled", coded, "--by", "party", "--json"]
+    given = ["estimate", texts, "--labels", coded, "--by", "party", "--json"]
     found = json.loads(run(*given, "--view", "class:Sport").out)
     recoded = json.loads(run(*given, "--score", "sport", "--label", "sport").out)
     assert found["estimates"] == recoded["estimates"]
@@ -179,7 +180,7 @@ def test_a_class_of_names_is_counted_like_its_zeros_and_ones(run: Run, named: tu
 
 def test_classes_that_only_labels_have_are_named(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
-    given = ["estimate", texts, "--labelled", coded, "--json", "--view", "class:Sport"]
+    given = ["estimate", texts, "--labels", coded, "--json", "--view", "class:Sport"]
     assert json.loads(run(*given).out)["class_warning"] is None
     coded.write_text(re.sub("Sport,1$", "Sprot,1", coded.read_text(), count=1, flags=re.M))
     assert json.loads(run(*given).out)["class_warning"].startswith(
@@ -189,7 +190,7 @@ def test_classes_that_only_labels_have_are_named(run: Run, named: tuple[Path, Pa
 
 def test_names_without_a_class_to_count_say_how_to_choose_one(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
-    given = ["estimate", texts, "--labelled", coded]
+    given = ["estimate", texts, "--labels", coded]
     hint = "if both columns contain class names, count one class with --view class:NAME\n"
     for score in ("score", "sport"):
         ran = run(*given, "--score", score)
@@ -224,7 +225,7 @@ def test_a_class_without_a_labeled_document_is_counted_from_zeros_as_the_error_s
     coded.write_text(
         "item,label,sport\n" + "\n".join(f"{row},Other,0" for row in range(60)), encoding="utf-8"
     )
-    given = ["estimate", texts, "--labelled", coded, "--method", "labels", "--json"]
+    given = ["estimate", texts, "--labels", coded, "--method", "labels", "--json"]
     ran = run(*given, "--view", "class:Sport")
     assert ran.err.endswith("if no row is of this class, write 0 and 1 in both\n")
     share = json.loads(run(*given, "--score", "sport", "--label", "sport").out)["estimates"][0]["share"]
@@ -233,7 +234,7 @@ def test_a_class_without_a_labeled_document_is_counted_from_zeros_as_the_error_s
 
 def test_groups_are_a_named_column_and_periods_need_dates(run: Run, named: tuple[Path, Path]) -> None:
     texts, coded = named
-    given = ["estimate", texts, "--labelled", coded, "--score", "sport", "--label", "sport"]
+    given = ["estimate", texts, "--labels", coded, "--score", "sport", "--label", "sport"]
     ran = run(*given, "--by", "prty")
     assert "no column 'prty': did you mean 'party'? Name a column, or week, month, quarter or year" in ran.err
     assert "there is no column 'date'" in run(*given, "--by", "year").err
@@ -246,7 +247,7 @@ def test_two_columns_of_groups_are_an_error_that_says_how_to_cross_them(
     run: Run, tables: tuple[Path, Path]
 ) -> None:
     scores, labels = tables
-    ran = run("estimate", scores, "--labelled", labels, "--by", "period", "--by", "item")
+    ran = run("estimate", scores, "--labels", labels, "--by", "period", "--by", "item")
     assert (ran.code, ran.out) == (2, "")
     assert "--by is given twice: to cross two columns, write one column with both values" in ran.err
 
@@ -254,7 +255,7 @@ def test_two_columns_of_groups_are_an_error_that_says_how_to_cross_them(
 def test_weights_in_the_place_of_probabilities_get_a_remedy(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
     labels.write_text("item,label,p\n1,1,14.5\n2,0,3\n", encoding="utf-8")
-    ran = run("estimate", str(scores), "--labelled", str(labels), "--chance", "p")
+    ran = run("estimate", str(scores), "--labels", str(labels), "--inclusion-probability", "p")
     assert ran.code == 2
     assert "row 1, column p: 14.5 is not a probability in [0, 1]: write the probability of being" in ran.err
 
@@ -262,37 +263,42 @@ def test_weights_in_the_place_of_probabilities_get_a_remedy(run: Run, tables: tu
 def test_weights_are_refused(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
     labels.write_text("item,label,weight\n1,1,10\n2,0,3\n", encoding="utf-8")
-    ran = run("estimate", scores, "--labelled", labels)
+    ran = run("estimate", scores, "--labels", labels)
     assert (ran.code, ran.out) == (2, "")
-    assert "column weight: counts do not use weights: rename it, or write chance = 1 / weight" in ran.err
+    assert (
+        "column weight: counts do not use weights: rename it, or write inclusion_probability = 1 / weight"
+        in ran.err
+    )
 
 
-@pytest.mark.parametrize("column", ["chance", "cluster"])
+@pytest.mark.parametrize("column", ["inclusion_probability", "cluster"])
 def test_a_column_about_labels_that_only_the_table_of_scores_has_is_refused(
     run: Run, tables: tuple[Path, Path], column: str
 ) -> None:
     scores, labels = tables
     table = pq.read_table(scores)
     pq.write_table(table.append_column(column, pa.array([0.5] * len(table))), scores)
-    ran = run("estimate", scores, "--labelled", labels)
+    ran = run("estimate", scores, "--labels", labels)
     ran.refused(f"column {column}: ", "labels.csv, which has the labels, does not have this column")
 
 
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     scores = tmp_path / "own.csv"
     scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")
-    run("estimate", scores, "--labelled", tables[1], "--by", "month").refused()
+    run("estimate", scores, "--labels", tables[1], "--by", "month").refused()
     labels = tmp_path / "own-labels.csv"
     labels.write_text("item,label\n0,1\n1,0\n", encoding="utf-8")
-    run("estimate", scores, "--labelled", labels, "--by", "month").refused(
+    run("estimate", scores, "--labels", labels, "--by", "month").refused(
         "row 2, column date: '3rd of May' is not a date"
     )
     scores.write_text("item,score\n0,0.5\n1,0.5\n", encoding="utf-8")
-    assert "there is no column 'date'" in run("estimate", scores, "--labelled", labels, "--by", "month").err
+    assert "there is no column 'date'" in run("estimate", scores, "--labels", labels, "--by", "month").err
 
 
 def test_the_command_offers_every_method() -> None:
-    assert estimate.METHODS == METHODS
+    (methods,) = (each.type for each in estimate.command.params if each.name == "methods")
+    assert isinstance(methods, click.Choice)
+    assert tuple(methods.choices) == METHODS
 
 
 def test_probabilities_that_two_other_classes_exchanged_are_noticed() -> None:
@@ -301,7 +307,7 @@ def test_probabilities_that_two_other_classes_exchanged_are_noticed() -> None:
     chance = np.repeat([100 / 1000, 100 / 500, 100 / 3500], 100)
     documents = pa.table({"item": np.arange(5000), "score": model})
     for given, noticed in ((chance, False), (np.roll(chance[::-1], 100), True)):
-        labels = pa.table({"item": coded, "label": model[coded], "chance": given})
+        labels = pa.table({"item": coded, "label": model[coded], "inclusion_probability": given})
         warning = of_tables(documents, labels, view="class:economy", methods=["dsl"]).selection_warning
         assert (warning or "").startswith("class 'other': the mean score is 0.1") == noticed
         assert (warning is None) != noticed

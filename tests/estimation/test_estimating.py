@@ -37,7 +37,7 @@ def coverage(population: str, unequal: bool = False) -> dict[str, tuple[float, f
         truth, score, period = corpus(rng)
         chance = np.clip(0.4 * score, 0.02, 1) if unequal else np.full(len(score), 0.1)
         rows = np.flatnonzero(rng.random(len(score)) < chance)
-        given = {"chances": chance[rows]} if unequal else {"periods": period}
+        given = {"inclusion_probabilities": chance[rows]} if unequal else {"periods": period}
         methods = ("uncorrected", "dsl", "prior-shift") if unequal else METHODS
         found = corrected_counts(score, rows, truth[rows], methods=methods, population=population, **given)
         for one in found.estimates:
@@ -178,7 +178,7 @@ def test_intervals_of_the_other_class_are_mirrored(share: float, seed: int) -> N
     options: dict[str, Any] = {
         "clusters": rows // 20,
         "periods": rng.integers(0, 3, 500),
-        "chances": rng.uniform(0.02, 1, 80),
+        "inclusion_probabilities": rng.uniform(0.02, 1, 80),
         "population": "superpopulation",
     }
     given = {name: value for name, value in options.items() if rng.random() < 0.4}
@@ -262,7 +262,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
     found = corrected_counts(score, [0, 1, 4], [0, 1, 1], periods=period)
     assert estimate(found, "ppi", "b").share.reason == "1 label: at least 2 are needed"
     assert "a period has fewer than 2 labels" in str(estimate(found, "ppi").pooled_warning)
-    unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
+    unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], inclusion_probabilities=[0.5, 0.5, 0.1])
     assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
     same = corrected_counts(score, [0, 1], [1, 1], methods="prior-shift")
     assert "fewer than 2 labeled documents are" in str(estimate(same, "prior-shift").share.reason)
@@ -300,9 +300,9 @@ def test_labels_without_a_positive_never_give_an_interval_of_width_0(population:
     chance = np.where(rows % 2, 0.02, 0.1)
     for given in (
         {},
-        {"chances": chance},
+        {"inclusion_probabilities": chance},
         {"clusters": rows // 6},
-        {"chances": chance, "clusters": rows // 6},
+        {"inclusion_probabilities": chance, "clusters": rows // 6},
     ):
         for labels in (np.zeros(60), np.ones(60)):
             found = corrected_counts(score, rows, labels, population=population, **given)
@@ -346,7 +346,7 @@ def test_dsl_covers_rare_positives_that_were_chosen_independently() -> None:
         truth, score = rng.random(2000) < expit(z), expit(z + 0.7)
         chance = np.clip(3 * score, 0.02, 1)
         rows = np.flatnonzero(rng.random(2000) < chance)
-        given: dict[str, Any] = {"chances": chance[rows], "methods": ["labels", "dsl"]}
+        given: dict[str, Any] = {"inclusion_probabilities": chance[rows], "methods": ["labels", "dsl"]}
         found.append(hits(corrected_counts(score, rows, truth[rows], **given), truth.mean()))
     for method in ("labels", "dsl"):
         assert sum(not one[method] for one in found) <= missed(200)
@@ -357,7 +357,7 @@ def test_the_variance_is_that_of_the_sampling_design() -> None:
     score = np.repeat([0.1, 0.9], 1000)
     truth = rng.random(2000) < np.repeat([0.6, 0.4], 1000)  # scores are wrong by 0.5 in each group
     rows = np.concatenate([rng.choice(1000, 40, replace=False), 1000 + rng.choice(1000, 100, replace=False)])
-    given: dict[str, Any] = {"chances": np.repeat([0.04, 0.1], [40, 100]), "methods": ["dsl"]}
+    given: dict[str, Any] = {"inclusion_probabilities": np.repeat([0.04, 0.1], [40, 100]), "methods": ["dsl"]}
     one, fixed, independent = (
         corrected_counts(score, rows, truth[rows], sampling=sampling, **given)
         for sampling in ("detect", "fixed", "independent")
@@ -379,7 +379,7 @@ def test_the_variance_is_that_of_the_sampling_design() -> None:
 def test_chances_that_do_not_add_up_are_of_independent_draws() -> None:
     score = np.full(1000, 0.5)
     rows = np.arange(50)
-    found = corrected_counts(score, rows, rows % 2, chances=np.where(rows < 20, 0.03, 0.07))
+    found = corrected_counts(score, rows, rows % 2, inclusion_probabilities=np.where(rows < 20, 0.03, 0.07))
     assert (found.sampling, found.sampling_detected) == ("independent", True)
     assert corrected_counts(score, rows, rows % 2).sampling == "simple"
 
@@ -393,7 +393,7 @@ def test_strata_of_a_judge_with_few_positives_are_covered() -> None:
         drawn = [rng.choice(np.flatnonzero(score == one), 150, replace=False) for one in (0, 1)]
         rows = np.concatenate(drawn)
         chance = np.repeat([150 / np.sum(score == 0), 150 / np.sum(score == 1)], 150)
-        given: dict[str, Any] = {"chances": chance, "methods": ["labels", "dsl"]}
+        given: dict[str, Any] = {"inclusion_probabilities": chance, "methods": ["labels", "dsl"]}
         one = corrected_counts(score, rows, truth[rows], **given)
         assert one.sampling == "fixed"
         found.append(hits(one, truth.mean()))
@@ -411,7 +411,10 @@ def test_groups_of_a_judge_s_strata_are_covered_where_they_have_a_warning_or_not
         party = np.where(rng.random(12000) < 0.4, "left", "right")
         drawn = [rng.choice(np.flatnonzero(judge == one), 150, replace=False) for one in (False, True)]
         rows, sizes = np.concatenate(drawn), [np.sum(~judge), np.sum(judge)]
-        given: dict[str, Any] = {"chances": np.repeat(150 / np.array(sizes), 150), "methods": ["dsl"]}
+        given: dict[str, Any] = {
+            "inclusion_probabilities": np.repeat(150 / np.array(sizes), 150),
+            "methods": ["dsl"],
+        }
         found = corrected_counts(judge.astype(float), rows, truth[rows], periods=party, **given)
         for name in ("left", "right"):
             one, true = estimate(found, "dsl", name), truth[party == name].mean()
@@ -441,7 +444,11 @@ def test_independent_draws_by_a_judge_cover_the_positives_that_it_missed(
         judged = random.random(documents) < np.where(truth, right[0], 1 - right[1])
         chance = np.clip(labels / 2 / np.where(judged, judged.sum(), (~judged).sum()), 0, 1)
         rows = np.flatnonzero(random.random(documents) < chance)
-        given: dict[str, Any] = {"chances": chance[rows], "sampling": "independent", "methods": [method]}
+        given: dict[str, Any] = {
+            "inclusion_probabilities": chance[rows],
+            "sampling": "independent",
+            "methods": [method],
+        }
         share = corrected_counts(judged.astype(float), rows, truth[rows], **given).estimates[0].share
         assert share.low is not None
         assert share.high is not None
@@ -455,7 +462,7 @@ def test_given_chances_are_used_if_a_period_has_few_labels() -> None:
     rows = np.concatenate([np.arange(200), 990 + np.arange(20), [1995]])
     label = np.concatenate([np.arange(200) % 2, np.zeros(21)])  # half of a, and none of b and c
     chance = np.repeat([200 / 990, 0.02, 0.1], [200, 20, 1])
-    found = corrected_counts(np.full(2000, 0.5), rows, label, periods=period, chances=chance)
+    found = corrected_counts(np.full(2000, 0.5), rows, label, periods=period, inclusion_probabilities=chance)
     for method in ("labels", "dsl"):
         one = estimate(found, method)
         assert one.share.estimate == pytest.approx(495 / 2000, abs=1e-9)  # pooled: 0.45
@@ -472,8 +479,8 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
     stratified = corrected_counts(score, rows, label)
     assert "0.5 for labeled documents and 0.25 for all" in str(stratified.selection_warning)
     chance = np.repeat([150 / 1250, 150 / 3750], 150)
-    assert corrected_counts(score, rows, label, chances=chance).selection_warning is None
-    swapped = corrected_counts(score, rows, label, chances=chance[::-1])
+    assert corrected_counts(score, rows, label, inclusion_probabilities=chance).selection_warning is None
+    swapped = corrected_counts(score, rows, label, inclusion_probabilities=chance[::-1])
     assert "0.75 for labeled documents, weighted" in str(swapped.selection_warning)
     assert corrected_counts(score, rows, label, periods=score).selection_warning is None  # strata
     dependent = corrected_counts(score, rows, label, clusters=np.arange(300) // 50)
@@ -487,7 +494,7 @@ def test_scores_that_contradict_equal_probabilities_are_named() -> None:
 
 def test_a_probability_whose_inverse_is_no_number_is_refused() -> None:
     with pytest.raises(InputError, match=r"\[1\] is 4.94066e-324, but the document is labeled"):
-        corrected_counts(np.full(9, 0.5), [0, 1], [0, 1], chances=[0.5, 5e-324])
+        corrected_counts(np.full(9, 0.5), [0, 1], [0, 1], inclusion_probabilities=[0.5, 5e-324])
 
 
 @pytest.mark.parametrize("wrong", ["adds up to 1", "relative", "survey"])
@@ -499,9 +506,9 @@ def test_probabilities_that_do_not_imply_the_number_of_documents_are_named(wrong
     given = {"adds up to 1": right / right.sum(), "relative": right / right.max()}
     chance = given.get(wrong, 1 / rng.uniform(2, 10, 4000))[rows]
     label = score[rows] > 0.7
-    found = corrected_counts(score, rows, label, chances=chance, methods=["dsl"])
-    assert "documents, and there are 4,000: chance must be" in str(found.selection_warning)
-    assert corrected_counts(score, rows, label, chances=right[rows]).selection_warning is None
+    found = corrected_counts(score, rows, label, inclusion_probabilities=chance, methods=["dsl"])
+    assert "documents, and there are 4,000: inclusion_probability must be" in str(found.selection_warning)
+    assert corrected_counts(score, rows, label, inclusion_probabilities=right[rows]).selection_warning is None
 
 
 @pytest.mark.parametrize("kind", ["skewed", "clusters"])
@@ -517,7 +524,7 @@ def test_known_probabilities_are_seldom_called_wrong(kind: str) -> None:
             drawn = (rng.random(100) < np.where(np.arange(100) % 2, 0.3, 0.1))[cluster]
         rows = np.flatnonzero(drawn)
         groups = cluster[rows] if kind == "clusters" else None
-        given: Any = {"chances": chance[rows], "clusters": groups}
+        given: Any = {"inclusion_probabilities": chance[rows], "clusters": groups}
         found = corrected_counts(score, rows, rows % 2, **given, methods=["dsl"])
         named += found.selection_warning is not None
     assert named <= 1
@@ -538,7 +545,7 @@ def test_a_few_clusters_are_covered_by_every_method(clusters: int, unequal: bool
             chosen = np.flatnonzero(rng.random(100) < chance)
         rows = np.flatnonzero(np.isin(cluster, chosen))
         if unequal:
-            given = {"chances": chance[cluster[rows]]}
+            given = {"inclusion_probabilities": chance[cluster[rows]]}
         one = corrected_counts(expit(z + 0.7), rows, truth[rows], clusters=cluster[rows], **given)
         found.append(hits(one, truth.mean()))
     for method in ("labels", "dsl", "prior-shift") if unequal else METHODS[1:]:
@@ -559,7 +566,7 @@ def test_prior_shift_warns_if_one_more_positive_label_may_stand_for_many_documen
     # No positive among 50 labels of 1,900 documents: intervals cover 72 % of such samples.
     score, rows = np.arange(2000) < 100, np.r_[0:50, 100:150]
     chance, period = np.where(rows < 100, 1 / 2, 1 / 38), np.where(np.arange(2000) % 2, "odd", "even")
-    found = corrected_counts(score, rows, rows < 25, chances=chance, periods=period)
+    found = corrected_counts(score, rows, rows < 25, inclusion_probabilities=chance, periods=period)
     for one in found.estimates:
         if one.method == "prior-shift":
             assert "too narrow" in str(one.few_warning)
@@ -570,7 +577,9 @@ def test_independent_draws_warn_if_one_more_positive_label_may_stand_for_many_do
     # With 2 % positives, intervals of labels and dsl cover 91 to 93 % of such samples.
     score, rows = np.arange(4000) < 100, np.r_[0:100, 100:250]
     chance = np.where(rows < 100, 1, 150 / 3900)
-    found = corrected_counts(score, rows, rows < 60, chances=chance, sampling="independent", methods=METHODS)
+    found = corrected_counts(
+        score, rows, rows < 60, inclusion_probabilities=chance, sampling="independent", methods=METHODS
+    )
     for method in ("labels", "dsl", "prior-shift"):
         assert "would be with one more label" in str(estimate(found, method).few_warning)
 
@@ -624,19 +633,19 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": ({"labelled": [9]}, "labelled has positions from 9"),
     "twice": ({"labelled": [1, 1], "labels": [0, 1]}, "document 1 is labeled twice"),
     "length": ({"labels": [0, 1]}, "labels"),
-    "chance": ({"chances": [0.0]}, r"\[0\] is 0"),
+    "chance": ({"inclusion_probabilities": [0.0]}, r"\[0\] is 0"),
     "method": ({"methods": ["magic"]}, "method is 'magic'"),
     "population": ({"population": "all"}, "population is 'all'"),
     "sampling": ({"sampling": "lottery"}, "sampling is 'lottery'"),
     "groups": (
-        {"labelled": [0, 1], "labels": [0, 1], "chances": [0.5, 0.2], "sampling": "fixed"},
+        {"labelled": [0, 1], "labels": [0, 1], "inclusion_probabilities": [0.5, 0.2], "sampling": "fixed"},
         "only one label has the probability 0.2",
     ),
     "sizes": (
         {
             "labelled": [0, 1, 2, 3],
             "labels": [0, 1, 0, 1],
-            "chances": [0.5, 0.5, 0.2, 0.2],
+            "inclusion_probabilities": [0.5, 0.5, 0.2, 0.2],
             "sampling": "fixed",
         },
         "the probabilities imply 14 documents, and there are 4",
@@ -742,7 +751,7 @@ def test_a_wrong_probability_that_is_the_same_for_all_labels_changes_only_the_wa
     score, rows = rng.random(3000), rng.choice(3000, 300, replace=False)
     plain = corrected_counts(score, rows, rows % 3 == 0)
     for chance in (0.1, 0.5, 1.0):
-        found = corrected_counts(score, rows, rows % 3 == 0, chances=np.full(300, chance))
+        found = corrected_counts(score, rows, rows % 3 == 0, inclusion_probabilities=np.full(300, chance))
         assert found.estimates == plain.estimates
         assert ("the probabilities imply" in str(found.selection_warning)) == (chance != 0.1)
 

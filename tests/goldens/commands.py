@@ -58,9 +58,9 @@ COMMANDS = {
     "plan-difference": "plan --error 0.06 --difference 0.03 --beta 2 1 --cluster-size 5 "
     "--label-correlation 0.1",
     "plan-pilot": "plan --error 0.05 --pilot binary.csv",
-    "estimate": "estimate documents.csv --labelled labels.csv --by year",
-    "estimate-chances": "estimate documents.csv --labelled sampled.csv --sampling independent",
-    "estimate-undefined": "estimate documents.csv --labelled labels.csv --by quarter --method ppi++ "
+    "estimate": "estimate documents.csv --labels labels.csv --by year",
+    "estimate-chances": "estimate documents.csv --labels sampled.csv --sampling independent",
+    "estimate-undefined": "estimate documents.csv --labels labels.csv --by quarter --method ppi++ "
     "--method dsl",
     "slices": "slices parts.csv --by part --by length:3 --least 20",
     "slices-small": "slices parts.csv --by part,length:2 --rank signed --adjust fcr --most 2",

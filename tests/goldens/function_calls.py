@@ -464,7 +464,7 @@ def _recalibrating(given: Inputs) -> Calls:
         ),
         "frequency_candidates": lambda: {name: repr(each) for name, each in candidates.items()},
         "order_effect": lambda: recalibrate.order_effect(given.label, given.score, given.score.round(1)),
-        "renormalise": lambda: recalibrate.renormalise(given.score[:12], np.arange(12) // 3),
+        "renormalize": lambda: recalibrate.renormalize(given.score[:12], np.arange(12) // 3),
         "resampled_changes": lambda: recalibrate.resampled_changes(
             recalibrate.Shared(platt), data, data, groups[1:], n_bins=3, class_mean=False, draws=20, seed=1
         ),

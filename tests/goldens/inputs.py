@@ -93,7 +93,7 @@ def _estimated(folder: Path, random: np.random.Generator) -> None:
     taken = range(60)
     write_table(folder / "labels.csv", {"item": taken, "label": label[:60]})
     chance = [0.1 + 0.3 * (each % 2) for each in taken]
-    write_table(folder / "sampled.csv", {"item": taken, "label": label[:60], "chance": chance})
+    write_table(folder / "sampled.csv", {"item": taken, "label": label[:60], "inclusion_probability": chance})
 
 
 def _annotated(folder: Path, random: np.random.Generator) -> None:
@@ -153,7 +153,7 @@ PREPARED = {
     "map.json": "fit binary.csv -o map.json",
     "class-map.json": "fit classes.csv --method platt --group class --min-scores 20 -o class-map.json",
     "tagger.model": "tag train tagged/train.conllu --model hmm -o tagger.model",
-    "tags.csv": "tag predict tagger.model tagged/dev.conllu --threshold 0.05 -o tags.csv",
+    "tags.csv": "tag predict tagger.model tagged/dev.conllu --drop-below 0.05 -o tags.csv",
     "coref.model": "coref train narrated/train.conll --epochs 2 -o coref.model",
     "posteriors.jsonl": "coref predict coref.model narrated/test.conll -o posteriors.jsonl",
     "events.store": "events run events.conllu -o events.store --coref coref.model --workers 1 --with-text",

@@ -109,17 +109,22 @@ def test_labels_that_lack_a_column_are_noted_as_places() -> None:
 
 def test_a_column_chance_is_noted_until_there_are_weights(tmp_path: Path) -> None:
     rows = pd.DataFrame(
-        {"score": [0.2, 0.7] * 40, "label": [0, 1] * 40, "chance": [0.5, 0.1] * 40, "x": range(80)}
+        {
+            "score": [0.2, 0.7] * 40,
+            "label": [0, 1] * 40,
+            "inclusion_probability": [0.5, 0.1] * 40,
+            "x": range(80),
+        }
     )
     [note] = measure(rows).recipe.notes
-    assert "1 / chance" in note
+    assert "1 / inclusion_probability" in note
     assert note in report(rows).notes
     assert note in slices(rows, "x").notes
     (tmp_path / "parts").mkdir()
     rows.to_parquet(tmp_path / "parts" / "a.parquet")
     assert measure(tmp_path / "parts").recipe.notes == (note,)
-    assert not measure(rows.assign(weight=1 / rows.chance)).recipe.notes
-    assert not measure(rows, columns={"weight": "chance"}).recipe.notes
+    assert not measure(rows.assign(weight=1 / rows.inclusion_probability)).recipe.notes
+    assert not measure(rows, columns={"weight": "inclusion_probability"}).recipe.notes
 
 
 def test_several_labels_per_item_of_a_wide_table_are_noted_until_their_clusters_are_named() -> None:

@@ -173,7 +173,7 @@ def test_a_saved_tally_and_its_pairs_give_the_same_map(tmp_path: Path) -> None:
 
 def test_scores_below_the_threshold_take_no_part_and_stay(tmp_path: Path) -> None:
     dev, test = long(900, 9), long(400, 10)
-    model = fit(dev, threshold=0.05)
+    model = fit(dev, drop_below=0.05)
     assert model.threshold == 0.05
     assert model.pairs == int((dev["score"].to_numpy() >= 0.05).sum())
     done = apply(model, test, tmp_path / "recalibrated.parquet")
@@ -186,7 +186,7 @@ def test_scores_below_the_threshold_take_no_part_and_stay(tmp_path: Path) -> Non
 
 def test_a_score_equal_to_the_threshold_takes_part() -> None:
     table = pa.table({"score": [0.25, 0.5, 0.5, 0.75], "label": [0, 0, 1, 1]})
-    assert fit(table, method="isotonic", threshold=0.5).pairs == 3
+    assert fit(table, method="isotonic", drop_below=0.5).pairs == 3
 
 
 def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
@@ -477,7 +477,7 @@ def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("kind", ["binary", "classes"])
 def test_a_report_can_count_the_chance_of_the_fit(kind: str) -> None:
     tables = [binary(500, seed) if kind == "binary" else long(300, seed) for seed in (30, 31)]
-    model = fit(tables[0], method="platt", threshold=0.02)
+    model = fit(tables[0], method="platt", drop_below=0.02)
     view = None if kind == "binary" else "pooled"
     found = report(tables[1], model=model, dev=tables[0], view=view)
     without = report(tables[1], model=model, view=view)
@@ -531,10 +531,10 @@ def test_a_report_fits_a_method_to_dev_itself() -> None:
 
 def test_scores_below_the_threshold_of_the_map_thin_out_its_sampling_error() -> None:
     dev, test = binary(500, 35), binary(500, 36)
-    found = report(test, dev=dev, model=fit(dev, method="platt", threshold=0.5))
+    found = report(test, dev=dev, model=fit(dev, method="platt", drop_below=0.5))
     ((changed,), (difference,)) = found.resampled, [each.difference for each in found.differences]
     share = float(np.mean(np.asarray(test["score"]) >= 0.5))
-    (own,) = report(test, model=fit(dev, method="platt", threshold=0.5)).differences
+    (own,) = report(test, model=fit(dev, method="platt", drop_below=0.5)).differences
     low, high = own.difference.mse_difference.low, own.difference.mse_difference.high
     added = 1.959964 * share * defined(changed.map_deviation.estimate)
     half = (defined(difference.mse_difference.high) - defined(difference.mse_difference.low)) / 2
@@ -608,7 +608,7 @@ def test_scores_at_the_threshold_are_recalibrated_in_float32_too() -> None:
     score = np.maximum(np.round(rng.beta(0.4, 2, 1000), 2), 0.01)
     label = (rng.random(1000) < np.minimum(1, 2 * score)).astype(int)
     tables = {kind: pa.table({"score": score.astype(kind), "label": label}) for kind in ("f4", "f8")}
-    models = {kind: fit(table, method="isotonic", threshold=0.01) for kind, table in tables.items()}
+    models = {kind: fit(table, method="isotonic", drop_below=0.01) for kind, table in tables.items()}
     assert models["f4"].pairs == models["f8"].pairs == 1000
     for model in models.values():
         narrow, wide = (apply(model, table)["score"].to_numpy()[score == 0.01] for table in tables.values())

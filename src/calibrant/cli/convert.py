@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import Printing, columns, columns_of, printing
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "convert",
+    cls=Command,
     short_help="Write predictions in another form or format.",
     epilog="Example: calibrant convert predictions.npz -o predictions.parquet --to long",
 )
@@ -25,12 +27,7 @@ from calibrant.cli.progress import ProgressLine
     help="File to write: a table (.parquet, .arrow, .csv, .tsv or .jsonl; text formats may be compressed, "
     "as .csv.gz) or an archive of arrays (.npz).",
 )
-@click.option(
-    "--to",
-    type=click.Choice(["long", "wide"]),
-    help="Form of the new table. long: one score per row. wide: one row per item with one score per class.  "
-    "[default: the form of PRED; wide for .npz]",
-)
+@options_of("calibrant.verbs.converting:convert", "to")
 @columns
 @printing
 def command(source: str, output: str, to: Any, printing: Printing, **options: Any) -> None:

@@ -102,10 +102,10 @@ def _fits_again(source: str, columns: Columns) -> bool:
 )
 @own_settings
 @click.option(
-    "--threshold",
+    "--drop-below",
     type=float,
-    help="Ignore scores below this threshold, in [0, 1); apply then leaves them unchanged.  "
-    "[default: no threshold]",
+    help="Ignore scores below this number, in [0, 1); apply then leaves them unchanged.  "
+    "[default: the threshold of PRED]",
 )
 @columns
 @printing

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import (
     ENGINE,
     PLOT,
-    SMOOTH,
     Printing,
     added,
     measuring,
@@ -46,12 +46,12 @@ def _next_steps(measured: Measured, source: str, settings: dict[str, Any]) -> li
 
 @click.command(
     "measure",
+    cls=Command,
     short_help="Measure calibration errors, with confidence intervals.",
     epilog="Example: calibrant measure dev.parquet --view top --bin-size 500",
 )
 @click.argument("predictions", metavar="PRED")
 @measuring
-@SMOOTH
 @ENGINE
 @lambda function: added(function, PLOT)
 @printing

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from calibrant.cli.made import options_of
+
 if TYPE_CHECKING:
     from calibrant.cli.gates import Condition
     from calibrant.io import Columns
@@ -16,11 +18,8 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+AT_LEAST_1 = click.IntRange(min=1)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-LEVEL = click.option(
-    "--level", type=float, default=0.95, help="Confidence level of all intervals, between 0 and 1."
-)
-SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws.")
 EXECUTOR = click.option(
     "--executor",
     metavar="ADDRESS",
@@ -38,12 +37,6 @@ WORKERS = click.option(
 )
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all processors, at most 8]"
-)
-THRESHOLD = click.option(
-    "--threshold",
-    type=float,
-    default=0.0,
-    help="Leave out scores below this threshold in [0, 1); the table records the threshold.",
 )
 NAMES = click.option(
     "--name",
@@ -298,55 +291,11 @@ LOGS = (
 )
 
 
-VIEW = click.option(
-    "--view",
-    "views",
-    multiple=True,
-    metavar="VIEW",
-    help="Probabilities to measure: binary, top (the top label is right), class:NAME, classwise (each class, "
-    "then their mean) or pooled (all classes together). May be repeated.  [default: binary for a long table; "
-    "pooled and classwise for a long table with classes; top and classwise for a wide table]",
-)
-MEASURING = (
-    click.option(
-        "--bin-size",
-        type=int,
-        help="Number of pairs per displayed bin (bins of equal counts); Nguyen & O'Connor (2015) use 5000. "
-        "If there are fewer pairs, all are in one bin.  [default: about n^0.6, or n // 20 up to 5,000; bins "
-        "of equal information if most scores are near 0 or 1]",
-    ),
-    click.option(
-        "--n-bins", type=int, help="Number of displayed bins of equal counts, instead of --bin-size."
-    ),
-    click.option(
-        "--n-ece-bins",
-        type=int,
-        default=15,
-        help="Number of equal-width bins of the expected calibration error (ECE).",
-    ),
-    LEVEL,
-    click.option(
-        "--interval",
-        type=click.Choice(["inverted", "sampling", "bootstrap"]),
-        default="inverted",
-        help="Method of the confidence intervals. inverted: the calibration error with its interval by "
-        "inversion of a test, with tested coverage. The others add a second interval, for comparison with "
-        "other work, beside the number that it is for. sampling: CalibErr by Algorithm 2 of Nguyen & "
-        "O'Connor (2015), in bins that keep equal scores together. bootstrap: the debiased error by "
-        "percentiles of resampled estimates.",
-    ),
-    click.option(
-        "--samples",
-        type=click.IntRange(min=2),
-        help="Number of draws of --interval sampling and bootstrap.  [default: 10000 and 2000]",
-    ),
-    SEED,
-    click.option(
-        "--exact",
-        is_flag=True,
-        help="Compute exact bins also for files of more than 10 million rows, which are then read twice.",
-    ),
-    THREADS,
+MEASURING = options_of(
+    "calibrant.verbs.options:MeasuringOptions",
+    samples=click.IntRange(min=2),
+    seed=click.IntRange(min=0),
+    threads=click.IntRange(min=1),
 )
 ENGINE = click.option(
     "--engine",
@@ -354,21 +303,17 @@ ENGINE = click.option(
     default="kernel",
     help="Engine that sums .parquet files: calibrant's compiled loops, or DuckDB.",
 )
-SMOOTH = click.option(
-    "--smooth", is_flag=True, help="Also compute the smooth calibration error (Blasiok and Nakkiran 2024)."
-)
 
 
 def measuring(function: Function) -> Function:
     """Add the options of measuring."""
-    return added(columns(function), (VIEW, *MEASURING))
+    return columns(options_of("calibrant.verbs.measuring:measure", "view", view="VIEW")(MEASURING(function)))
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.verbs.measure`."""
-    views = options.pop("views")
     columns = columns_of(options)
-    return {**options, "view": list(views) or None, "columns": columns, "command": command_line()}
+    return {**options, "columns": columns, "command": command_line()}
 
 
 def columns_of(options: dict[str, Any]) -> Columns:

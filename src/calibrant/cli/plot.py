@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import NAMES, WIDTH, Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "plot",
+    cls=Command,
     short_help="Draw one figure for a paper: PDF, SVG or PNG, of several models.",
     epilog="Example: calibrant plot nb.parquet logreg.parquet -o curves.pdf --width 3.3",
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import NAMES, Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
 from calibrant.recalibrate.methods import METHODS
@@ -13,45 +14,25 @@ from calibrant.recalibrate.methods import METHODS
 
 @click.command(
     "report",
+    cls=Command,
     short_help="Write an HTML report with figures, of one or several models.",
     epilog="Example: calibrant report nb.parquet logreg.parquet -o report.html",
 )
 @click.argument("predictions", metavar="PRED...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", default="report.html", help="File of the report.")
 @NAMES
-@click.option(
-    "--model",
-    metavar="FILE",
-    help="Recalibrator saved by calibrant fit: the report shows PRED before and after it.",
-)
-@click.option(
-    "--dev",
-    metavar="FILE",
-    help="Table to which the recalibrator was fitted. This table is resampled, so that the interval of the "
-    "change in error includes the sampling error of the calibration map. Without --dev, the interval treats "
-    "the map as fixed.",
-)
-@click.option(
-    "--method",
-    type=click.Choice(list(METHODS)),
-    help="Instead of --model: fit this method to the table of --dev, as calibrant fit does.",
-)
-@click.option(
-    "--group",
-    metavar="frequency|FILE",
-    help="Groups of classes to show before and after: classes of similar frequency, or the groups of a FILE "
-    "(one line per class: the class, a tab, the group).  [default: the groups of the recalibrator]",
-)
-@click.option(
-    "--groups",
-    type=click.IntRange(min=1),
-    metavar="G",
-    help="Number of groups for --group frequency.  [default: 5]",
-)
-@click.option(
-    "--counts",
-    metavar="FILE",
-    help="Class counts of the training data, as for calibrant fit.  [default: counts in PRED]",
+@options_of(
+    "calibrant.verbs.reporting:report",
+    "model",
+    "dev",
+    "method",
+    "group",
+    "groups",
+    "counts",
+    **dict.fromkeys(("model", "dev", "counts"), "FILE"),
+    method=click.Choice(list(METHODS)),
+    group="frequency|FILE",
+    groups=click.IntRange(min=1),
 )
 @click.option("--title", help="Title of the report.")
 @measuring

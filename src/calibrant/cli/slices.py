@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import (
-    LEVEL,
+    AT_LEAST_1,
     THREADS,
     Printing,
     columns,
@@ -21,6 +22,7 @@ from calibrant.cli.progress import ProgressLine
 
 @click.command(
     "slices",
+    cls=Command,
     short_help="Find the parts of the data where a model is miscalibrated.",
     epilog="Example: calibrant slices predictions.parquet --by subject --by subject,model --by length:4",
 )
@@ -36,37 +38,13 @@ from calibrant.cli.progress import ProgressLine
     "a table.",
 )
 @columns
-@click.option(
-    "--view",
-    metavar="VIEW",
-    help="Probabilities to measure: binary, top, class:NAME or pooled.  [default: binary without classes; "
-    "pooled with --by class; top if the rows of an item are adjacent; else pooled]",
+@options_of(
+    "calibrant.verbs.slicing:slices",
+    leave=("source", "by", "threads"),
+    view="VIEW",
+    least=AT_LEAST_1,
 )
-@click.option(
-    "--adjust",
-    type=click.Choice(["simultaneous", "fcr", "none"]),
-    default="simultaneous",
-    help="Adjustment of the intervals for the number of slices. simultaneous: with probability LEVEL, all "
-    "intervals contain the true values. fcr: of the intervals of slices reported as miscalibrated, an "
-    "expected fraction LEVEL contains the true value (false coverage rate). none: no adjustment.",
-)
-@click.option(
-    "--rank",
-    type=click.Choice(["error", "signed"]),
-    default="error",
-    help="Number by which slices are sorted, the worst first, after shrinkage. error: RMS calibration error. "
-    "signed: mean score - frequency, positive if scores are too high.",
-)
-@LEVEL
-@click.option(
-    "--least",
-    type=click.IntRange(min=1),
-    default=30,
-    help="Smallest number of pairs of a slice; smaller slices are not measured.",
-)
-@click.option(
-    "--most", type=click.IntRange(min=1), default=20, help="Largest number of slices to show for each --by."
-)
+@click.option("--most", type=AT_LEAST_1, default=20, help="Largest number of slices to show for each --by.")
 @drawn_as
 @THREADS
 @printing

@@ -21,7 +21,8 @@ from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs.applying import recalibrated
 from calibrant.verbs.grouping import group_changes
-from calibrant.verbs.measuring import Settings, bins_of, measure, measurement_of
+from calibrant.verbs.measuring import bins_of, measure, measurement_of
+from calibrant.verbs.options import Settings
 from calibrant.verbs.recalibrating import fit
 from calibrant.verbs.sources import ViewSource
 
@@ -65,7 +66,7 @@ def demonstrate(
     dev = event_labels()
     return Demonstration(
         tagger=tagger,
-        events=event_table(event_store(STORE), by="year", countries=COUNTRIES, dev=dev),
+        events=event_table(event_store(STORE), by="year", countries=COUNTRIES, labels=dev),
         right=right,
         read=read,
         version=__version__,

@@ -63,7 +63,9 @@ FEW_UNEQUAL = (
     f"the weights are unequal, and the effective number of positive or of negative labels is below "
     f"{ENOUGH_UNEQUAL}, or would be with one more label of the largest weight: the interval may be too narrow"
 )
-CHANCE = "chance must be the probability of being labeled, not a relative one or a survey weight"
+CHANCE = (
+    "inclusion_probability must be the probability of being labeled, not a relative one or a survey weight"
+)
 CERTAIN = "all scores are 0 or 1, so they state no uncertainty: read an estimate that labels correct"
 OUTSIDE = "the mean score is outside those of labeled negatives and positives"
 SHIFTED = "labels contradict it: error rates of this period are not those of the others; read ppi++ (or dsl)"
@@ -103,7 +105,7 @@ def corrected_counts(
     labels: ArrayLike,
     *,
     periods: ArrayLike | None = None,
-    chances: ArrayLike | None = None,
+    inclusion_probabilities: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     methods: Sequence[str] | str | None = None,
     population: str = "corpus",
@@ -133,7 +135,7 @@ def corrected_counts(
         (n,) labels, 0 or 1.
     periods
         (N,) periods of the documents; None for one period.
-    chances
+    inclusion_probabilities
         (n,) known selection probabilities of the labeled documents. None: each document of a period had the
         same probability, n / N.
     clusters
@@ -145,11 +147,11 @@ def corrected_counts(
         ``"corpus"``: the documents given are all that is asked about, and a document with a label is
         certain. ``"superpopulation"``: they are a sample of more.
     sampling
-        How documents with unequal ``chances`` were chosen, which decides the variance. ``"independent"``:
-        each document by itself (Poisson sampling). ``"fixed"``: a fixed number of each group of documents
-        with one probability (stratified sampling). ``"detect"``: fixed if the numbers of labels divided by
-        their probabilities are whole and add up to the documents, else independent. With equal
-        probabilities, labels are a simple random sample of each period.
+        How documents with unequal ``inclusion_probabilities`` were chosen, which decides the variance.
+        ``"independent"``: each document by itself (Poisson sampling). ``"fixed"``: a fixed number of each
+        group of documents with one probability (stratified sampling). ``"detect"``: fixed if the numbers of
+        labels divided by their probabilities are whole and add up to the documents, else independent. With
+        equal probabilities, labels are a simple random sample of each period.
     level
         Level of the intervals.
 
@@ -201,11 +203,13 @@ def corrected_counts(
     one_of(population, POPULATIONS, "population")
     one_of(sampling, SAMPLINGS, "sampling")
     proportion(level, "level")
-    whole, code, names = _sample(scores, labelled, labels, periods, chances, clusters)
+    whole, code, names = _sample(scores, labelled, labels, periods, inclusion_probabilities, clusters)
     strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
     sparse = any(len(one.rows) < FEWEST for one in strata)
-    unequal = chances is not None and not (whole.equal if sparse else all(one.equal for one in strata))
-    contradicted = None if chances is None else _weights(whole)
+    unequal = inclusion_probabilities is not None and not (
+        whole.equal if sparse else all(one.equal for one in strata)
+    )
+    contradicted = None if inclusion_probabilities is None else _weights(whole)
     if not unequal:  # the numbers of labels say more than equal probabilities that someone states
         strata = [_simple(one) for one in strata]
         shares = np.array([len(one.rows) / len(one.score) for one in strata])
@@ -281,19 +285,19 @@ def _selection(parts: Sequence[Sample]) -> str | None:
         if _improbable(abs(labeled - every), variance, dependent * float(share.max())):
             return (
                 f"the mean {what} is {labeled:.2g} for labeled documents and {every:.2g} for all, so they "
-                "were not equally likely to be labeled: give the probabilities (chance)"
+                "were not equally likely to be labeled: give the probabilities (inclusion_probability)"
             )
     return None
 
 
-def check_chances(chances: Floats, message: str) -> None:
+def check_inclusion(probabilities: Floats, message: str) -> None:
     """Raise `InputError` if a selection probability is too small to divide by.
 
-    The message may name the ``{row}`` and the ``{chance}``.
+    The message may name the ``{row}`` and the ``{probability}``.
     """
-    row = int(chances.argmin())
-    if chances[row] < LEAST_CHANCE:
-        message = message.format(row=row, chance=chances[row])
+    row = int(probabilities.argmin())
+    if probabilities[row] < LEAST_CHANCE:
+        message = message.format(row=row, probability=probabilities[row])
         hint = "give the probability, above 0, with which it was selected"
         raise InputError(message, hint, code="parameter", row=row)
 
@@ -303,7 +307,7 @@ def _sample(
     labelled: ArrayLike,
     labels: ArrayLike,
     periods: ArrayLike | None,
-    chances: ArrayLike | None,
+    inclusion_probabilities: ArrayLike | None,
     clusters: ArrayLike | None,
 ) -> tuple[Sample, Integers, NDArray[np.generic]]:
     """Check everything; also return the code of each document's period, and the periods."""
@@ -327,10 +331,12 @@ def _sample(
         _checks.same_length("periods", len(code), "scores", len(score))
     cluster, _ = _checks.clusters_of(clusters, "labels", len(label))
     chance = np.ones(len(rows))
-    if chances is not None:
-        chance = np.asarray(_checks.scores(chances, "chances"), np.float64)
-        _checks.same_length("chances", len(chance), "labels", len(label))
-        check_chances(chance, "chances[{row}] is {chance:g}, but the document is labeled")
+    if inclusion_probabilities is not None:
+        chance = np.asarray(_checks.scores(inclusion_probabilities, "inclusion_probabilities"), np.float64)
+        _checks.same_length("inclusion_probabilities", len(chance), "labels", len(label))
+        check_inclusion(
+            chance, "inclusion_probabilities[{row}] is {probability:g}, but the document is labeled"
+        )
     return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 

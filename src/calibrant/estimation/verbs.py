@@ -11,20 +11,21 @@ import numpy as np
 from msgspec import structs
 
 from calibrant._checks import Integers, shown
-from calibrant.estimation.estimating import check_chances, corrected_counts
+from calibrant.estimation.estimating import check_inclusion, corrected_counts
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import listed
 from calibrant.metrics.periods import PERIODS, parse_date, period_of
 
+INCLUSION = "inclusion_probability"
 MOST_CLASSES = 20  # compared between labeled and all documents: strata of other classes bias a count, too
 CLASSES = "; if both columns contain class names, count one class with `view='class:NAME'`"
 
 
 def estimate(
     predictions: Any,
-    labelled: Any = None,
+    labels: Any = None,
     *,
     by: str | None = None,
     view: str | None = None,
@@ -35,7 +36,7 @@ def estimate(
     score: str = "score",
     label: str = "label",
     item: str = "item",
-    chance: str | None = None,
+    inclusion_probability: str | None = None,
     cluster: str | None = None,
     command: str | None = None,
 ) -> CorrectedCounts:
@@ -45,19 +46,40 @@ def estimate(
     ----------
     predictions
         Table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or the column of ``by``.
-    labelled
-        Table with ``item`` and ``label`` (0 or 1) of a random subsample; ``chance`` if documents had unequal
-        selection probabilities, ``cluster`` if labels are dependent. None: ``predictions`` has these columns,
-        and needs no ``item``. A row with an empty label is a document without a label.
+    labels
+        Table of the labeled random subsample, with columns ``item`` and ``label`` (0 or 1), a column
+        ``inclusion_probability`` if documents had unequal probabilities of being labeled, and a column
+        ``cluster`` if labels are dependent. A row with an empty label is a document without a label. None:
+        these columns of the table of scores, which then needs no ``item``.
     by
-        ``week``, ``month``, ``quarter`` or ``year`` of the column ``date``, or a column of groups.
-        None: the column ``period``, if there is one.
+        Length of the periods of the column ``date`` (``week``, ``month``, ``quarter``, ``year``), or a column
+        of groups. None: the column ``period``, if there is one.
     view
-        ``class:NAME`` if scores and labels are class names: NAME counts as 1, and the others as 0.
-    methods, population, sampling, level
-        As in `calibrant.estimation.corrected_counts`.
-    score, label, item, chance, cluster
-        Names of the columns. None: ``chance`` and ``cluster``, if there are such columns.
+        Class to count, ``class:NAME``, if scores and labels are class names. None: scores are probabilities,
+        and labels are 0 or 1.
+    methods
+        Estimators to use. None: all, but ``prior-shift`` only for periods with fewer than 2 labels, and for
+        the sum with them.
+    population
+        Target of the estimate: the count in these documents (``corpus``), or in the population that they were
+        drawn from (``superpopulation``).
+    sampling
+        Design of a sample with unequal inclusion probabilities. ``fixed``: a fixed number of documents per
+        group of equal probability. ``independent``: each document independently. ``detect``: inferred from
+        the probabilities.
+    level
+        Confidence level of all intervals, between 0 and 1.
+    score
+        Column of predicted probabilities, or with `view` of predicted classes.
+    label
+        Column of labels.
+    item
+        Column of document names.
+    inclusion_probability
+        Column of the probability with which a document was chosen to be labeled. None:
+        ``inclusion_probability``, if there is one.
+    cluster
+        Column of clusters of dependent labels. None: ``cluster``, if there is one.
     command
         The command line to record.
 
@@ -79,20 +101,20 @@ def estimate(
     if view is not None and not view.startswith("class:"):
         raise InputError(f"{view!r} is no class", "write `view='class:NAME'`", code="parameter")
     table = open_table(predictions)
-    alone = labelled is None
+    alone = labels is None
     dated = by in PERIODS and ("date" in table.columns or by not in table.columns)
     how = "name a column, or week, month, quarter or year of the column date, with `by`"
     time = Role("date", how=how) if dated else Role("period", column=by, needed=False, how=how)
     items = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
-    how = "name it with `label`" + (", or give a table of labels (`labelled`)" if alone else "")
+    how = "name it with `label`" + (", or give a table of labels (`labels`)" if alone else "")
     roles = [
         Role("label", "label" if view is None else "name", label, gaps=True, how=how),
-        Role("chance", "score", chance, needed=False),
+        Role(INCLUSION, "score", inclusion_probability, needed=False),
         Role("cluster", column=cluster, needed=False),
     ]
     try:
         scored = read_table(table, [Role("score", "score" if view is None else "name", score), items, time])
-        labels = read_table(table, roles) if alone else read(labelled, [*roles, items])
+        labeled = read_table(table, roles) if alone else read(labels, [*roles, items])
     except InputError as error:
         if error.code == "label-value":
             error.hint = "write 1 or 0, or leave the field of a missing label empty" + CLASSES
@@ -100,20 +122,20 @@ def estimate(
                 error.hint = (
                     "cut labels between 0 and 1 at a threshold: write 1 for 0.5 or more, and 0 for less"
                 )
-        elif (error.code, error.column) == ("score-range", chance or "chance"):
+        elif (error.code, error.column) == ("score-range", inclusion_probability or INCLUSION):
             error.hint = "write the probability of being labeled (1 / weight, if these are sampling weights)"
         elif view is None and (error.code, error.column) == ("column-type", score):
             error.hint += CLASSES
         raise
-    _check_columns(scored, labels)
+    _check_columns(scored, labeled)
     scores = scored["score"] if view is None else _is_class(scored, "score", view)
     counts = partial(
         corrected_counts,
-        labelled=labels.rows - table.first_row if alone else _rows(labels, scored),
-        labels=labels["label"] if view is None else _is_class(labels, "label", view),
+        labelled=labeled.rows - table.first_row if alone else _rows(labeled, scored),
+        labels=labeled["label"] if view is None else _is_class(labeled, "label", view),
         periods=periods_of(scored, by if dated else None),
-        chances=labels.get("chance"),
-        clusters=labels.texts("cluster") if "cluster" in labels else None,
+        inclusion_probabilities=labeled.get(INCLUSION),
+        clusters=labeled.texts("cluster") if "cluster" in labeled else None,
         population=population,
         sampling=sampling,
         level=level,
@@ -125,27 +147,30 @@ def estimate(
     for other in np.argsort(-np.bincount(code), kind="stable")[:MOST_CLASSES].tolist():
         if selected is None and (warning := counts(code == other, methods=()).selection_warning):
             selected = f"class {shown(names[other])}: {warning}"
-    strange = _strange_classes(scored, labels)
+    strange = _strange_classes(scored, labeled)
     return structs.replace(result, command=command, class_warning=strange, selection_warning=selected)
 
 
 def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
     for table in (scored.table, labels.table):
         if "weight" in table.columns:
-            hint = "rename it, or write chance = 1 / weight if 1 / weight is the probability of being labeled"
+            hint = (
+                "rename it, or write inclusion_probability = 1 / weight if 1 / weight is the probability of "
+                "being labeled"
+            )
             message = "counts do not use weights"
             raise InputError(message, hint, code="parameter", file=table.name, column="weight")
-    for part in ("chance", "cluster"):
+    for part in (INCLUSION, "cluster"):
         if part in scored.table.columns and part not in labels:
             message = f"{labels.table.name}, which has the labels, does not have this column"
             hint = "write it there too, for the labeled documents; or rename it here"
             raise InputError(message, hint, code="column-missing", file=scored.table.name, column=part)
-    chance = labels.get("chance")
-    if chance is not None:
+    probability = labels.get(INCLUSION)
+    if probability is not None:
         try:
-            check_chances(chance, "the selection probability of a labeled document is {chance:g}")
+            check_inclusion(probability, "the inclusion probability of a labeled document is {probability:g}")
         except InputError as error:
-            raise labels.placed(error, part="chance") from None
+            raise labels.placed(error, part=INCLUSION) from None
 
 
 def _is_class(columns: FoundColumns, part: str, view: str) -> Any:

@@ -40,9 +40,10 @@ Engine = Literal["kernel", "duckdb"]
 NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = ROWS
-CHANCE_NOTE = (
-    "The column chance is not used. If it is the probability with which rows were drawn, all numbers are "
-    "those of the drawn rows; write 1 / chance to the column weight to estimate those of all rows."
+INCLUSION = "inclusion_probability"
+INCLUSION_NOTE = (
+    f"The column {INCLUSION} is not used: all numbers are those of the drawn rows. To estimate those of all "
+    f"rows, write 1 / {INCLUSION} to the column weight."
 )
 ITEMS_NOTE = (
     "The rows of an item are one cluster ({} with several rows). If items are in larger units, such as "
@@ -454,8 +455,8 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         has_items="item" in roles,
     )
     found.crossed = SECOND in roles
-    if "chance" in table.columns and "weight" not in roles and "chance" not in asked.named.values():
-        found.notes = found.source_notes = (CHANCE_NOTE,)
+    if INCLUSION in table.columns and "weight" not in roles and INCLUSION not in asked.named.values():
+        found.notes = found.source_notes = (INCLUSION_NOTE,)
     if log is None:
         return found
     if asked.form == "wide":

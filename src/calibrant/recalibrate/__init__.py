@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
-    from calibrant.recalibrate._renormalise import renormalise
+    from calibrant.recalibrate._renormalize import renormalize
     from calibrant.recalibrate.auto import Auto
     from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
     from calibrant.recalibrate.bbq import BBQ
@@ -56,6 +56,6 @@ __all__ = [
     "choose_recalibrator",
     "frequency_candidates",
     "order_effect",
-    "renormalise",
+    "renormalize",
     "resampled_changes",
 ]

@@ -35,7 +35,8 @@ def convert(
         Path of the table: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl`` (text also as ``.gz``),
         or an archive of arrays, ``.npz``.
     to
-        ``long`` or ``wide``; None: the form of the source, and ``wide`` for ``.npz``.
+        Form of the new table. ``long``: one score per row. ``wide``: one row per item with one score per
+        class. None: the form of the source; ``wide`` for .npz.
     columns
         Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
     progress

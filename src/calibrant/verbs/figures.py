@@ -9,6 +9,7 @@ from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import check_place, writing
 from calibrant.results.drawing import Report
+from calibrant.verbs.options import takes
 from calibrant.verbs.reporting import report
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ KINDS: tuple[Kind, ...] = ("svg", "pdf", "png")
 WIDEST = 40.0  # inches
 
 
+@takes(report)
 def plot(
     sources: Any,
     output: str | os.PathLike[str],
@@ -27,7 +29,7 @@ def plot(
     what: What = "curve",
     view: str | None = None,
     width: float | None = None,
-    **settings: Any,
+    **options: Any,
 ) -> Report:
     """Draw the predictions of one or several models as one figure.
 
@@ -44,7 +46,7 @@ def plot(
         with its interval).
     view
         As in `calibrant.verbs.measure`; by default the table's first view.
-    **settings
+    **options
         Other arguments of `calibrant.verbs.report`.
 
     Returns
@@ -73,7 +75,7 @@ def plot(
     one_of(what, WHAT, "what")
     figure_kind(output)
     found = report(
-        sources, view="classwise" if what == "classes" and view is None else view, what=what, **settings
+        sources, view="classwise" if what == "classes" and view is None else view, what=what, **options
     )
     save_figure(report_figure(found, what), output, width=width)
     return found

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, runtime_checkable
 
 import numpy as np
 from msgspec.structs import replace as struct_replace
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Pairs, one_of, optional, positive_integer, proportion, sample_count
-from calibrant._parallel import check_threads
-from calibrant._version import __version__
+from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.table_formats import parquet_parts
@@ -30,15 +28,14 @@ from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.resolutions import Resolutions, resolutions_of
 from calibrant.metrics.rows import rows_of
 from calibrant.metrics.tally import Tally
-from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.errors import CoxCalibration, Estimate, NoiseFloor
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Bin, Binning, ClassMean, Measured, Measurement, Recipe
-from calibrant.seeds import Seed
 from calibrant.verbs import sources as held
+from calibrant.verbs.options import MeasuringOptions, Run, Settings, settings_of, takes
 from calibrant.verbs.sources import (
     CLASS,
     Rows,
@@ -52,8 +49,6 @@ from calibrant.verbs.sources import (
 if TYPE_CHECKING:
     from calibrant.records.fields import Library
 
-IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
-MOST_ECE_BINS = 10_000
 FEWEST = 200  # smallest number of pairs in a bin in the papers
 SMOOTH_RESAMPLES = 200  # each takes some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
@@ -67,56 +62,7 @@ DROPPED = "scores below the threshold were dropped"
 QUERY = "a query"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of a measurement, checked; the defaults are those of `measure`."""
-
-    views: Sequence[str] | None = None
-    bin_size: int | None = None
-    n_bins: int | None = None
-    n_ece_bins: int = 15
-    level: float = 0.95
-    interval: IntervalMethod = "inverted"
-    samples: int | None = None
-    seed: Seed = 0
-    smooth: bool = False
-    exact: bool = False
-
-    def __post_init__(self) -> None:
-        proportion(self.level, "level")
-        if positive_integer(self.n_ece_bins, "n_ece_bins") > MOST_ECE_BINS:
-            message = f"n_ece_bins is {self.n_ece_bins}"
-            raise InputError(message, f"give at most {MOST_ECE_BINS} (`n_ece_bins`)", code="parameter")
-        optional(positive_integer)(self.bin_size, "bin_size")
-        optional(positive_integer)(self.n_bins, "n_bins")
-        optional(sample_count)(self.samples, "samples")
-        if self.bin_size is not None and self.n_bins is not None:
-            message = "both a bin size and a number of bins are given"
-            raise InputError(message, "give one of them", code="parameter")
-        one_of(self.interval, get_args(IntervalMethod), "interval")
-
-
-@dataclass(frozen=True)
-class Run:
-    """Settings that do not change numbers: threads, progress and the command line."""
-
-    threads: int | None = None
-    progress: Progress | None = None
-    command: str | None = None
-
-    def __post_init__(self) -> None:
-        check_threads(self.threads)
-
-    def say(self, stage: str, done: int = 0, whole: int | None = None) -> None:
-        """Report progress."""
-        tell(self.progress, stage, done, whole)
-
-    def recipe(self, file: str, form: str, rows: int, **known: Any) -> Recipe:
-        """Return the recipe of a measurement; ``known`` are further fields of `Recipe`."""
-        known = {"classes": None, "threshold": None, **known}
-        return Recipe(file, form, rows, version=__version__, command=self.command, **known)
-
-
+@takes(MeasuringOptions)
 def measure(
     source: Any,
     p: Any = None,
@@ -126,19 +72,8 @@ def measure(
     clusters: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     view: str | Sequence[str] | None = None,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    n_ece_bins: int = 15,
-    level: float = 0.95,
-    interval: IntervalMethod = "inverted",
-    samples: int | None = None,
-    seed: Seed = 0,
-    smooth: bool = False,
-    exact: bool = False,
     columns: Columns | Mapping[str, Any] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    command: str | None = None,
+    **options: Unpack[MeasuringOptions],
 ) -> Measured:
     """Measure the calibration of predictions: of a table, of arrays, or of a fitted classifier.
 
@@ -165,38 +100,14 @@ def measure(
         annotators, are (n, 2), or a pair of arrays. A table has columns of clusters and weights, and the
         items of a `calibrant.Calibrated` the column of clusters that it names.
     view
-        One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
-        ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
-        classes; ``top`` and ``classwise`` for a wide one. A tally or a query has one view.
-    bin_size, n_bins
-        Number of pairs per plotted bin, or number of plotted bins, of equal counts. If neither is given, the
-        bins are those of `calibrant.metrics.binning.display`: about n^0.6 pairs each, n // 20 from 1,800
-        pairs on, at most 5,000; and bins of equal information if most scores are near 0 or 1.
-    n_ece_bins
-        Number of equal-width bins of the ECE.
-    level
-        Nominal coverage of every interval, between 0 and 1.
-    interval
-        ``"sampling"`` adds CalibErr with the interval of Algorithm 2, in bins that keep ties whole, and
-        ``"bootstrap"`` the debiased error with its bootstrap interval. The calibration error keeps its own
-        interval, ``"inverted"``; see `calibrant.metrics.intervals.calibration_error`.
-    samples
-        Number of draws of ``"sampling"`` and ``"bootstrap"``.
-    seed
-        Seed of all random draws.
-    smooth
-        Also compute the smooth calibration error and its noise floor, which takes about a second per view.
-    exact
-        Compute exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
-        tallied on a fine grid in one pass.
+        Probabilities to measure: ``binary``, ``top`` (the top label is right), ``class:NAME``, ``classwise``
+        (each class, then their mean) or ``pooled`` (all classes together). A tally or a query has one view.
+        None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with classes; ``top``
+        and ``classwise`` for a wide table.
     columns
         Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
-    threads
-        Number of threads; None for all processors, at most 8. Results do not depend on it.
-    progress
-        Function that is called with the stage, the work done and the whole work (or None).
-    command
-        Command line to record.
+    **options
+        As in `calibrant.verbs.options.MeasuringOptions`.
 
     Returns
     -------
@@ -220,8 +131,7 @@ def measure(
     asked = asked_names(view)
     arrays = {"classes": classes, "clusters": clusters, "sample_weight": sample_weight}
     source = _given(source, p, y, columns, wide=asked is not None and "binary" not in asked, **arrays)
-    settings = Settings(asked, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
-    run = Run(threads, progress, command)
+    settings, run = settings_of(asked, options)
     return measured(*read(source, settings, run, columns), settings, run)
 
 

@@ -37,13 +37,27 @@ def plan(
 
     Parameters
     ----------
-    error, difference, power, level, beta, cluster_size, label_correlation
-        As in `calibrant.metrics.planning.labels_needed`.
+    error
+        RMS calibration error to detect.
+    difference
+        Difference of two models' RMS errors to detect; `error` is then the error of the worse model. Assumes
+        that the models' scores and deviations are not correlated.
+    power
+        Probability that the error is detected.
+    level
+        Confidence level of all intervals, between 0 and 1.
+    beta
+        Without a pilot: parameters of the Beta distribution of the scores.
+    cluster_size
+        Number of pairs per cluster (sentence, document).
+    label_correlation
+        Correlation of two labels of one cluster, given their scores.
     pilot
-        Prediction table of similar data; only its scores are used. None: scores from Beta(``beta``).
+        Predictions similar to those that will be labeled; only their scores are used. None: scores from the
+        Beta distribution `beta`.
     view
-        View of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``; by default the first of the
-        defaults of `calibrant.verbs.measure`.
+        View of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: the first that `calibrant
+        measure` would measure.
     columns
         Names of the pilot's columns that differ from the defaults.
 

@@ -236,7 +236,7 @@ def fit(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     min_scores: int | None = None,
     n_bins: int | Literal["auto"] | None = None,
-    threshold: float | None = None,
+    drop_below: float | None = None,
     columns: Columns | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     command: str | None = None,
@@ -280,8 +280,8 @@ def fit(
         Number of bins of ``histogram`` and ``scaling-binning``; None for the method's default. ``"auto"``,
         here and for ``groups``, chooses by the Brier score in five-fold cross-validation over clusters (else
         items), from the candidates of `calibrant.recalibrate.frequency_candidates`; ``notes`` name it.
-    threshold
-        Threshold in [0, 1) below which scores are left out; a table's threshold applies too. Not for a wide
+    drop_below
+        Scores below this number, in [0, 1), are left out; a table's threshold applies too. Not for a wide
         table.
     columns
         Names of columns that differ from the defaults, such as ``{'score': 'p'}``.
@@ -324,7 +324,7 @@ def fit(
     alone_in_groups = method == AUTO and homes != SHARED
     joint = kind == "wide" and METHODS[method].maps != "scores" and not alone_in_groups
     _check(predictions, method, called, joint=joint)
-    least = _threshold(predictions, threshold)
+    least = _threshold(predictions, drop_below)
     choosing = AUTO in (groups, n_bins)
     found = labelled_scores(predictions, least, joint=joint, units=True, progress=progress)
     tell(progress, "fitting")
@@ -550,7 +550,7 @@ def _check(predictions: Predictions, method: str, group: str, *, joint: bool) ->
 def _threshold(predictions: Predictions, asked: float | None) -> float | None:
     """Return the threshold below which scores are left out."""
     if asked is not None and not 0 <= asked < 1:
-        raise InputError(f"threshold is {asked!r}", "give a number in [0, 1)", code="parameter")
+        raise InputError(f"drop_below is {asked!r}", "give a number in [0, 1)", code="parameter")
     if predictions.form == "wide" and (asked or predictions.threshold is not None):
         message = "a threshold is not possible for a wide table, whose rows are mapped as a whole"
         hint = "write all scores, or a long table"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import msgspec
 
@@ -27,20 +27,12 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
-from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import SAME_DATA, before_and_after, by_row, kind_of
 from calibrant.verbs.comparing import difference_of, in_common, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
-from calibrant.verbs.measuring import (
-    IntervalMethod,
-    Run,
-    Settings,
-    bins_of,
-    measurement_of,
-    read,
-    together,
-)
+from calibrant.verbs.measuring import bins_of, measurement_of, read, together
+from calibrant.verbs.options import MeasuringOptions, Run, Settings, settings_of, takes
 from calibrant.verbs.sources import CLASS, ViewSource, asked_names
 from calibrant.verbs.tallying import tally_by
 
@@ -101,6 +93,7 @@ OF_CLASSES = (
 UNDRAWN = ("curve", "log-odds", "classes")  # figures that need only the measurements
 
 
+@takes(MeasuringOptions)
 def report(
     sources: Any,
     *,
@@ -112,19 +105,9 @@ def report(
     groups: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     view: str | Sequence[str] | None = None,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    n_ece_bins: int = 15,
-    level: float = 0.95,
-    interval: IntervalMethod = "inverted",
-    samples: int | None = None,
-    seed: Seed = 0,
-    exact: bool = False,
     columns: Columns | Mapping[str, Any] | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    command: str | None = None,
     what: str | None = None,
+    **options: Unpack[MeasuringOptions],
 ) -> Report:
     """Measure one or several models, and gather the data of a report.
 
@@ -142,23 +125,31 @@ def report(
     names
         Names of the models; by default file names without their endings.
     model
-        Recalibrator, or the path of its file, for one table: the report shows its scores before and after,
-        and the paired difference. Without ``dev``, its interval treats the calibration map as fixed.
+        Recalibrator, or the file in which `calibrant fit` saved it, for one table: the report shows the table
+        before and after it.
     method
-        Instead of ``model``: fit a recalibrator of this method to ``dev``, with one map for all classes.
+        Instead of `model`: fit this method to the table `dev`, as `calibrant fit` does, with one map for all
+        classes.
     dev
-        Table to which the recalibrator was fitted. It is refitted to 200 resamples of the table, and the
-        intervals of the changes include the sampling error of the map; ``resampled`` contains both kinds. For
-        tables of at most 10^7 scores without weights. A note says how many items of the test table are in it.
-    group, groups, counts
-        As in `calibrant.verbs.group_changes`: groups of classes whose change is shown. By default the groups
-        of the recalibrator, if it has any.
-    view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
-        As in `calibrant.verbs.measure`.
-    columns, threads, progress, command
+        Table to which the recalibrator was fitted, of at most 10^7 scores without weights. This table is
+        resampled 200 times, so that the interval of the change in error includes the sampling error of the
+        calibration map. Without it, the interval treats the map as fixed.
+    group
+        Groups of classes to show before and after: classes of similar frequency (``frequency``), or the
+        groups of a file (one line per class: the class, a tab, the group). None: the groups of the
+        recalibrator.
+    groups
+        Number of groups for `group` ``frequency``. None: 5.
+    counts
+        Class counts of the training data, as for `calibrant fit`. None: counts in the table.
+    view, columns
         As in `calibrant.verbs.measure`.
     what
         A figure of `calibrant.plot`: measure only the views of the figure, and gather only its data.
+    smooth
+        Also compute the smooth calibration error of views without figures; views with figures always have it.
+    **options
+        As in `calibrant.verbs.options.MeasuringOptions`.
 
     Returns
     -------
@@ -180,15 +171,12 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
-    run = Run(threads, progress, command)
+    settings, run = settings_of(asked_names(view), options)
     sources = source_list(sources)
     if all(isinstance(each, (Measured, Measurement)) for each in sources):
         return _of_results(sources, names, run)
-    settings = Settings(
-        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
-    )
     dev = open_predictions(dev, columns) if reads_once(dev) else dev
-    model = _fitted(model, method, dev, columns, progress)
+    model = _fitted(model, method, dev, columns, run.progress)
     for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give a recalibrator (`model`), or a method to fit (`method`)"
@@ -196,8 +184,8 @@ def report(
     if model is None:
         tables = _Tables(*by_model(sources, names, columns))
     else:
-        grouping = Grouping(group, groups, counts, level=level, seed=seed)
-        tables = _before_and_after(sources, names, model, dev, grouping, columns, progress)
+        grouping = Grouping(group, groups, counts, level=settings.level, seed=settings.seed)
+        tables = _before_and_after(sources, names, model, dev, grouping, columns, run.progress)
     sources, called = tables.sources, _named(tables.names, tables.sources)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
@@ -208,7 +196,8 @@ def report(
         drawn = [] if what in UNDRAWN else drawn_views([each.view for each in found])
         for done, each in enumerate(found):
             run.say(f"measuring {name}", done, len(found))
-            special = replace(settings, smooth=what is None and each.view in drawn)
+            smooth = settings.smooth or (what is None and each.view in drawn)
+            special = replace(settings, smooth=smooth)
             bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
             measurements.append(measurement_of(each, special, bins, widths, partial=partial))
@@ -224,12 +213,12 @@ def report(
         + view_notes(called, [[each.view for each in found] for found in read_sources])
         + unpaired
     )
-    tasks, left_out = task_errors(called, sources, level)
+    tasks, left_out = task_errors(called, sources, settings.level)
     notes += left_out + _table_notes(models, sources)
     return Report(
         models=tuple(models),
         differences=differences,
-        command=command,
+        command=run.command,
         notes=tuple(notes),
         recalibrator=tables.recalibrator,
         resampled=tables.resampled,

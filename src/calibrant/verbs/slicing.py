@@ -15,6 +15,7 @@ from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
 from calibrant.progress import Progress, tell
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.verbs.figures import figure_kind, save_figure
+from calibrant.verbs.options import takes
 from calibrant.verbs.tallying import CLASS_COLUMN, tally_by
 
 
@@ -40,10 +41,19 @@ def slices(
     by
         One column, or several to cross, as in `calibrant.verbs.tally_by`.
     view
-        ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` for a table without classes,
-        ``pooled`` for slices by class, ``top`` if the rows of an item are known, else ``pooled``.
-    level, adjust, rank, least
-        As in `calibrant.metrics.slice_errors`.
+        Probabilities to measure: ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` without
+        classes; ``pooled`` for slices by class; ``top`` if the rows of an item are adjacent; else ``pooled``.
+    level
+        Confidence level of all intervals, between 0 and 1.
+    adjust
+        Adjustment of the intervals for the number of slices. ``simultaneous``: with probability `level`, all
+        intervals contain the true values. ``fcr``: of the intervals of slices reported as miscalibrated, an
+        expected fraction of `level` contains the true value (false coverage rate). ``none``: no adjustment.
+    rank
+        Number by which slices are sorted, the worst first, after shrinkage. ``error``: RMS calibration error.
+        ``signed``: mean score - frequency, positive if scores are too high.
+    least
+        Smallest number of pairs of a slice; smaller slices are not measured.
     columns, threads, progress
         As in `calibrant.verbs.measure`.
 
@@ -84,6 +94,7 @@ def slices(
     return replace(found, view=view, file=predictions.name, notes=(*predictions.told, *found.notes))
 
 
+@takes(slices)
 def slice_tables(
     source: Any,
     ways: Sequence[Sequence[str]],
@@ -93,7 +104,7 @@ def slice_tables(
     most: int = 20,
     columns: Columns | Mapping[str, Any] | None = None,
     command: str | None = None,
-    **settings: Any,
+    **options: Any,
 ) -> SliceTables:
     """Slice a table by several lists of columns, and draw the worst slices.
 
@@ -111,7 +122,7 @@ def slice_tables(
         Number of slices to draw.
     command
         Command line to record.
-    **settings
+    **options
         Other arguments of `slices`.
 
     Raises
@@ -136,7 +147,7 @@ def slice_tables(
     if output is not None:
         figure_kind(output)
     predictions = open_predictions(source, columns)
-    every = (slices(predictions, way, columns=columns, **settings) for way in ways)
+    every = (slices(predictions, way, columns=columns, **options) for way in ways)
     found = SliceTables(tuple(every), command)
     if output is not None:
         from calibrant.plots import slice_intervals

@@ -16,7 +16,7 @@ from calibrant.recalibrate import (
     PerGroup,
     ScalingBinning,
     Shared,
-    renormalise,
+    renormalize,
 )
 from calibrant_studies._sparse_scores import Scores, Tagset
 from calibrant_studies.arrays import Floats, Integers
@@ -101,4 +101,4 @@ def renormalized(scores: Scores, after: Floats, other: Floats) -> Floats:
     """Divide by each token's sum; the mass below the threshold (``other``) counts as one part."""
     _, first = np.unique(scores.token, return_index=True)
     parts = np.concatenate([after, np.clip(other[first], 0.0, 1.0)])
-    return renormalise(parts, np.concatenate([scores.token, scores.token[first]]))[: len(scores)]
+    return renormalize(parts, np.concatenate([scores.token, scores.token[first]]))[: len(scores)]

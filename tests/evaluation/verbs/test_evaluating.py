@@ -137,8 +137,10 @@ def test_true_and_false_are_scores_of_1_and_0(ending: str, tmp_path: Path) -> No
 
 def test_agreement_warns_that_it_does_not_use_chances() -> None:
     rows = {"item": [1, 1, 2, 2], "annotator": ["ann", "bob"] * 2, "label": ["x", "x", "x", "y"]}
-    assert agree(pa.table(rows)).chance_warning is None
-    assert "column chance" in str(agree(pa.table(rows | {"chance": [0.1] * 4})).chance_warning)
+    assert agree(pa.table(rows)).inclusion_warning is None
+    assert "column inclusion_probability" in str(
+        agree(pa.table(rows | {"inclusion_probability": [0.1] * 4})).inclusion_warning
+    )
 
 
 @pytest.mark.parametrize(("one", "other"), [("0", "-0"), ("0.0", "-0"), ("-1", "-01")])

@@ -98,7 +98,7 @@ def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> N
     [
         (["missing"], "the store does not exist"),
         (["STORE", "--documents", "missing.jsonl"], "missing.jsonl"),
-        (["STORE", "--dev", "missing.csv"], "missing.csv"),
+        (["STORE", "--labels", "missing.csv"], "missing.csv"),
         (["STORE", "--token", "short"], "16"),
         (["STORE", "--host", "no-such-host.invalid"], "is not an address of this machine"),
         (["STORE", "--port", "70000"], "70000"),
@@ -143,4 +143,4 @@ def test_without_a_store_or_by_name_one_that_ships_is_opened_with_its_labels(
     ran = run("explore", "--no-browser", *arguments)
     assert (ran.code, f"Explore {name} at http://127.0.0.1:1/" in ran.out) == (0, True)
     assert opened["store"] == str(event_store(name))
-    assert opened["dev"] == str(event_labels())
+    assert opened["labels"] == str(event_labels())

@@ -120,7 +120,7 @@ def test_entities_are_refused_where_they_are_not_known(store: Path, tmp_path: Pa
         event_table(tmp_path / "old", by="year", count="entities")
     assert error.value.code == "missing-value"
     with pytest.raises(InputError, match="cannot recalibrate counts of entities"):
-        event_table(store, count="entities", dev=pa.table({"score": [0.5], "label": [1]}))
+        event_table(store, count="entities", labels=pa.table({"score": [0.5], "label": [1]}))
     with pytest.raises(InputError, match="count"):
         event_table(store, count="mentions")  # type: ignore[arg-type]
 
@@ -175,14 +175,14 @@ def test_labelled_documents_give_the_interval_with_shared_doubt(store: Path) -> 
     score = random.random(400)
     dev = pa.table({"score": score, "label": (random.random(400) < score).astype(int)})
     plain = event_table(store, by="year").counts
-    found = event_table(store, by="year", dev=dev)
+    found = event_table(store, by="year", labels=dev)
     assert found.recalibrated
     for row, before in zip(found.counts, plain, strict=True):
         (low, mean, high), (low_total, same, high_total) = limits(row.count), limits(row.total)
         assert low_total <= low <= mean == same <= high <= high_total
         assert mean == pytest.approx(before.count.estimate, rel=0.4)
     with pytest.raises(InputError, match="samples cannot be recalibrated"):
-        event_table(store, interval="samples", dev=dev)
+        event_table(store, interval="samples", labels=dev)
 
 
 def test_a_drift_between_periods_widens_the_total_interval(store: Path) -> None:
@@ -192,14 +192,14 @@ def test_a_drift_between_periods_widens_the_total_interval(store: Path) -> None:
     dev = pa.table(columns)
     dated = pa.table({**columns, "date": [f"{2000 + k % 5}-03-01" for k in range(400)]})
     periods = pa.table({**columns, "period": [k % 4 for k in range(400)]})
-    plain = event_table(store, by="year", dev=dev)
+    plain = event_table(store, by="year", labels=dev)
     assert plain.drift is None
     assert plain.condition is not None
     assert "as well calibrated in every period" in plain.condition
     assert plain.condition in plain.to_tables()[0].notes
     assert event_table(store, by="year").condition is None
     for given, drift, found in ((dev, 0.7, None), (dated, "estimate", 5), (periods, "estimate", 4)):
-        table = event_table(store, by="year", dev=given, drift=drift)
+        table = event_table(store, by="year", labels=given, drift=drift)
         assert table.drift is not None
         assert table.drift.periods == found
         assert f"standard deviation {table.drift.estimate:.2g}" in str(table.condition)
@@ -214,17 +214,17 @@ def test_a_drift_that_cannot_be_known_is_refused(store: Path) -> None:
     with pytest.raises(InputError, match="drift needs labeled documents"):
         event_table(store, drift=0.2)
     with pytest.raises(InputError, match="the labeled documents have no periods"):
-        event_table(store, dev=pa.table(columns), drift="estimate")
+        event_table(store, labels=pa.table(columns), drift="estimate")
     with pytest.raises(InputError, match="the labeled documents have classes: give the columns score, label"):
-        event_table(store, dev=pa.table({**columns, "class": ["a"] * 60}))
+        event_table(store, labels=pa.table({**columns, "class": ["a"] * 60}))
     with pytest.raises(InputError, match="drift is 'guess'"):
-        event_table(store, dev=pa.table(columns), drift="guess")
+        event_table(store, labels=pa.table(columns), drift="guess")
     with pytest.raises(InputError, match="the labels are from only 2 periods"):
-        event_table(store, dev=pa.table({**columns, "period": np.arange(60) % 2}), drift="estimate")
+        event_table(store, labels=pa.table({**columns, "period": np.arange(60) % 2}), drift="estimate")
     with pytest.raises(InputError, match="'May' is not a date"):
-        event_table(store, dev=pa.table({**columns, "date": ["May"] * 60}), drift="estimate")
+        event_table(store, labels=pa.table({**columns, "date": ["May"] * 60}), drift="estimate")
     with pytest.raises(InputError, match="drift is -1"):
-        event_table(store, dev=pa.table(columns), drift=-1)
+        event_table(store, labels=pa.table(columns), drift=-1)
 
 
 def test_one_wrong_label_at_a_score_of_one_does_not_settle_the_recalibration(store: Path) -> None:
@@ -232,7 +232,7 @@ def test_one_wrong_label_at_a_score_of_one_does_not_settle_the_recalibration(sto
     score = np.append(random.random(400), 1.0)
     label = np.append(random.random(400) < score[:-1], False).astype(int)
     with_it, without = (
-        event_table(store, by="year", dev=pa.table({"score": score[:n], "label": label[:n]})).counts
+        event_table(store, by="year", labels=pa.table({"score": score[:n], "label": label[:n]})).counts
         for n in (401, 400)
     )
     for row, before in zip(with_it, without, strict=True):
@@ -327,7 +327,7 @@ def test_labelled_documents_that_cannot_be_fitted_are_named_with_their_file(
         dev = tmp_path / f"{name}.csv"
         dev.write_text(f"score,label\n{text}")
         with pytest.raises(InputError, match="label more documents") as error:
-            event_table(store, by="year", dev=dev)
+            event_table(store, by="year", labels=dev)
         assert error.value.file == str(dev)
 
 
@@ -372,5 +372,5 @@ def test_few_labels_and_labels_of_missed_documents_have_a_warning(
             "label": label,
         }
     )
-    found = event_table(store, by="year", dev=dev).labels_warning
+    found = event_table(store, by="year", labels=dev).labels_warning
     assert found is None if warned is None else warned in (found or "")

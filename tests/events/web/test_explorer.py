@@ -237,7 +237,7 @@ def test_labelled_documents_add_the_total_interval(store: Path, tmp_path: Path) 
     score = rng.random(200)
     lines = [f"{q:.3f},{int(rng.random() < q)}" for q in score]
     (tmp_path / "dev.csv").write_text("\n".join(["score,label", *lines]), encoding="utf-8")
-    page = Explorer(store, dev=tmp_path / "dev.csv").country("USA", by="year")
+    page = Explorer(store, labels=tmp_path / "dev.csv").country("USA", by="year")
     assert page.about.recalibrated
     row = page.series.rows[0]
     (low, mean, high), (low_total, _, high_total) = limits(row.count), limits(row.total)
@@ -291,7 +291,7 @@ def test_a_comparison_is_of_the_recalibrated_counts_of_the_charts(store: Path, t
     lines = [f"{q:.3f},{int(rng.random() < q**3)}" for q in score]
     (tmp_path / "dev.csv").write_text("\n".join(["score,label", *lines]), encoding="utf-8")
     plain, found = (
-        Explorer(store, dev=dev).compare("USA", "IRQ", by="year") for dev in (None, tmp_path / "dev.csv")
+        Explorer(store, labels=dev).compare("USA", "IRQ", by="year") for dev in (None, tmp_path / "dev.csv")
     )
     for page in (plain, found):
         difference = page.together.counts.difference.estimate

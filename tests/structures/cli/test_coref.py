@@ -129,7 +129,7 @@ def test_pairs_say_what_was_written(run: Run, posteriors: Path, tmp_path: Path) 
     assert f"calibrant measure {table}" in ran.out
     measured = run("measure", table, "--json")
     assert json.loads(measured.out)["views"][0]["clusters"] == 12
-    more = ["--samples", 10, "--seed", 2, "--window", 3, "--threshold", "0.05"]
+    more = ["--samples", 10, "--seed", 2, "--window", 3, "--drop-below", "0.05"]
     found = json.loads(run("coref", "pairs", posteriors, "-o", table, *more, "--json").out)
     assert {name: found[name] for name in ("samples", "seed", "window", "threshold")} == {
         "samples": 10,

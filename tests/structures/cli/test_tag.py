@@ -142,7 +142,7 @@ def test_the_training_text_as_development_text_is_noted(run: Run, tagged: Path, 
 def test_predictions_can_be_written_to_standard_output(
     run: Run, model: Path, tagged: Path, tmp_path: Path
 ) -> None:
-    given = [model, tagged / "test.conllu", "--threshold", "0.05", "-o"]
+    given = [model, tagged / "test.conllu", "--drop-below", "0.05", "-o"]
     run("tag", "predict", *given, tmp_path / "pred.csv")
     for more in ([], ["--json"]):
         ran = run("tag", "predict", *given, "-", *more)
@@ -177,7 +177,7 @@ def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Pa
 
 def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
     table = tmp_path / "pred.csv"
-    ran = run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--threshold", "0.05")
+    ran = run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--drop-below", "0.05")
     assert (ran.code, ran.err) == (0, "")
     rows = len(table.read_text(encoding="utf-8").splitlines()) - 2  # a note of the threshold, and names
     assert f"  Rows         {rows:,}\n" in ran.out
@@ -325,12 +325,12 @@ def test_predictions_that_cannot_be_written_are_refused(
     assert list(tmp_path.iterdir()) == [model]
 
 
-@pytest.mark.parametrize("threshold", ["-0.1", "1", "nan", "x"])
-def test_a_bad_threshold_is_refused(
-    run: Run, model: Path, tagged: Path, tmp_path: Path, threshold: str
-) -> None:
-    given = ["-o", tmp_path / "pred.parquet", "--threshold", threshold]
-    run("tag", "predict", model, tagged / "test.tsv", *given).refused("threshold")
+@pytest.mark.parametrize("least", ["-0.1", "1", "nan", "x"])
+def test_a_bad_threshold_is_refused(run: Run, model: Path, tagged: Path, tmp_path: Path, least: str) -> None:
+    given = ["-o", tmp_path / "pred.parquet", "--drop-below", least]
+    run("tag", "predict", model, tagged / "test.tsv", *given).refused(
+        "--drop-below" if least == "x" else f"the threshold {least}"
+    )
     assert list(tmp_path.iterdir()) == [model]
 
 

@@ -118,7 +118,7 @@ def test_a_noted_threshold_travels_into_the_pairs(tables: tuple[str, str], tmp_p
     with SpanWriter(tmp_path / "pairs.csv", found) as writer:
         writer.write()
     assert open_predictions(tmp_path / "pairs.csv").threshold == 0.05
-    assert read_spans(noted, tables[1], threshold=0.3).threshold == 0.3
+    assert read_spans(noted, tables[1], drop_below=0.3).threshold == 0.3
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "tsv", "jsonl", "csv.gz"])
@@ -165,8 +165,8 @@ def test_nothing_is_written_if_no_predicted_boundary_is_gold(tmp_path: Path) -> 
 
 
 def test_a_threshold_outside_0_and_1_is_refused(tables: tuple[str, str]) -> None:
-    with pytest.raises(InputError, match=r"threshold is 1.5: give a number in \[0, 1\), 0 for all spans"):
-        read_spans(*tables, threshold=1.5)
+    with pytest.raises(InputError, match=r"drop_below is 1.5: give a number in \[0, 1\), 0 for all spans"):
+        read_spans(*tables, drop_below=1.5)
 
 
 def test_a_gold_table_without_rows_says_that_no_span_is_gold(tables: tuple[str, str], tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_window_and_threshold_leave_pairs_out(posteriors: Path, tmp_path: Path) 
     rows, kept = columns(whole), columns(part)
     assert near.rows == sum(b - a <= 2 for a, b in zip(rows["first"], rows["second"], strict=True))
     assert max(b - a for a, b in zip(kept["first"], kept["second"], strict=True)) == 2
-    likely = export_pairs(posteriors, part, threshold=0.3)
+    likely = export_pairs(posteriors, part, drop_below=0.3)
     assert (likely.rows + likely.dropped, likely.dropped) == (every.rows, sum(q < 0.3 for q in rows["score"]))
     assert open_predictions(part).threshold == 0.3
 

@@ -208,7 +208,7 @@ def test_scores_below_the_threshold_are_left_out_and_the_table_says_so(
     hmm: HMMTagger, tagged: Path, tmp_path: Path
 ) -> None:
     table = tmp_path / "pred.parquet"
-    written = predict_tags(hmm, tagged / "test.conllu", table, threshold=0.1)
+    written = predict_tags(hmm, tagged / "test.conllu", table, drop_below=0.1)
     predictions = open_predictions(table)
     assert predictions.threshold == 0.1
     assert predictions.read().score.min() >= 0.1

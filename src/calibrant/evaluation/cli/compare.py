@@ -7,57 +7,31 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import LEVEL, SEED, Printing, printing
+from calibrant.cli.made import Command, options_of
+from calibrant.cli.options import Printing, printing
 from calibrant.exceptions import InputError
 
 
 @click.command(
     "compare",
+    cls=Command,
     short_help="Test whether systems differ, by their scores on folds or items.",
     epilog="Example: calibrant compare folds.csv --alternative greater --test-train-ratio 0.25",
 )
 @click.argument("files", metavar="FILE", nargs=-1, required=True)
-@click.option("--system", default="system", help="Column that names the system.")
-@click.option("--fold", metavar="NAME", help="Column of the fold of cross-validation.  [default: fold]")
-@click.option(
-    "--item", metavar="NAME", help="Column of the item, if each score belongs to one item.  [default: item]"
-)
-@click.option("--score", default="score", help="Column of scores.")
-@click.option(
-    "--repeat",
-    metavar="NAME",
-    help="Column with the number of the cross-validation repeat; the folds per repeat give the ratio of test "
-    "to training data.  [default: repeat]",
-)
-@click.option("--cluster", metavar="NAME", help="Column of clusters, such as documents.  [default: cluster]")
-@click.option(
-    "--alternative",
-    type=click.Choice(["two-sided", "greater", "less"]),
-    default="two-sided",
-    help="Alternative hypothesis of each test. two-sided: the two systems have different scores. greater, "
-    "less: the first system of a pair (in the order of FILE; the baseline is second) has the greater or the "
-    "lower score.",
-)
-@click.option(
-    "--test-train-ratio",
-    type=float,
-    help="Size of a fold's test data divided by the size of its training data: 1 / (k - 1) for k folds.",
+@options_of(
+    "calibrant.evaluation.verbs.evaluating:compare",
+    leave=("source", "higher_is_better"),
+    **dict.fromkeys(("fold", "item", "repeat", "cluster"), "NAME"),
+    baseline="SYSTEM",
+    samples=click.IntRange(min=100),
+    seed=click.IntRange(min=0),
 )
 @click.option(
     "--higher-is-better/--lower-is-better",
     default=True,
     help="Direction of scores; errors are better if lower.",
 )
-@click.option("--baseline", metavar="SYSTEM", help="Compare each system with this system only.")
-@click.option(
-    "--power",
-    type=float,
-    default=0.8,
-    help="Power at which the smallest detectable difference is computed, in (0, 1).",
-)
-@LEVEL
-@click.option("--samples", type=click.IntRange(min=100), default=2000, help="Resamples of each test.")
-@SEED
 @printing
 def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Compare the systems of FILE by their scores on the same folds or items.

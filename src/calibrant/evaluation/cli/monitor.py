@@ -6,61 +6,27 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import Printing, columns, columns_of, drawn_as, printing
 
 
 @click.command(
     "monitor",
+    cls=Command,
     short_help="Monitor a stream of predictions, with a bounded probability of a false alarm.",
     epilog="Example: calibrant monitor scored.parquet --time date --state monitor.json -o monitor.svg",
 )
 @click.argument("predictions", metavar="PRED")
-@click.option(
-    "--time",
-    required=True,
-    metavar="COLUMN",
-    help="Column of dates (YYYY-MM-DD) or time stamps at which the labels arrived. "
-    "Rows without a label are left out.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["day", "week", "month", "value"]),
-    default="day",
-    help="Windows of time. value: each value of the column, in the order of numbers or text (v2 before v10).",
-)
-@click.option(
-    "--against",
-    type=click.Choice(["calibrated", "reference"]),
-    default="calibrated",
-    help="Null hypothesis: scores are calibrated, or errors are as in the reference period.",
-)
-@click.option("--reference", metavar="DAY", help="Last day of the reference period.")
-@click.option(
-    "--alpha",
-    type=float,
-    default=0.01,
-    help="Bound on the probability of any false alarm. With --restart: false alarms are on average at "
-    "least 1 / ALPHA windows apart.",
-)
-@click.option("--epsilon", type=float, default=0.0, help="Largest mean error that is tolerated.")
-@click.option(
-    "--unit",
-    type=click.Choice(["day", "cluster", "item", "dependent-day"]),
-    default="day",
-    help="Units that are independent given the past. day: the labels of one "
-    "window may depend on each other. cluster, item: detect a change much sooner, if the assumption is true. "
-    "dependent-day: no unit is independent; errors may persist for days.",
-)
-@click.option("--restart", is_flag=True, help="Start again after each alarm.")
-@click.option(
-    "--view",
-    metavar="VIEW",
-    help="View to monitor: binary or class:NAME; for a wide table also top or pooled.",
-)
-@click.option(
-    "--state",
-    metavar="FILE",
-    help="Keep the state of the monitor in FILE; a later run skips the windows in this state.",
+@options_of(
+    "calibrant.evaluation.verbs.monitoring:monitor",
+    leave=("source", "output", "width"),
+    time="COLUMN",
+    by=click.Choice(["day", "week", "month", "value"]),
+    against=click.Choice(["calibrated", "reference"]),
+    unit=click.Choice(["day", "cluster", "item", "dependent-day"]),
+    reference="DAY",
+    view="VIEW",
+    state="FILE",
 )
 @drawn_as
 @columns

@@ -35,8 +35,8 @@ class RatingTable:
         (items,) code of each item's cluster; None if the table has no clusters.
     groups
         Names of the clusters, by code.
-    has_chance
-        True if the table has a column ``chance``, which agreement does not use.
+    has_inclusion
+        True if the table has a column ``inclusion_probability``, which agreement does not use.
     unlabeled
         Number of items of the table without any label, which are left out.
     """
@@ -45,7 +45,7 @@ class RatingTable:
     ratings: Ratings
     clusters: Integers | None
     groups: tuple[str, ...] = ()
-    has_chance: bool = False
+    has_inclusion: bool = False
     unlabeled: int = 0
 
 
@@ -157,13 +157,13 @@ def rating_table(
         raise columns.placed(error) from None
     part = roles[-1].part
     groups = group_of_each(columns, columns["item"], columns.names["item"], part)
-    has_chance, unlabeled = "chance" in columns.table.columns, 0
+    has_inclusion, unlabeled = "inclusion_probability" in columns.table.columns, 0
     if columns.left_out:  # rows without a label, which may be all rows of an item
         item = roles[0].part
         whole = read_table(columns.table, [replace(roles[0], gaps=True)])
         unlabeled = len(whole.names[item]) - len(columns.names[item])
     return RatingTable(
-        columns.table.name, ratings, groups, columns.names.get(part, ()), has_chance, unlabeled
+        columns.table.name, ratings, groups, columns.names.get(part, ()), has_inclusion, unlabeled
     )
 
 

@@ -245,7 +245,7 @@ class Agreement(Record, frozen=True, kw_only=True):
         ),
     ] = None
     warning: Few = None
-    chance_warning: Annotated[str | None, warning("Items were drawn with unequal probabilities.")] = None
+    inclusion_warning: Annotated[str | None, warning("Items were drawn with unequal probabilities.")] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return how the intervals were made, and which part of the record is empty."""

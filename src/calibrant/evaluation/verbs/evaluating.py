@@ -19,9 +19,9 @@ from calibrant.metrics.resampling import SAMPLES
 from calibrant.metrics.tails import Alternative
 from calibrant.seeds import Seed
 
-CHANCE_UNUSED = (
-    "agreement does not use the column chance: if it is the probability with which items were drawn, all "
-    "numbers describe the drawn items, and agreement in all items may be far lower"
+INCLUSION_UNUSED = (
+    "agreement does not use the column inclusion_probability: if it is the probability with which items were "
+    "drawn, all numbers describe the drawn items, and agreement in all items may be far lower"
 )
 
 
@@ -44,12 +44,25 @@ def agree(
     ----------
     source
         A table (see `calibrant.evaluation.read_ratings`), or `calibrant.evaluation.Ratings`.
-    item, annotator, label, cluster
-        Names of its columns.
+    item
+        Column that names the item.
+    annotator
+        Column that names the annotator.
+    label
+        Column of labels.
+    cluster
+        Column of clusters, such as documents; items of one cluster may depend on each other. None:
+        ``cluster``, if there is one.
     labels
-        Labels of the task, in order; any other label is an error.
-    distance, weights, disputed, level
-        As in `calibrant.evaluation.coefficients`.
+        Labels of the task, in order; any other label is an error. None: all.
+    distance
+        Distance between labels in Krippendorff's alpha.
+    weights
+        Weights of Cohen's kappa, by the order of the labels.
+    disputed
+        Number of items to list, those with the least agreement first.
+    level
+        Confidence level of all intervals, between 0 and 1.
 
     Raises
     ------
@@ -82,8 +95,8 @@ def agree(
         )
     except InputError as error:
         raise _of_file(error, table.name) from None
-    chance_warning = CHANCE_UNUSED if table.has_chance else None
-    return replace(record, unlabeled=table.unlabeled, chance_warning=chance_warning)
+    inclusion_warning = INCLUSION_UNUSED if table.has_inclusion else None
+    return replace(record, unlabeled=table.unlabeled, inclusion_warning=inclusion_warning)
 
 
 def compare(
@@ -110,10 +123,39 @@ def compare(
     ----------
     source
         A table (see `calibrant.evaluation.read_results`).
-    system, fold, item, score, repeat, cluster
-        Names of its columns.
-    alternative, test_train_ratio, higher_is_better, baseline, power, level, samples, seed
+    system
+        Column that names the system.
+    fold
+        Column of the fold of cross-validation. None: ``fold``, if there is one.
+    item
+        Column of the item, if each score belongs to one item. None: ``item``, if there is one.
+    score
+        Column of scores.
+    repeat
+        Column with the number of the cross-validation repeat; the folds per repeat give the ratio of test to
+        training data. None: ``repeat``, if there is one.
+    cluster
+        Column of clusters, such as documents. None: ``cluster``, if there is one.
+    alternative
+        Alternative hypothesis of each test. ``two-sided``: the two systems have different scores.
+        ``greater``, ``less``: the first system of a pair (in the order of the table; the baseline is second)
+        has the greater or the lower score.
+    test_train_ratio
+        Size of a fold's test data divided by the size of its training data: 1 / (k - 1) for k folds. Without
+        it and without `repeat`, intervals of folds ignore that folds share training data, and there is a
+        warning.
+    higher_is_better
         As in `calibrant.evaluation.compare_systems`.
+    baseline
+        Compare each system with this system only. None: all pairs.
+    power
+        Power at which the smallest detectable difference is computed, in (0, 1).
+    level
+        Confidence level of all intervals, between 0 and 1.
+    samples
+        Resamples of each test.
+    seed
+        Seed of all random draws.
 
     Raises
     ------

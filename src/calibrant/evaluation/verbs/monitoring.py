@@ -88,22 +88,31 @@ def monitor(
         by batch; one window at a time, and the reference, is held in memory whole (with ``unit="item"`` also
         the names of all items).
     time
-        Name of that column: dates (YYYY-MM-DD; a time after the date is ignored) or time stamps. If labels
-        arrive late, use the day on which they arrived. Rows whose label is empty are counted and left out.
+        Column of dates (YYYY-MM-DD; a time after the date is ignored) or time stamps at which the labels
+        arrived. Rows without a label are counted and left out.
     by
-        ``day``, ``week``, ``month``, or ``value``: whole numbers or text, in their order (v2 before v10).
+        Windows of time. ``value``: each value of the column, in the order of numbers or text (v2 before v10).
     against
-        ``calibrated``, or ``reference``: no worse than the rows up to ``reference``.
+        Null hypothesis: scores are calibrated, or errors are as in the reference period.
     reference
         Last day (with ``value``: last value) of the reference period, which is not monitored.
-    alpha, epsilon, unit, restart
-        As in `calibrant.evaluation.CalibrationMonitor`. ``unit="day"`` and ``unit="dependent-day"`` treat a
-        window of any length as one day.
+    alpha
+        Bound on the probability of any false alarm. With `restart`: false alarms are on average at least 1 /
+        alpha windows apart.
+    epsilon
+        Largest mean error that is tolerated.
+    unit
+        Units that are independent given the past. ``day``: the labels of one window may depend on each other.
+        ``cluster``, ``item``: detect a change much sooner, if the assumption is true. ``dependent-day``: no
+        unit is independent; errors may persist for days.
+    restart
+        Start again after each alarm.
     view
-        ``binary``, ``class:NAME``, ``top`` or ``pooled`` (wide tables). Optional for a table without classes.
+        View to monitor: ``binary`` or ``class:NAME``; for a wide table also ``top`` or ``pooled``. None: the
+        only view of a table without classes.
     state
-        File that keeps the state of the monitor, written at the end. If the file exists, the run skips the
-        windows that it contains and takes the others in order. Run the monitor after the end of a window.
+        Keep the state of the monitor in this file, written at the end; a later run skips the windows in this
+        state. Run the monitor after the end of a window.
     output
         Path of a figure that ends in ``.svg``, ``.pdf`` or ``.png``; None: no figure.
     width

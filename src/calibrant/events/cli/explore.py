@@ -18,7 +18,7 @@ from calibrant.cli.progress import ProgressLine
     "--documents", metavar="DOCS", help="Documents of the run, to show texts that the store does not contain."
 )
 @click.option(
-    "--dev",
+    "--labels",
     metavar="FILE",
     help="Labeled documents (columns score, label, cluster). With them, the pages also show total "
     "intervals.  [default: for an included store, the included labels]",
@@ -47,7 +47,7 @@ from calibrant.cli.progress import ProgressLine
 def command(
     store: str,
     documents: str | None,
-    dev: str | None,
+    labels: str | None,
     port: int | None,
     host: str,
     token: str | None,
@@ -70,8 +70,8 @@ def command(
     from calibrant.events.web import Explorer, serve
 
     with ProgressLine() as progress:
-        labels = labels_of(store, dev)
-        explorer = Explorer(store_of(store), documents=documents, dev=labels, progress=progress)
+        labels = labels_of(store, labels)
+        explorer = Explorer(store_of(store), documents=documents, labels=labels, progress=progress)
     for note in (*explorer.about.notes, *explorer.about.problems):
         show([f"calibrant: warning: {note}"], err=True)
 

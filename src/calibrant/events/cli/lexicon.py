@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import Bar
-from calibrant.events.cli._events import PARSER
 
 MOST = 20
 
 
 @click.command(
     "lexicon",
+    cls=Command,
     short_help="Compare the names that two lexicons find in documents.",
     epilog="Example: calibrant events lexicon news.jsonl country_igos.txt --parser en_core_web_sm",
 )
 @click.argument("documents", metavar="DOCS")
 @click.argument("second", metavar="LEXICON")
-@click.option(
-    "--first",
-    metavar="FILE",
-    help="Lexicon to compare LEXICON with.  [default: the included lexicon]",
+@options_of(
+    "calibrant.events.verbs.comparing_lexicons:compare_lexicons",
+    "first",
+    "parser",
+    first="FILE",
+    parser="PIPELINE",
 )
-@PARSER
 @printing
 def command(documents: str, second: str, printing: Printing, **options: Any) -> None:
     """Count the names in DOCS that two lexicons both find, and those that only one of them finds.
@@ -34,6 +35,8 @@ def command(documents: str, second: str, printing: Printing, **options: Any) -> 
     LEXICON is a CSV with the columns code and name, or a list in the format of country_igos.txt. DOCS has the
     formats of `calibrant events run`; raw text needs --parser to split it into words.
     """
+    from msgspec.structs import replace
+
     from calibrant.events.verbs.comparing_lexicons import compare_lexicons
 
     with Bar() as progress:

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import WIDTH, Printing, printing
 from calibrant.events.cli._events import store_lines, store_of, table_settings, tabulating
 
 
 @click.command(
     "plot",
+    cls=Command,
     short_help="Draw counts over time: mean, interval and 1-best count.",
     epilog="Example: calibrant events plot store -o countries.svg --by year --most 6",
 )

@@ -6,25 +6,29 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import SEED, Printing, printing
+from calibrant.cli.made import Command, options_of
+from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import Bar
-from calibrant.events.cli._events import COREF, LEXICON, PARSER, RULES_OPTION, SAMPLES
-from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
+from calibrant.events.cli._events import RULES
 
 
 @click.command(
     "relations",
+    cls=Command,
     short_help="Count the dependency relations of country entities.",
     epilog="Example: calibrant events relations news.jsonl --parser en_core_web_sm --coref gum.model",
 )
 @click.argument("documents", metavar="DOCS")
-@PARSER
-@COREF
-@SAMPLES(type=click.IntRange(min=1))
-@RULES_OPTION
-@LEXICON
-@POSSESSIVE_ENDINGS
-@SEED
+@options_of(
+    "calibrant.events.verbs.relations:country_relations",
+    leave=("documents",),
+    parser="PIPELINE",
+    coref="MODEL",
+    samples=click.IntRange(min=1),
+    rules=RULES,
+    lexicon="FILE",
+    seed=click.IntRange(min=0),
+)
 @printing
 def command(documents: str, printing: Printing, **options: Any) -> None:
     """Count the dependency relations of mentions of country entities in DOCS.

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import EXECUTOR, SEED, Printing, printing
+from calibrant.cli.made import Command, options_of
+from calibrant.cli.options import EXECUTOR, Printing, printing
 from calibrant.cli.progress import Bar
-from calibrant.events.cli._events import COREF, LEXICON, PARSER, RULES_OPTION, SAMPLES
-from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
+from calibrant.events.cli._events import RULES
 
 
 @click.command(
     "run",
+    cls=Command,
     short_help="Extract events from dated documents into a store.",
     epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm --workers 4\n\n"
     "On a Dask cluster: calibrant events run news.jsonl -o store --executor tcp://10.0.0.1:8786",
@@ -28,21 +29,23 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
     required=True,
     help="Folder to write; an interrupted run continues in its folder.",
 )
-@PARSER
-@COREF
-@SAMPLES(type=click.IntRange(min=20))
-@RULES_OPTION
-@click.option(
-    "--verbs", metavar="FILE", help="Verbs to use instead of those of the rules, one lemma per line."
+@options_of(
+    "calibrant.events.verbs.extraction:extract_events",
+    leave=("documents", "store", "workers", "part", "verbs"),
+    parser="PIPELINE",
+    coref="MODEL",
+    samples=click.IntRange(min=20),
+    rules=RULES,
+    lexicon="FILE",
+    seed=click.IntRange(min=0),
 )
-@LEXICON
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Number of processes.  [default: all processors, at most 8]"
 )
+@click.option(
+    "--verbs", metavar="FILE", help="Verbs to use instead of those of the rules, one lemma per line."
+)
 @EXECUTOR
-@POSSESSIVE_ENDINGS
-@click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
-@SEED
 @printing
 def command(documents: str, workers: int | None, printing: Printing, **options: Any) -> None:
     """Extract the countries for which each document counts, with probabilities from sampled entities.

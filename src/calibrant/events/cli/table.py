@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 from calibrant.events.cli._events import store_of, table_settings, tabulating
 
 
 @click.command(
     "table",
+    cls=Command,
     short_help="Count by country and period, with intervals.",
     epilog="Example: calibrant events table store --by quarter --country IRQ --country USA --json",
 )
@@ -23,7 +25,7 @@ def command(store: str, printing: Printing, **options: Any) -> None:
 
     STORE is a folder or the name of an included store: current-events, socialist-worker or reuters-21578. The
     interval of a count covers uncertainty about coreference only. The total interval also covers uncertainty
-    about the calibration map; it needs labels (--dev).
+    about the calibration map; it needs --labels.
     """
     from calibrant.events.cli._events import table_lines
     from calibrant.events.verbs.tables import event_table

@@ -32,9 +32,9 @@ def compare_lexicons(
     second
         Path of the second lexicon, as for `calibrant.events.read_lexicon`.
     first
-        Path of the first lexicon; None for the included lexicon.
+        Lexicon to compare the second with. None: the included lexicon.
     parser
-        Path or name of a spaCy pipeline that splits raw text into words.
+        spaCy pipeline (path or name) that splits raw text into words.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 

@@ -136,21 +136,26 @@ def extract_events(
     store
         New folder, or a store with the same settings, to which new documents are added.
     coref
-        Path of a coreference model, or the name of an included model.
+        Coreference model: a file written by `calibrant coref train`, or litbank, which is included and was
+        trained on fiction.
     parser
-        Path or name of a spaCy pipeline, for raw text and documents without trees.
+        spaCy pipeline (path or name) that parses raw text and documents without trees.
     lexicon
-        Path of a lexicon; None for the included lexicon.
+        Names of countries: a CSV with the columns code and name, or a list in the format of country_igos.txt.
+        None: the included lexicon.
     rules
-        ``"default"`` or ``"paper"``.
+        Rules that find agents. ``paper``: agents of the verb attack, as in Nguyen & O'Connor (2015).
+        ``default``: agents of verbs of force, with compounds and coordination, without places.
     verbs
-        Lemmas, or the path of a list of them, instead of the verbs of the rules.
-    samples, seed
-        Sampled clusterings per document, at least 20 for intervals that cover their level, and their seed.
+        Verbs to use instead of those of the rules: a file with one lemma per line, or lemmas.
+    samples
+        Sampled clusterings per document, at least 20.
+    seed
+        Seed of all random draws.
     with_text
-        Store the text of documents that count.
+        Also store the texts of documents that may count.
     possessive_endings
-        Include *'s* in detected mentions, as in GUM; LitBank does not include it.
+        Include 's in detected mentions, as in GUM, or leave it out, as in LitBank.
     workers
         Number of processes. With more than one, the calling script must be importable
         (``if __name__ == "__main__":``).

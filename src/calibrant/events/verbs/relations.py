@@ -46,9 +46,15 @@ def country_relations(
 
     Parameters
     ----------
-    documents, coref, parser, lexicon, rules, samples, seed, possessive_endings
+    documents
         As in `calibrant.events.extract_events`, but any number of samples, since the counts have no
         intervals. All documents with a name of the lexicon are parsed.
+    coref, parser, lexicon, rules
+        As in `calibrant.events.verbs.extraction.extract_events`.
+    samples
+        Sampled clusterings per document; any number, since the counts have no intervals.
+    seed, possessive_endings
+        As in `calibrant.events.verbs.extraction.extract_events`.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
 

@@ -102,7 +102,7 @@ def event_table(
     count: Counted = "documents",
     interval: Interval = "poisson-binomial",
     level: float = 0.95,
-    dev: Any = None,
+    labels: Any = None,
     seed: int = 0,
     drift: float | str | None = None,
 ) -> EventTable:
@@ -113,29 +113,29 @@ def event_table(
     store
         Folder of the store, or an `EventStore`.
     by
-        Length of a period: ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
+        Length of a period. Weeks are ISO 8601 weeks.
     countries
-        Codes or names of countries; a country that never counts has zero counts. None: all countries of the
-        store, by decreasing mean.
+        Use only these countries, each given by its code in the lexicon (IRQ) or its name; a country that
+        never counts has zero counts. None: all, by decreasing mean.
     count
-        ``"documents"`` counts documents with at least one entity that counts; ``"entities"`` counts such
-        entities, separately in each document.
+        Unit to count: ``documents`` with at least one entity that counts, or all ``entities`` that count,
+        separately in each document.
     interval
-        Method of the interval of ``count``, as in `calibrant.estimation.count_interval`; for entities, as in
-        `calibrant.estimation.number_interval`.
+        Interval of a count: exact quantiles of the sum (``poisson-binomial``), the normal approximation of
+        Nguyen & O'Connor (2015) (``normal``), or quantiles of sampled sums (``samples``).
     level
-        Coverage of all intervals, between 0 and 1.
-    dev
-        Prediction table of labeled documents: ``score`` (the probability that a document counts), ``label``,
-        and ``cluster`` if documents are dependent. Platt scaling fitted to this table recalibrates the stored
-        probabilities, and the interval ``total`` includes the uncertainty of the fit. Only for documents.
-        Documents that count in no sample keep the probability 0.
+        Confidence level of all intervals, between 0 and 1.
+    labels
+        Predictions for labeled documents (columns ``score``, ``label``, and ``cluster`` if documents are
+        dependent). They recalibrate the probabilities by Platt scaling and add the total interval of each
+        count. Documents that count in no sample keep the probability 0. Only for documents. None: no
+        recalibration; on the command line the labels of an included store.
     seed
-        Seed of the resamples of ``dev``.
+        Seed of all random draws.
     drift
-        Standard deviation, in log-odds, of the shift of probabilities between periods. ``"estimate"``
-        estimates it from the column ``period`` or ``date`` of ``dev``, which needs at least 3 periods. It
-        widens the interval ``total``. None: no drift.
+        Standard deviation, in log-odds, of the shift of probabilities between periods; it widens the total
+        interval. With the value ``estimate``, it is estimated from the column ``period`` or ``date`` of
+        `labels`, which needs at least 3 periods. None: no drift.
 
     Returns
     -------
@@ -157,17 +157,17 @@ def event_table(
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
-    if dev is None and drift is not None:
-        hint = "give labeled documents (dev), or leave drift out"
+    if labels is None and drift is not None:
+        hint = "give labeled documents (labels), or leave drift out"
         raise InputError("drift needs labeled documents", hint, code="parameter")
-    if dev is not None and count == "entities":
-        hint = "count documents, or leave `dev` out"
+    if labels is not None and count == "entities":
+        hint = "count documents, or leave `labels` out"
         raise InputError("labels of documents cannot recalibrate counts of entities", hint, code="parameter")
     recalibrator = caution = None
-    if dev is not None:
-        recalibrator, caution = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
+    if labels is not None:
+        recalibrator, caution = labelled_recalibrator(labels, seed, opened.sample_count, drift=drift, by=by)
     if recalibrator is not None and interval == "samples":
-        hint = "use poisson-binomial or normal, or leave `dev` out"
+        hint = "use poisson-binomial or normal, or leave `labels` out"
         raise InputError("the interval samples cannot be recalibrated", hint, code="parameter")
     chosen = country_codes(countries, calendar.counts)
     entities = opened.entities() if count == "entities" else None
@@ -303,14 +303,14 @@ def condition_of(drift: Drift | None) -> str:
 
 
 def labelled_recalibrator(
-    dev: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
+    labels: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
 ) -> tuple[RefittedRecalibrator, str | None]:
     """Return Platt scaling fitted to a table of labeled documents and its resampled clusters, and a warning.
 
     Probabilities of 0 and 1 from ``samples`` samples are moved inward by half a sample. Otherwise a single
     wrong label at 1 would determine the fit.
     """
-    table = open_predictions(dev)
+    table = open_predictions(labels)
     batch = table.read()
     if table.classes:
         hint = "give the columns score, label and, if documents are dependent, cluster"
@@ -319,7 +319,7 @@ def labelled_recalibrator(
     labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
     if isinstance(drift, str):
         one_of(drift, ("estimate",), "drift")
-    periods = None if drift is None else _periods_of(dev, by)
+    periods = None if drift is None else _periods_of(labels, by)
     if periods is None and drift == "estimate":
         hint = "add a column period or date, or give the standard deviation of the drift between periods"
         raise InputError("the labeled documents have no periods", hint, code="parameter", file=table.name)
@@ -338,7 +338,7 @@ def labelled_recalibrator(
     return refitted, " ".join(filter(None, (refitted.warning, note if missed else None))) or None
 
 
-def _periods_of(dev: Any, by: By) -> Any:
+def _periods_of(labels: Any, by: By) -> Any:
     """Return the periods of labeled documents, from their dates or the column period; None without either."""
-    times = read(dev, [Role("score", "score"), *(Role(part, needed=False) for part in ("period", "date"))])
+    times = read(labels, [Role("score", "score"), *(Role(part, needed=False) for part in ("period", "date"))])
     return periods_of(times, by if "date" in times else None)

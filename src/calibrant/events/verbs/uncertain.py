@@ -30,11 +30,11 @@ def uncertain_documents(
     store
         Folder of the store, or an `EventStore`.
     countries
-        Codes or names of countries; None: all.
+        Use only these countries, each given by its code in the lexicon (IRQ) or its name. None: all.
     most
-        Largest number of pairs of a document and a country.
+        Number of documents to list.
     documents
-        File of the run's documents, for the words of the mentions; None: use the stored texts.
+        Documents of the run, to show the words of mentions if the store has no texts.
 
     Returns
     -------

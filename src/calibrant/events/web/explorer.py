@@ -140,7 +140,7 @@ class Explorer:
         Folder of the store.
     documents
         File of the run's documents, for texts that the store does not contain.
-    dev
+    labels
         Labeled documents, as in `calibrant.events.event_table`; they add the total interval.
     progress
         Called with a stage, the number of documents done, and their total (None if unknown).
@@ -169,13 +169,13 @@ class Explorer:
         store: str | os.PathLike[str],
         *,
         documents: str | os.PathLike[str] | None = None,
-        dev: Any = None,
+        labels: Any = None,
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
         self._recalibrator = self._caution = None
-        if dev is not None:
-            self._recalibrator, self._caution = labelled_recalibrator(dev, 0, self._store.sample_count)
+        if labels is not None:
+            self._recalibrator, self._caution = labelled_recalibrator(labels, 0, self._store.sample_count)
         tell(progress, "reading the store")
         self.counts = self._store.counts()
         self._parts = PartReader(self._store.parts)

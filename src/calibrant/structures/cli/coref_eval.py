@@ -6,13 +6,12 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import (
     EXECUTOR,
     MEASURING,
-    SMOOTH,
     WORKERS,
     Printing,
-    added,
     command_line,
     printing,
 )
@@ -22,29 +21,23 @@ from calibrant.structures.cli.coreference_options import coreference
 
 @click.command(
     "eval",
+    cls=Command,
     short_help="Compute coreference scores, and the calibration errors of pairs of mentions.",
     epilog="Example: calibrant coref eval litbank test.conll --json",
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("text", metavar="[FILE]", required=False)
 @coreference
-@click.option(
-    "--singletons/--no-singletons",
-    default=True,
-    help="Include entities of one mention in the scores, or leave them out of prediction and gold.",
+@options_of(
+    "calibrant.structures.verbs.coreference:evaluate_coreference",
+    "singletons",
+    "threshold",
+    "window",
+    window=click.IntRange(min=1),
 )
-@click.option(
-    "--threshold",
-    type=float,
-    default=0.01,
-    help="Also measure the pairs with at least this score separately, since most others are trivial.",
-)
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    help="Measure only pairs at most this many mentions apart.  [default: all]",
-)
-@lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
+@MEASURING
+@WORKERS
+@EXECUTOR
 @printing
 def command(model: str, text: str | None, printing: Printing, **options: Any) -> None:
     """Score the entities that a model finds in FILE, and measure its probabilities that two mentions corefer.

@@ -7,35 +7,25 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import THRESHOLD, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.made import Command, options_of
+from calibrant.cli.options import WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "pairs",
+    cls=Command,
     short_help="Write the probability that two mentions corefer, for all pairs.",
     epilog="Example: calibrant coref pairs posteriors.jsonl -o pairs.parquet",
 )
 @click.argument("posteriors", metavar="POSTERIORS")
 @click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
-@click.option(
-    "--samples",
-    type=click.IntRange(min=1),
-    help="Estimate probabilities from this many sampled clusterings, as Nguyen & O'Connor (2015) do.  "
-    "[default: exact probabilities]",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the samples.")
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    help="Write only pairs at most this many mentions apart.  [default: all]",
-)
-@THRESHOLD
-@click.option(
-    "--labels/--no-labels",
-    default=True,
-    help="Write only pairs of mentions that are in gold entities, with labels; or write all pairs, without "
-    "labels.",
+@options_of(
+    "calibrant.structures.verbs.coreference_pairs:export_pairs",
+    leave=("posteriors", "output"),
+    samples=click.IntRange(min=1),
+    seed=click.IntRange(min=0),
+    window=click.IntRange(min=1),
 )
 @printing
 def command(posteriors: str, output: str, printing: Printing, **options: Any) -> None:

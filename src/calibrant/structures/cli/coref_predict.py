@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import EXECUTOR, WORKERS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli.coreference_options import coreference
@@ -14,6 +15,7 @@ from calibrant.structures.cli.coreference_options import coreference
 
 @click.command(
     "predict",
+    cls=Command,
     short_help="Write a model's distribution over each mention's antecedents.",
     epilog="Example: calibrant coref predict litbank test.conll -o posteriors.jsonl",
 )

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import ProgressLine
-from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 
 
 @click.command(
     "train",
+    cls=Command,
     short_help="Train a coreference model.",
     epilog="Example: calibrant coref train train.conll --dev dev.conll -o coref.model",
 )
@@ -25,53 +26,17 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
     "penalties, temperature 1]",
 )
 @click.option("-o", "--output", metavar="MODEL", required=True, help="Model to write.")
-@click.option(
-    "--features",
-    type=click.Choice(["surface", "syntax"]),
-    default="surface",
-    help="surface: features of words. syntax: also features of dependency trees.",
+@options_of(
+    "calibrant.structures.verbs.coreference_training:train_coreference",
+    leave=("train", "dev", "output"),
+    parser="PIPELINE",
+    l1="NUMBER",
+    l2="NUMBER",
+    epochs=click.IntRange(min=1),
+    window=click.IntRange(min=1),
+    about="TEXT",
+    seed=click.IntRange(min=0),
 )
-@click.option(
-    "--mentions",
-    type=click.Choice(["gold", "detected"]),
-    default="gold",
-    help="Mentions to learn from: those annotated in the files (gold), or those detected in their trees.",
-)
-@POSSESSIVE_ENDINGS
-@click.option("--parser", metavar="PIPELINE", help="spaCy pipeline that parses the texts.")
-@click.option(
-    "--l1",
-    type=float,
-    multiple=True,
-    metavar="NUMBER",
-    help="L1 penalty on the weights; repeat to choose among several values.  [default: 0.00001, 0.00003 and "
-    "0.0001; 0.00003 without --dev]",
-)
-@click.option(
-    "--l2",
-    type=float,
-    multiple=True,
-    metavar="NUMBER",
-    help="L2 penalty on the weights; repeat to choose among several values.  [default: 0]",
-)
-@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the training texts.  [default: 8]")
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    help="Number of preceding mentions that are candidate antecedents.  [default: all]",
-)
-@click.option(
-    "--temperature/--no-temperature",
-    default=True,
-    help="Divide log-scores by a temperature that maximizes the likelihood of --dev, if it is given.",
-)
-@click.option(
-    "--about",
-    metavar="TEXT",
-    help="Description of the training texts (genre, years), saved with the model and shown when it is used.  "
-    "[default: names of the files]",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random order of documents.")
 @printing
 def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Train a coreference model on FILE..., texts with gold entities, and write it to MODEL.
@@ -81,8 +46,6 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """
     from calibrant.structures.verbs.coreference_training import train_coreference
 
-    for name in ("l1", "l2"):
-        options[name] = list(options[name]) or None
     with ProgressLine() as progress:
         _, training = train_coreference(list(train), progress=progress, **options)
     model = shlex.quote(training.output or "MODEL")

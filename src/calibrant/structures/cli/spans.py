@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import WRITES_OR_PRINTS, Printing, added, printing
 from calibrant.cli.progress import ProgressLine
 
@@ -26,39 +27,14 @@ COLUMNS = tuple(
 
 @click.command(
     "spans",
+    cls=Command,
     short_help="Match predicted spans with gold spans, to measure their probabilities.",
     epilog="Example: calibrant spans predicted.csv gold.csv -o pairs.parquet",
 )
 @click.argument("predicted", metavar="PREDICTED")
 @click.argument("gold_table", metavar="[GOLD]", required=False)
 @click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
-@click.option(
-    "--match",
-    type=click.Choice(["exact", "boundary", "type"]),
-    default="exact",
-    help="Parts of a span that must match. exact: boundary and type. boundary: boundary only. type: type "
-    "only; spans whose boundary is not gold are left out.",
-)
-@click.option(
-    "--type-scores",
-    type=click.Choice(["exclusive", "independent"]),
-    default="exclusive",
-    help="How to combine the scores of several types at one boundary, with --match boundary or type. "
-    "exclusive: p + q, for softmax scores. independent: 1 - (1 - p)(1 - q), for sigmoid scores.",
-)
-@click.option(
-    "--repeats",
-    type=click.Choice(["refuse", "largest", "mean"]),
-    default="refuse",
-    help="How to treat a span with different scores, for example from overlapping windows. refuse: report "
-    "an error. largest: use the largest score. mean: use the mean of the scores.",
-)
-@click.option(
-    "--threshold",
-    type=float,
-    default=0.0,
-    help="Leave out pairs with scores below this threshold in [0, 1); the table records the threshold.",
-)
+@options_of("calibrant.structures.verbs.spans:match_spans", "match", "type_scores", "repeats", "drop_below")
 @(lambda function: added(function, COLUMNS))
 @printing
 def command(predicted: str, gold_table: str | None, output: str, printing: Printing, **options: Any) -> None:

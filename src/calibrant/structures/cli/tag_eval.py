@@ -6,42 +6,36 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import (
     EXECUTOR,
     MEASURING,
-    SMOOTH,
     WORKERS,
     Printing,
-    added,
     command_line,
     printing,
 )
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
-VIEW = click.option(
-    "--view",
-    "views",
-    multiple=True,
-    metavar="VIEW",
-    help="View to measure: pooled (all tags together), top (the most probable tag), class:TAG or classwise "
-    "(each tag, then their mean); may be repeated.  [default: pooled]",
-)
-
 
 @click.command(
     "eval",
+    cls=Command,
     short_help="Measure the accuracy of a tagger, and the calibration errors of its probabilities.",
     epilog="Example: calibrant tag eval pos.model test.conllu --cluster document",
 )
 @tagging
-@lambda function: added(function, (VIEW, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
+@options_of("calibrant.structures.verbs.tagging:evaluate_tagger", "view", view="VIEW")
+@MEASURING
+@WORKERS
+@EXECUTOR
 @printing
 def command(
     sources: tuple[str, ...],
     spacy: str | None,
     column: str | None,
-    views: tuple[str, ...],
+    view: list[str] | None,
     printing: Printing,
     **options: Any,
 ) -> None:
@@ -60,9 +54,9 @@ def command(
             file,
             name=name,
             column=column,
-            view=list(views) or None,
+            view=view,
             progress=progress,
             command=command_line(),
             **options,
         )
-    printing.show(evaluation, steps=steps_after(evaluation, spacy is not None, column, views))
+    printing.show(evaluation, steps=steps_after(evaluation, spacy is not None, column, view or ()))

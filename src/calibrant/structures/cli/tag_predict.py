@@ -7,19 +7,21 @@ from typing import Any
 
 import click
 
-from calibrant.cli.options import EXECUTOR, THRESHOLD, WORKERS, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.made import Command, options_of
+from calibrant.cli.options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
 
 @click.command(
     "predict",
+    cls=Command,
     short_help="Write a tagger's probability of every tag of every word.",
     epilog="Example: calibrant tag predict pos.model test.conllu -o test.parquet",
 )
 @tagging
 @click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
-@THRESHOLD
+@options_of("calibrant.structures.verbs.tagging:predict_tags", "drop_below")
 @WORKERS
 @EXECUTOR
 @printing

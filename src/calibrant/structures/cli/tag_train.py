@@ -11,13 +11,17 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command, options_of
 from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import column
 
+TRAINING = "calibrant.structures.verbs.tagger_training:train_tagger"
+
 
 @click.command(
     "train",
+    cls=Command,
     short_help="Train a tagger.",
     epilog="Example: calibrant tag train train.conllu --dev dev.conllu --column xpos -o pos.model",
 )
@@ -28,12 +32,7 @@ from calibrant.structures.cli._tagging import column
     help="Choose hyperparameters by accuracy on this text.  [default: none; fixed hyperparameters]",
 )
 @click.option("-o", "--output", metavar="MODEL", required=True, help="Model to write.")
-@click.option(
-    "--model",
-    type=click.Choice(["crf", "hmm"]),
-    default="crf",
-    help="crf: conditional random field. hmm: hidden Markov model.",
-)
+@options_of(TRAINING, "model")
 @click.option(
     "--features",
     type=click.Choice(["basic", "advanced"]),
@@ -41,52 +40,29 @@ from calibrant.structures.cli._tagging import column
     "suffixes.  [default: advanced]",
 )
 @column("upos, pos, or 2")
-@click.option(
-    "--l2",
-    type=float,
-    multiple=True,
-    metavar="NUMBER",
-    help="L2 penalty of a CRF; repeat to choose among several values.  [default: 7 values from 10 to 0.01; "
-    "0.1 without --dev]",
+@options_of(
+    TRAINING,
+    "l2",
+    "max_iterations",
+    "algorithm",
+    "seed",
+    "pseudocount",
+    "unseen",
+    l2="NUMBER",
+    max_iterations=click.IntRange(min=1),
+    algorithm=click.Choice(["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]),
+    seed=click.IntRange(min=0),
+    pseudocount="NUMBER",
+    unseen=click.Choice(["classes", "uniform"]),
 )
 @click.option(
-    "--max-iterations",
-    type=click.IntRange(min=1),
-    help="Largest number of iterations of a CRF's training.  [default: 200]",
-)
-@click.option(
-    "--algorithm",
-    type=click.Choice(["lbfgs", "l2sgd", "adagrad", "ap", "pa", "arow"]),
-    help="Trainer of a CRF; lbfgs, l2sgd and adagrad maximize the same penalized likelihood.  "
-    "[default: lbfgs]",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    help="Seed of the order of sentences in the training of a CRF; lbfgs does not use it.  [default: 0]",
-)
-@click.option(
-    "--pseudocount",
-    type=float,
-    multiple=True,
-    metavar="NUMBER",
-    help="Pseudocount of an HMM; repeat to choose among several values.  [default: 15 values from 10 to "
-    "0.000001; 0.01 without --dev]",
-)
-@click.option(
-    "--unseen",
-    type=click.Choice(["classes", "uniform"]),
-    help="Model of words that an HMM has not seen. classes: rare words of the same suffix and shape. "
-    "uniform: one probability for all, as in Nguyen & O'Connor (2015).  [default: classes]",
-)
-@click.option(
-    "--processes",
+    "--workers",
     type=click.IntRange(min=1, max=64),
     default=1,
     help="Number of processes that try hyperparameters; each keeps the texts and a model in memory.",
 )
 @printing
-def command(train: str, dev: str | None, processes: int, printing: Printing, **options: Any) -> None:
+def command(train: str, dev: str | None, workers: int, printing: Printing, **options: Any) -> None:
     """Train a tagger on TRAIN, a text with tags, and write it to MODEL.
 
     With --dev, one tagger is trained per hyperparameter, and the most accurate tagger on the dev text is
@@ -94,9 +70,7 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
     """
     from calibrant.structures.verbs.tagger_training import train_tagger
 
-    for name in ("l2", "pseudocount"):
-        options[name] = list(options[name]) or None
-    with _pool(processes) as executor, ProgressLine() as progress:
+    with _pool(workers) as executor, ProgressLine() as progress:
         _, training = train_tagger(train, dev, progress=progress, executor=executor, **options)
     model = shlex.quote(training.output or "MODEL")
     printing.show(
@@ -104,9 +78,9 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
     )
 
 
-def _pool(processes: int) -> AbstractContextManager[Executor | None]:
+def _pool(workers: int) -> AbstractContextManager[Executor | None]:
     """Return a pool of processes that an interrupt ends at once, or no pool for one process."""
-    if processes == 1:
+    if workers == 1:
         return nullcontext()
     ends = SIGINT, SIG_DFL
-    return ProcessPoolExecutor(processes, get_context("spawn"), initializer=signal, initargs=ends)
+    return ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal, initargs=ends)

@@ -71,7 +71,7 @@ def read_spans(
     match: Match = "exact",
     type_scores: Types = "exclusive",
     repeats: Repeats = "refuse",
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     columns: SpanColumns | None = None,
 ) -> SpanPairs:
     """Read predicted spans and gold spans, and match them as pairs of a score and a label.
@@ -88,7 +88,7 @@ def read_spans(
         whose span is gold, and the score is empty for gold spans that the model does not output.
     match, type_scores, repeats
         As in `calibrant.structures.posterior.span_pairs.pair_spans`.
-    threshold
+    drop_below
         Smallest score of a pair, in [0, 1). A threshold recorded in the table also applies.
     columns
         Names of the columns.
@@ -115,8 +115,8 @@ def read_spans(
     >>> pairs.label.tolist(), pairs.missed, measure(pairs.query)["spans, exact"].n
     ([True, False], {'LOC': 1}, 2)
     """
-    if not 0 <= threshold < 1:
-        message, hint = f"threshold is {threshold!r}", "give a number in [0, 1), 0 for all spans"
+    if not 0 <= drop_below < 1:
+        message, hint = f"drop_below is {drop_below!r}", "give a number in [0, 1), 0 for all spans"
         raise InputError(message, hint, code="parameter")
     named = columns or SpanColumns()
     roles = named.roles(typed=match != "boundary")
@@ -128,7 +128,7 @@ def read_spans(
         true = read_table(open_table(gold), roles, may_be_empty=True)
         is_gold = np.ones(len(true.rows), np.bool_)
     documents, types = (_union(scored, true, part) for part in ("document", "type"))
-    least = max(threshold, threshold_of(table) or 0.0)
+    least = max(drop_below, threshold_of(table) or 0.0)
     given = _spans(scored, documents, types, np.ones(len(scored.rows), np.bool_))
     of_gold = _spans(true, documents, types, is_gold)
     if len(of_gold.document) and not np.isin(given.document, of_gold.document).any():

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import closing
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -44,7 +44,8 @@ from calibrant.structures.verbs.coreference_source import (
     texts,
 )
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measuring import IntervalMethod, Run, Settings, measured, read
+from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.options import MeasuringOptions, settings_of, takes
 
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"
@@ -78,13 +79,13 @@ def predict_coreference(
     output
         JSON lines to write, as for `calibrant.structures.read_posteriors`; ``-`` is standard output.
     detect
-        Detect mentions in the trees instead of using the text's mentions.
+        Detect mentions in the trees of the text instead of using the annotated mentions.
     possessive_endings
-        Include *'s* in detected mentions, as in GUM; LitBank does not include it.
+        Include 's in detected mentions, as in GUM, or leave it out, as in LitBank.
     parser
-        spaCy pipeline that parses the text.
+        spaCy pipeline that parses the text if it has no trees.
     clusters
-        Path to which the predicted entities are also written, as CoNLL-2012.
+        Also write the predicted entities to this file, as CoNLL-2012.
     clustering, seed
         As in `evaluate_coreference`.
     workers, executor
@@ -158,6 +159,7 @@ def predict_coreference(
     )
 
 
+@takes(MeasuringOptions)
 def evaluate_coreference(
     model: Any,
     text: Any = None,
@@ -170,20 +172,9 @@ def evaluate_coreference(
     singletons: bool = True,
     threshold: float = TRIVIAL,
     window: int | None = None,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    n_ece_bins: int = 15,
-    level: float = 0.95,
-    interval: IntervalMethod = "inverted",
-    samples: int | None = None,
-    seed: Seed = 0,
-    smooth: bool = False,
-    exact: bool = False,
-    threads: int | None = None,
     workers: int = 1,
     executor: Executor | str | None = None,
-    progress: Progress | None = None,
-    command: str | None = None,
+    **options: Unpack[MeasuringOptions],
 ) -> CoreferenceEvaluation:
     """Score the entities that a model finds, and measure its probabilities that two mentions corefer.
 
@@ -199,24 +190,22 @@ def evaluate_coreference(
     detect, possessive_endings, parser
         As in `predict_coreference`.
     clustering
-        ``"probable"``: entities with high probability (`calibrant.structures.posterior.probable_entities`).
-        ``"expected"``: entities with high expected pairwise F
-        (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: entities
-        from each mention's most probable antecedent.
+        How entities are chosen. ``probable``: entities with high probability
+        (`calibrant.structures.posterior.probable_entities`). ``expected``: entities with high expected
+        pairwise F (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``antecedents``:
+        each mention is linked to its most probable antecedent.
     singletons
-        If False, entities of one mention are left out of prediction and gold before scoring.
+        Include entities of one mention in the scores; if not, they are left out of prediction and gold.
     threshold
-        Pairs with at least this score are also measured separately, since most others are trivial.
+        Also measure the pairs with at least this score separately, since most others are trivial.
     window
-        Measure only pairs at most this many mentions apart; None: all.
-    bin_size, n_bins, n_ece_bins, interval, samples, smooth, exact, threads, progress, command
-        As in `measure`.
+        Measure only pairs at most this many mentions apart. None: all.
     workers, executor
         Processes that parse and predict, as in `extract_events`.
     level
-        Coverage of all intervals, between 0 and 1. Documents are the independent units.
-    seed
-        Seed of all samples.
+        Confidence level of all intervals, between 0 and 1. Documents are the independent units.
+    **options
+        As in `calibrant.verbs.options.MeasuringOptions`.
 
     Returns
     -------
@@ -234,14 +223,13 @@ def evaluate_coreference(
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")
-    settings = Settings(None, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
-    run = Run(threads, progress, command)
+    settings, run = settings_of(None, options)
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
     how = Mentions(detect, possessive_endings)
     asked = (executor, workers) if parser is not None else (None, 1)
     with workers_of(*asked) as pool:
-        prediction, called = _prediction(model, text, how, parser, pool, progress)
+        prediction, called = _prediction(model, text, how, parser, pool, run.progress)
     file = called if text is None else file_of(text) or "documents"
     if all(entity is None for gold in prediction.gold for entity in gold.clusters):
         hint = "give a text with gold entities, with which predictions are compared"
@@ -252,11 +240,11 @@ def evaluate_coreference(
         [gold.mentions for gold in prediction.gold],
         [gold.clusters for gold in prediction.gold],
         prediction.mentions,
-        entities_by_document(posterior, clustering, seed, threads),
+        entities_by_document(posterior, clustering, settings.seed, run.threads),
         names=posterior.names,
         singletons=singletons,
-        level=level,
-        seed=seed,
+        level=settings.level,
+        seed=settings.seed,
     )
 
     def of_pairs(least: float | None) -> Measured | None:

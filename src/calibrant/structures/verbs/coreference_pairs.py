@@ -28,7 +28,7 @@ def export_pairs(
     samples: int | None = None,
     seed: int = 0,
     window: int | None = None,
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     labels: bool = True,
     progress: Progress | None = None,
 ) -> WrittenPairs:
@@ -46,16 +46,17 @@ def export_pairs(
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; ``-`` writes CSV
         to standard output.
     samples
-        Number of sampled clusterings from which scores are estimated; None: exact probabilities.
+        Estimate probabilities from this many sampled clusterings, as Nguyen & O'Connor (2015) do. None: exact
+        probabilities.
     seed
         Seed of the samples.
     window
-        Write only pairs at most this many mentions apart; None: all.
-    threshold
-        Smallest score to write; the table records the threshold. 0 writes all pairs.
+        Write only pairs at most this many mentions apart. None: all.
+    drop_below
+        As in `calibrant.structures.verbs.tagging.predict_tags`.
     labels
-        Write labels if the posteriors have gold entities, and leave out pairs of mentions without one. False:
-        write all pairs without labels.
+        Write only pairs of mentions that are in gold entities, with labels; if not, all pairs, without
+        labels.
     progress
         Called with a stage, the number of documents done, and None.
 
@@ -101,7 +102,7 @@ def export_pairs(
                 continue
             if writer is None:
                 labelled = labels and document.clusters is not None
-                writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=threshold))
+                writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=drop_below))
             if labels and labelled != (document.clusters is not None):
                 has = "gold entities" if document.clusters is not None else "no gold entities"
                 message = f"document {document.name!r} has {has} (clusters), unlike the documents before it"
@@ -122,7 +123,7 @@ def export_pairs(
         rows=writer.rows,
         dropped=writer.dropped,
         left_out=left_out,
-        threshold=threshold,
+        threshold=drop_below,
         documents=documents,
         mentions=mentions,
         labelled=labelled,

@@ -65,28 +65,31 @@ def train_coreference(
     dev
         Path or documents. Without it, the given or default penalties are used.
     features
-        ``"surface"`` needs words and mentions only. ``"syntax"`` also needs trees.
+        ``surface``: features of words. ``syntax``: also features of dependency trees.
     mentions
-        ``"gold"``: mentions of the files. ``"detected"``: mentions detected in their trees.
+        Mentions to learn from: those annotated in the texts (``gold``), or those ``detected`` in their trees.
     possessive_endings
-        As in `predict_coreference`.
+        As in `calibrant.structures.verbs.coreference.predict_coreference`.
     parser
         spaCy pipeline that parses the texts.
-    l1, l2
-        Penalties, or several values of each, of which every combination is tried. Default: `L1_PENALTIES`
-        (without ``dev``, the default of `calibrant.structures.models.CoreferenceModel`) and 0.
-    epochs, window
-        As in `calibrant.structures.models.CoreferenceModel`; None for its defaults.
+    l1
+        L1 penalty on the weights, or several values to choose from. None: 0.00001, 0.00003 and 0.0001;
+        0.00003 without `dev`.
+    l2
+        L2 penalty on the weights, or several values to choose from. None: 0.
+    epochs
+        Passes over the training texts. None: 8.
+    window
+        Number of preceding mentions that are candidate antecedents. None: all.
     temperature
-        With ``dev``: divide the weights, and with them the log-scores, by the temperature that suits the gold
-        entities best.
+        Divide log-scores by a temperature that maximizes the likelihood of `dev`, if it is given.
     output
         Path of the saved model; None to save nothing.
     about
-        Description of the training texts, saved with the model and shown when it is used. None: names of the
-        files and number of documents.
+        Description of the training texts (genre, years), saved with the model and shown when it is used.
+        None: names of the files.
     seed
-        Seed of the order in which training visits mentions.
+        Seed of the random order of documents.
     progress
         Called with a stage, the work done and the total work.
 

@@ -21,7 +21,7 @@ def match_spans(
     match: Match = "exact",
     type_scores: Types = "exclusive",
     repeats: Repeats = "refuse",
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     columns: SpanColumns | None = None,
     progress: Progress | None = None,
 ) -> MatchedSpans:
@@ -32,7 +32,20 @@ def match_spans(
 
     Parameters
     ----------
-    predicted, gold, match, type_scores, repeats, threshold, columns
+    predicted, gold
+        As in `calibrant.structures.read_spans`.
+    match
+        Parts of a span that must match. ``exact``: boundary and type. ``boundary``: boundary only. ``type``:
+        type only; spans whose boundary is not gold are left out.
+    type_scores
+        How to combine the scores of several types at one boundary, with `match` ``boundary`` or ``type``.
+        ``exclusive``: p + q, for softmax scores. ``independent``: 1 - (1 - p)(1 - q), for sigmoid scores.
+    repeats
+        How to treat a span with different scores, for example from overlapping windows. ``refuse``: report an
+        error. ``largest``: use the largest score. ``mean``: use the mean of the scores.
+    drop_below
+        Leave out pairs with scores below this number in [0, 1), which the table records as its threshold.
+    columns
         As in `calibrant.structures.read_spans`.
     output
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; ``-`` writes CSV
@@ -65,7 +78,7 @@ def match_spans(
         match=match,
         type_scores=type_scores,
         repeats=repeats,
-        threshold=threshold,
+        drop_below=drop_below,
         columns=columns,
     )
     tell(progress, "writing")

@@ -59,7 +59,7 @@ def train_tagger(
         Paths of files with tags (see `calibrant.structures.read_tagged`), or `TaggedText`. Without ``dev``,
         the given or default hyperparameters are used.
     model
-        ``"crf"`` (`CRFTagger`) or ``"hmm"`` (`HMMTagger`).
+        ``crf``: conditional random field (`CRFTagger`). ``hmm``: hidden Markov model (`HMMTagger`).
     features
         Features of a CRF: ``"basic"``, ``"advanced"`` (the default), names of feature groups, or a function.
     column
@@ -67,18 +67,21 @@ def train_tagger(
     output
         Path of the saved model; None to save nothing.
     l2
-        L2 penalty of a CRF, or several values to choose from. Default: `L2_PENALTIES`, or 0.1 without
-        ``dev``.
+        L2 penalty of a CRF, or several values to choose from. None: 7 values from 10 to 0.01; 0.1 without
+        `dev`.
     max_iterations
-        Largest number of iterations of a CRF's training. Default: 200.
-    algorithm, seed
-        Trainer of a CRF, and seed of the order of sentences, as in `CRFTagger`. Default: ``"lbfgs"``, which
-        does not use the seed, and 0.
+        Largest number of iterations of a CRF's training. None: 200.
+    algorithm
+        Trainer of a CRF (`CRFTagger`); lbfgs, l2sgd and adagrad maximize the same penalized likelihood. None:
+        ``lbfgs``.
+    seed
+        Seed of the order of sentences in the training of a CRF; lbfgs does not use it. None: 0.
     pseudocount
-        Pseudocount of an HMM, or several values to choose from. Default: `PSEUDOCOUNTS`, or 0.01 without
-        ``dev``.
+        Pseudocount of an HMM, or several values to choose from. None: 15 values from 10 to 0.000001; 0.01
+        without `dev`.
     unseen
-        Model of unseen words of an HMM: ``"classes"`` (the default; by suffix and shape) or ``"uniform"``.
+        Model of words that an HMM has not seen. ``classes``: rare words of the same suffix and shape.
+        ``uniform``: one probability for all, as in Nguyen & O'Connor (2015). None: ``classes``.
     progress
         Called with a stage, the work done and the total work.
     executor

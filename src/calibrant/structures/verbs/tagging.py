@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain
 from threading import Lock
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Unpack
 from uuid import uuid4
 
 import numpy as np
@@ -25,7 +25,6 @@ from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import effective_number, few_clusters, quantile, wilson
 from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
-from calibrant.seeds import Seed
 from calibrant.structures.files.saved_models import load_tagger, model_column
 from calibrant.structures.files.tagged import TaggedText, read_tagged
 from calibrant.structures.posterior import ChainPosterior
@@ -34,7 +33,8 @@ from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs.batches import named_source
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measuring import IntervalMethod, Run, Settings, measured, read
+from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.options import MeasuringOptions, settings_of, takes
 from calibrant.verbs.sources import asked_names
 
 FEWEST_TOKENS = 1 << 12  # tokens per piece, for any number of tags, since small pieces are slow
@@ -247,7 +247,7 @@ def predict_tags(
     output: str | os.PathLike[str],
     *,
     column: Column | None = None,
-    threshold: float = 0.0,
+    drop_below: float = 0.0,
     cluster: Cluster = "sentence",
     workers: int = 1,
     executor: Executor | str | None = None,
@@ -270,8 +270,8 @@ def predict_tags(
         Table to write, a name in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     column
         Column of the tags; None for the column of training, or else the default of the file format.
-    threshold
-        Smallest score to write; the table records the threshold. 0 writes all scores.
+    drop_below
+        Leave out scores below this number in [0, 1), which the table records as its threshold.
     cluster
         Unit named in the column ``cluster``: ``"sentence"`` or ``"document"``.
     workers, executor
@@ -303,7 +303,7 @@ def predict_tags(
         read = read_text(text, column, progress)
         labelled = read.tags is not None
         writer = stack.enter_context(
-            PredictionWriter(output, tagger.tags, labelled=labelled, threshold=threshold)
+            PredictionWriter(output, tagger.tags, labelled=labelled, threshold=drop_below)
         )
         pool = stack.enter_context(workers_of(executor, workers))
         source = None if pool.local else tagger_source(model, pool)
@@ -320,7 +320,7 @@ def predict_tags(
         output=os.fspath(output),
         rows=writer.rows,
         dropped=read.token_count * len(tagger.tags) - writer.rows,
-        threshold=threshold,
+        threshold=drop_below,
         sentences=len(read.sentences),
         tokens=read.token_count,
         tags=len(tagger.tags),
@@ -329,6 +329,7 @@ def predict_tags(
     )
 
 
+@takes(MeasuringOptions)
 def evaluate_tagger(
     model: Any,
     text: Any,
@@ -337,20 +338,9 @@ def evaluate_tagger(
     column: Column | None = None,
     cluster: Cluster = "sentence",
     view: str | Sequence[str] | None = None,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    n_ece_bins: int = 15,
-    level: float = 0.95,
-    interval: IntervalMethod = "inverted",
-    samples: int | None = None,
-    seed: Seed = 0,
-    smooth: bool = False,
-    exact: bool = False,
-    threads: int | None = None,
     workers: int = 1,
     executor: Executor | str | None = None,
-    progress: Progress | None = None,
-    command: str | None = None,
+    **options: Unpack[MeasuringOptions],
 ) -> TagEvaluation:
     """Measure the accuracy of a tagger and the calibration of its probabilities.
 
@@ -366,12 +356,12 @@ def evaluate_tagger(
     cluster
         Unit that intervals treat as independent: ``"sentence"`` or ``"document"``.
     view
-        One or several of ``pooled`` (all tags), ``top`` (the most probable tag), ``class:TAG`` and
+        View to measure: ``pooled`` (all tags together), ``top`` (the most probable tag), ``class:TAG`` or
         ``classwise`` (each tag, then their mean). None: ``pooled``.
-    bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
-        As in `measure`.
     workers, executor
         As in `predict_tags`.
+    **options
+        As in `calibrant.verbs.options.MeasuringOptions`.
 
     Returns
     -------
@@ -386,19 +376,18 @@ def evaluate_tagger(
     (Quantity(estimate=1.0, reason='all tokens are correct, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(view) or ["pooled"]
-    settings = Settings(asked, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
-    run = Run(threads, progress, command)
+    settings, run = settings_of(asked, options)
     tagger, path, column = open_tagger(model, column)
-    gold = read_gold(text, column, progress)
+    gold = read_gold(text, column, run.progress)
     with workers_of(executor, workers) as pool:
         form: Form = "wide" if "top" in asked else "long"
         source = None if pool.local else tagger_source(model, pool)
-        rows = TaggerRows(tagger, gold, cluster, form, progress, pool, source)
+        rows = TaggerRows(tagger, gold, cluster, form, run.progress, pool, source)
         # The rows report the progress of tagging.
         measurement = measured(*read(rows.predictions, settings, replace(run, progress=None)), settings, run)
     unseen, unseen_accuracy = _on_unseen_words(tagger, rows)
     return TagEvaluation(
-        accuracy=_accuracy(rows, level),
+        accuracy=_accuracy(rows, settings.level),
         tokens=len(rows.right),
         sentences=len(gold.sentences),
         cluster=cluster,
@@ -407,7 +396,7 @@ def evaluate_tagger(
         unseen_tags=rows.unseen_tags,
         model=name or path,
         measured=measurement,
-        level=level,
+        level=settings.level,
     )
 
 

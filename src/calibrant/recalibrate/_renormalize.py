@@ -10,7 +10,7 @@ from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 
 
-def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = None) -> Floats:
+def renormalize(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = None) -> Floats:
     """Divide the scores of each item by their sum, with scores below a threshold as one additional part.
 
     Scores of classes that were recalibrated separately do not sum to 1. If scores below a threshold were left
@@ -41,10 +41,10 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
 
     Examples
     --------
-    >>> recalibrated = renormalise([0.7, 0.2, 0.5], ["t1", "t1", "t2"], before=[0.8, 0.1, 0.5])
+    >>> recalibrated = renormalize([0.7, 0.2, 0.5], ["t1", "t1", "t2"], before=[0.8, 0.1, 0.5])
     >>> recalibrated.round(2).tolist()
     [0.7, 0.2, 0.5]
-    >>> renormalise([0.6, 0.6], ["t1", "t1"]).tolist()
+    >>> renormalize([0.6, 0.6], ["t1", "t1"]).tolist()
     [0.5, 0.5]
     """
     score = _checks.scores(scores, "scores").astype(np.float64, copy=False)
