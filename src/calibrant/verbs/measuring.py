@@ -30,6 +30,7 @@ from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.resolutions import Resolutions, resolutions_of
 from calibrant.metrics.rows import rows_of
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally_parts import compact
 from calibrant.progress import Progress, tell
 from calibrant.records import Quantity
 from calibrant.records.words import counted
@@ -45,7 +46,6 @@ from calibrant.verbs.sources import (
     ViewSource,
     asked_names,
     asked_views,
-    compact,
     view_sources,
 )
 
