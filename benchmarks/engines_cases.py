@@ -1,4 +1,4 @@
-"""Cases of tallies inside engines: the same Parquet files, summed by each, with the Brier score.
+"""Cases of tallies of engines: the same Parquet files, read by each, with the Brier score.
 
 Each returns a digest of the counts, the number of pairs and the Brier score, which have to agree.
 """
@@ -48,36 +48,21 @@ def engine_kernel(folder: str, parts: int, threads: int) -> Call:
     return run
 
 
-def engine_duckdb_sums(folder: str, parts: int, **_: Any) -> Call:
-    from calibrant.io._engine_duckdb import relation_of
+def engine_duckdb(folder: str, parts: int, threads: int) -> Call:
+    from calibrant.io.engines import relation_of
+    from calibrant.verbs import tally
 
     relation = relation_of(_files(folder, parts))
-    return lambda: len(relation.aggregate("count(*), sum(score), sum(label)").fetchall())
+    return lambda: digest(tally(relation, threads=threads))
 
 
-def engine_duckdb(folder: str, parts: int, **_: Any) -> Call:
-    from calibrant.io._engine_duckdb import relation_of
-    from calibrant.io.engines import engine_tally
-
-    relation = relation_of(_files(folder, parts))
-    return lambda: digest(engine_tally(relation))
-
-
-def engine_duckdb_exact(folder: str, parts: int, **_: Any) -> Call:
-    from calibrant.io._engine_duckdb import relation_of
-    from calibrant.io.engines import engine_bins
-
-    relation = relation_of(_files(folder, parts))
-    return lambda: engine_bins(relation, n_bins=1_000).used
-
-
-def engine_polars(folder: str, parts: int, **_: Any) -> Call:
+def engine_polars(folder: str, parts: int, threads: int) -> Call:
     import polars as pl
 
-    from calibrant.io.engines import engine_tally
+    from calibrant.verbs import tally
 
     frame = pl.scan_parquet(_files(folder, parts))
-    return lambda: digest(engine_tally(frame))
+    return lambda: digest(tally(frame, threads=threads))
 
 
 def engine_dask(folder: str, parts: int, **_: Any) -> Call:
@@ -85,7 +70,7 @@ def engine_dask(folder: str, parts: int, **_: Any) -> Call:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
-    from calibrant.io.engines import engine_tally
+    from calibrant.verbs import tally
 
     local: Any = LocalCluster  # without types
     cluster = local(
@@ -98,7 +83,7 @@ def engine_dask(folder: str, parts: int, **_: Any) -> Call:
 
     def run() -> list[Any]:
         assert str(scheduler.address).startswith("tcp://")
-        return digest(engine_tally(frame))
+        return digest(tally(frame))
 
     return run
 
@@ -106,9 +91,7 @@ def engine_dask(folder: str, parts: int, **_: Any) -> Call:
 CASES: tuple[Callable[..., Call], ...] = (
     engine_read,
     engine_kernel,
-    engine_duckdb_sums,
     engine_duckdb,
-    engine_duckdb_exact,
     engine_polars,
     engine_dask,
 )

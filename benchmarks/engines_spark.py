@@ -12,14 +12,14 @@ def main() -> None:
     from engines_cases import digest
     from pyspark.sql import SparkSession
 
-    from calibrant.io.engines import engine_tally
+    from calibrant.verbs import tally
 
     files = [str(file) for file in sorted(Path(sys.argv[1]).glob("*.parquet"))[: int(sys.argv[2])]]
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.driver.memory", "4g").getOrCreate()
     frame = session.read.parquet(*files)
     start = time.perf_counter()
-    found = digest(engine_tally(frame))
+    found = digest(tally(frame))
     print(json.dumps({"seconds": time.perf_counter() - start, "result": found}))
 
 

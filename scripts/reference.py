@@ -30,7 +30,6 @@ PUBLIC_MODULES = {
     "calibrant.recalibrate": "Recalibrate",
     "calibrant.verbs": "Verbs",
     "calibrant.io": "Files and dataframes",
-    "calibrant.io.engines": "Engines",
     "calibrant.records": "Records",
     "calibrant.results": "Result records",
     "calibrant.outputs": "Outputs of commands",
@@ -126,8 +125,8 @@ def page_name(module: str) -> str:
 
     Examples
     --------
-    >>> page_name("calibrant.io.engines"), page_name("calibrant_studies")
-    ('io_engines', 'studies')
+    >>> page_name("calibrant.structures.documents"), page_name("calibrant_studies")
+    ('structures_documents', 'studies')
     """
     return re.sub("^calibrant[._]", "", module).replace(".", "_")
 

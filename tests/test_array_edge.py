@@ -282,12 +282,20 @@ def arrays(library: str) -> Callable[[Any], Any]:
     return OnGpu if library == "cupy" else pytest.importorskip(library).asarray
 
 
+def accumulated(label: Any, score: Any, view: str | None = None) -> list[float]:
+    metric = metrics.TallyAccumulator(view)
+    metric.update(label, score)
+    return [metric.n, *metric.result().sum_score.tolist()]
+
+
 @pytest.mark.parametrize("library", ["array_api_strict", "jax.numpy", "torch", "cupy"])
 @pytest.mark.parametrize(
     "compute",
     [
         lambda array: brier_score(array(LABEL), array(SCORE), sample_weight=array([1, 2, 1, 1])),
         lambda array: metrics.Tally.from_arrays(y_true=array(LABEL), y_prob=array(SCORE)).sum_score.tolist(),
+        lambda array: accumulated(array(LABEL), array(SCORE)),
+        lambda array: accumulated(array(LABEL), array(MATRIX), "top"),
         lambda array: class_predictions(array(LABEL), array(MATRIX)).prob.tolist(),
         lambda array: Platt(smoothing=True).fit(array(SCORE), array(LABEL)).transform(array(SCORE)).tolist(),
         lambda array: Temperature().fit(array(MATRIX), array([0, 1, 1, 1])).transform(array(MATRIX)).tolist(),

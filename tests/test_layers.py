@@ -162,9 +162,9 @@ BUDGET = {
     "evaluation": 10318,
     "events": 7577,
     "exceptions": 157,
-    "io": 10660,
+    "io": 9877,
     "lazy": 90,
-    "metrics": 10779,
+    "metrics": 10532,
     "outputs": 70,
     "pages": 1216,
     "parts": 21,
@@ -177,7 +177,7 @@ BUDGET = {
     "structures": 18244,
     "synthetic": 253,
     "testing": 127,
-    "verbs": 5500,
+    "verbs": 5490,
 }
 
 

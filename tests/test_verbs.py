@@ -51,7 +51,7 @@ def wide_columns(n: int = 1500) -> tuple[dict[str, Any], NDArray[np.float64], ND
 def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take tables of more than 1,000 rows for large, in batches of 300."""
     monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 1000)
-    monkeypatch.setattr("calibrant.verbs.sources.TALLIED_AT_ONCE", 700)
+    monkeypatch.setattr("calibrant.metrics.tally_parts.TALLIED_AT_ONCE", 700)
     monkeypatch.setattr("calibrant.io.predictions.Predictions.batches.__defaults__", (300,), raising=False)
 
 

@@ -120,7 +120,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
         elif type(values).__module__.partition(".")[0] == "cupy":
             values = values.get()  # CuPy copies to the host only if told to
         if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
-            return np.from_dlpack(values)
+            return np.from_dlpack(values, device="cpu")
         array = np.asarray(values)
         if array.dtype.name == "bfloat16":  # of JAX
             array = array.astype(np.float32)

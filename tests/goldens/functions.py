@@ -35,7 +35,6 @@ EXCEPTIONS = {
     "queries.Query": "what the queries return; held through them",
     "coreference_queries.MentionPairs": "what mention_pairs returns; held through it",
     "posterior.BestSequences": "what ChainPosterior.k_best returns; held through it",
-    "metrics.DeviceTally": "its tally is that of TallyAccumulator, which is held",
     "structures.SpanPairs": "what pair_spans returns",
     "structures.SpanRows": "what pair_spans takes",
     "structures.pair_spans": "held through the command spans",

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant.io.engines import engine_tally
 from calibrant.metrics.tally import Tally
+from calibrant.verbs import tally
 
 PARTS = 6
 
@@ -53,7 +53,7 @@ def test_a_worker_that_is_killed_in_a_query_changes_no_count(cluster: Any, tmp_p
     loser = Thread(target=lose)
     loser.start()
     with distributed.Client(cluster.address):
-        found = engine_tally(dask.from_map(part, range(PARTS), meta=pairs[0]))
+        found = tally(dask.from_map(part, range(PARTS), meta=pairs[0]))
     loser.join()
     np.testing.assert_array_equal(found.n, expected.n)
     np.testing.assert_array_equal(found.positives, expected.positives)

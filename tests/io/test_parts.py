@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.io.roles import open_table
 from calibrant.io.table_formats import parquet_parts
-from calibrant.verbs import apply, fit, measure, slices, sources, tally
+from calibrant.verbs import apply, fit, measure, slices, sources
 
 NAMES = ("a", "b")
 
@@ -39,12 +39,6 @@ def folder(tmp_path: Path, pairs: pa.Table) -> Path:
     parquet.write_table(two.slice(1000, 0), parts / "2.parquet")
     parquet.write_table(two.slice(1000), parts / "later" / "3.parquet")
     return parts
-
-
-@pytest.fixture
-def _in_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small a lazy frame is, it stays in its engine."""
-    monkeypatch.setattr(sources, "LARGEST_EXACT", 0)
 
 
 def test_a_folder_and_a_pattern_are_one_table(folder: Path, pairs: pa.Table) -> None:
@@ -190,16 +184,19 @@ def test_duckdb_reads_parquet_only(tmp_path: Path) -> None:
     assert caught.value.code == "file-kind"
 
 
-@pytest.mark.usefixtures("_in_engine")
-def test_files_measured_in_duckdb_give_the_same_numbers(folder: Path) -> None:
-    kernel = measure(folder)["binary"]
-    inside = measure(folder, columns=Columns(engine="duckdb"), exact=True)["binary"]
-    assert inside.tally == "exact"
-    np.testing.assert_array_equal(inside.sums.n, kernel.sums.n)
-    assert inside.plug_in_calibration_error == pytest.approx(kernel.plug_in_calibration_error, rel=1e-12)
-    assert inside.ece == pytest.approx(kernel.ece, rel=1e-12)
-    assert inside.brier == pytest.approx(kernel.brier, rel=1e-12)
-    assert measure(folder, columns=Columns(engine="duckdb"))["binary"].tally == "compressed"
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_files_read_by_duckdb_give_the_same_numbers(
+    folder: Path, exact: bool, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if large:
+        monkeypatch.setattr(sources, "IN_MEMORY", 100)
+    kernel, duckdb = (
+        measure(folder, columns=Columns(engine=engine), exact=exact)["binary"]
+        for engine in ("kernel", "duckdb")
+    )
+    assert duckdb.tally == ("compressed" if large and not exact else "exact")
+    assert duckdb.to_dict() == kernel.to_dict()
 
 
 def test_a_small_lazy_frame_is_measured_from_its_scores(pairs: pa.Table) -> None:
@@ -207,23 +204,6 @@ def test_a_small_lazy_frame_is_measured_from_its_scores(pairs: pa.Table) -> None
 
     two = pairs.select(["score", "label"])
     assert measure(pl.LazyFrame(pl.from_arrow(two))).to_dict() == measure(two).to_dict()
-
-
-@pytest.mark.usefixtures("_in_engine")
-def test_classes_and_items_of_a_lazy_frame_are_those_of_the_table(pairs: pa.Table) -> None:
-    import polars as pl
-
-    frame = pl.LazyFrame(pl.from_arrow(pairs))
-    found, expected = measure(frame, exact=True), measure(pairs)
-    assert sorted(found.recipe.classes or []) == ["a", "b"]
-    for view in ("pooled", "class:a", "class:b"):
-        assert (found[view].n, found[view].clusters) == (expected[view].n, expected[view].clusters)
-        assert found[view].plug_in_calibration_error == pytest.approx(
-            expected[view].plug_in_calibration_error, rel=1e-12
-        )
-    both = tally(frame, view="pooled"), tally(pairs, view="pooled")
-    assert both[0].cluster_names.tolist() == both[1].cluster_names.tolist()
-    assert both[0].total_n == both[1].total_n
 
 
 @pytest.fixture
@@ -265,11 +245,12 @@ def test_partitions_are_clusters_slices_and_weights(hive: Path, pairs: pa.Table)
     assert repr(found_slices.to_dict()).replace(str(hive), "the dataframe") == repr(expected_slices.to_dict())
 
 
-@pytest.mark.usefixtures("_in_engine")
 def test_duckdb_reads_partitions_as_the_kernel_does(hive: Path) -> None:
-    columns = Columns(cluster="year")
-    inside = measure(hive, columns=Columns(cluster="year", engine="duckdb"))["binary"]
-    assert (inside.n, inside.clusters) == (3000, measure(hive, columns=columns)["binary"].clusters)
+    duckdb, kernel = (
+        measure(hive, columns=Columns(cluster="year", engine=engine))["binary"]
+        for engine in ("duckdb", "kernel")
+    )
+    assert duckdb.to_dict() == kernel.to_dict()
 
 
 @pytest.mark.parametrize("name", ["[x].parquet", "a*.parquet", "~x.parquet", "a'b.parquet"])

@@ -17,7 +17,7 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
-from calibrant.io import Columns, slice_columns, slicing
+from calibrant.io import Columns, slice_columns
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
 from calibrant.verbs import measure, slice_tables, slices, sources, tally_by
@@ -130,7 +130,7 @@ def test_slices_of_a_random_partition_add_up_to_the_whole(rows: list[Any], rando
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_files_are_sliced_as_frames_are(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calibrant.verbs.sources.TALLIED_AT_ONCE", 64)
+    monkeypatch.setattr("calibrant.metrics.tally_parts.TALLIED_AT_ONCE", 64)
     table = columns(topic=chosen(["law", "art", None]))
     table |= {"a b.c": chosen([1, 2]), "label": table["label"].astype(int)}
     arrow, path = pa.table(table), tmp_path / f"t.{ending}"
@@ -147,11 +147,12 @@ def test_files_are_sliced_as_frames_are(tmp_path: Path, ending: str, monkeypatch
         assert_equal(found[keys], tally)
 
 
-def test_a_lazy_frame_is_tallied_in_its_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lazy_frame_of_dask_is_tallied_on_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    dask = pytest.importorskip("dask.dataframe")
     table = columns(topic=chosen(["law", "art", None]), cluster=chosen(["x", "y", "z"], seed=5))
     expected = tally_by(pa.table(table), "topic")
-    lazy = pl.DataFrame(table).lazy()
-    banded = tally_by(lazy, "topic")
+    lazy = dask.from_pandas(pd.DataFrame(table), npartitions=2)
+    banded = tally_by(pl.DataFrame(table).lazy(), "topic")
     monkeypatch.setattr("calibrant.io.frames.FrameTable.batches", None)
     found = tally_by(lazy, "topic")
     assert set(found) == set(expected) == set(banded)
@@ -404,9 +405,10 @@ def test_a_column_called_class_makes_the_slices_of_a_wide_table() -> None:
     assert {row.slice for row in found.slices} == {"law", "art"}
 
 
-def test_too_many_slices_in_an_engine_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slicing, "MOST_SLICES", 1)
-    lazy = pl.LazyFrame(columns(topic=chosen(["law", "art"])))
+def test_too_many_slices_on_workers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    monkeypatch.setattr("calibrant.verbs.on_workers.MOST_SLICES", 1)
+    lazy = dask.from_pandas(pd.DataFrame(columns(topic=chosen(["law", "art"]))), npartitions=2)
     with pytest.raises(InputError, match="there are 2 slices: choose columns that make at most 1"):
         tally_by(lazy, "topic")
 

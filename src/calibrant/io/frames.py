@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
+from calibrant.io.arrow_tables import arrow_table
+from calibrant.io.engines import failure, streamed
 from calibrant.io.tables import Kind
 
 KEPT = 1 << 20  # rows of a lazy frame up to which they are held, to be read again
@@ -63,7 +65,7 @@ class FrameTable:
         try:
             self.columns = tuple(self._frame.collect_schema().names())
         except Exception as error:  # each engine has its own errors for a query that cannot be resolved
-            raise _failure(self._frame, "resolving the query", error, name) from error
+            raise failure(self._frame, "resolving the query", error).at(file=name) from error
         for column in self.columns:
             if not isinstance(column, str):
                 message, hint = f"the name of column {column!r} is not text", "rename it"
@@ -106,39 +108,24 @@ class FrameTable:
             self._collected = pa.Table.from_batches(kept)
 
     def _streamed(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch] | None:
-        """The batches of a lazy frame of DuckDB or Polars, which need not be held; None for other frames."""
+        """The batches of a lazy frame, of which few are in memory; None for other frames."""
         import narwhals as nw
 
         if not isinstance(self._frame, nw.LazyFrame):
             return None
-        if self._frame.implementation.is_duckdb():
-            from calibrant.io._engine_duckdb import quoted
-
-            whole: Any = self._frame.to_native()
-            chosen = whole.project(", ".join(map(quoted, columns)))  # DuckDB 1.5 parses names in `select`
-            batches = _of_duckdb(chosen, size, self._zones)
-        else:
-            chosen = self._frame.select(columns).to_native()
-            if not (self._frame.implementation.is_polars() and hasattr(chosen, "collect_batches")):
-                return None
-            batches = _of_polars(chosen, size)
-        return _explained(batches, self._frame, self.name)
+        try:
+            batches = streamed(self._frame, columns, size, self._zones)
+        except Exception as error:
+            raise failure(self._frame, "sending rows", error).at(file=self.name) from error
+        return None if batches is None else _explained(batches, self._frame, self.name)
 
     def _collect(self, columns: list[str]) -> pa.Table:
         import narwhals as nw
-        import pyarrow as pa
 
         if self._collected is None or self._collected.column_names != columns:
             chosen = self._frame.select(columns)
-            try:
-                eager = chosen.collect(backend="pyarrow") if isinstance(chosen, nw.LazyFrame) else chosen
-                self._collected = _spelled_out(eager).to_arrow()
-            except (pa.ArrowException, OverflowError) as error:
-                reason = " ".join(str(error).split())[:160]
-                mixed = isinstance(error, (pa.ArrowInvalid, pa.ArrowTypeError))
-                message = f"a column {'mixes types' if mixed else 'cannot be read'} ({reason})"
-                hint = "give each column one type"
-                raise InputError(message, hint, code="column-type", file=self.name) from error
+            lazy = isinstance(chosen, nw.LazyFrame)
+            self._collected = arrow_table(chosen.collect(backend="pyarrow") if lazy else chosen, self.name)
         return self._collected
 
 
@@ -147,33 +134,6 @@ def _with_named_index(frame: Any) -> Any:
     levels = [name for name in getattr(getattr(frame, "index", None), "names", ()) if isinstance(name, str)]
     new = {name: frame.index.get_level_values(name) for name in levels if name not in frame.columns}
     return frame.assign(**new) if new else frame
-
-
-def _spelled_out(frame: Any) -> Any:
-    """Return a dataframe whose columns Arrow reads.
-
-    Intervals of pandas (of `pandas.cut`) and periods become texts, sparse columns dense, and the bytes of
-    numbers get the machine's order.
-    """
-    if not frame.implementation.is_pandas():
-        return frame
-    import narwhals as nw
-    import numpy as np
-    import pandas as pd
-
-    new = {}
-    native = frame.to_native()
-    for name, values in native.items():
-        if isinstance(values.dtype, pd.SparseDtype):
-            new[name] = values.sparse.to_dense()
-        if isinstance(values.dtype, np.dtype) and not values.dtype.isnative:
-            new[name] = values.astype(values.dtype.newbyteorder("="))
-        coded = isinstance(values.dtype, pd.CategoricalDtype)
-        if isinstance(
-            values.dtype.categories.dtype if coded else values.dtype, pd.IntervalDtype | pd.PeriodDtype
-        ):
-            new[name] = values.cat.rename_categories(str) if coded else values.map(str, na_action="ignore")
-    return nw.from_native(native.assign(**new)) if new else frame
 
 
 def is_frame(source: Any) -> bool:
@@ -217,23 +177,6 @@ def in_library_of(source: Any, values: NDArray[Any]) -> Any:
     return values
 
 
-def _of_duckdb(relation: Any, size: int, zones: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-    for batch in reader(size):
-        for place, name in enumerate(batch.schema.names):
-            if name in zones:
-                times = batch.column(place)
-                batch = batch.set_column(place, name, times.cast(pa.timestamp(times.type.unit, zones[name])))
-        yield batch
-
-
-def _of_polars(frame: Any, size: int) -> Iterator[pa.RecordBatch]:
-    for part in frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
-        yield from part.to_arrow().to_batches(max_chunksize=size)
-
-
 def _explained(batches: Iterator[pa.RecordBatch], frame: Any, name: str) -> Iterator[pa.RecordBatch]:
     """Raise an error that names the engine where its query fails."""
     while True:
@@ -241,12 +184,8 @@ def _explained(batches: Iterator[pa.RecordBatch], frame: Any, name: str) -> Iter
             batch = next(batches)
         except StopIteration:
             return
+        except InputError as error:
+            raise error.at(file=name) from None
         except Exception as error:
-            raise _failure(frame, "sending rows", error, name) from error
+            raise failure(frame, "sending rows", error).at(file=name) from error
         yield batch
-
-
-def _failure(frame: Any, doing: str, error: Exception, name: str) -> InputError:
-    from calibrant.io._engine_frames import failure
-
-    return failure(frame, doing, error).at(file=name)

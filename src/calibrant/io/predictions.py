@@ -155,6 +155,16 @@ class Predictions:
         """True for a lazy frame, whose engine can compute without sending rows."""
         return self.table_reader is not None and self.table_reader.lazy is not None
 
+    @property
+    def frame_on_workers(self) -> Any | None:
+        """The long frame of Dask or PySpark, whose workers can sum it; None for other sources."""
+        reader = self.table_reader
+        if reader is None or reader.lazy is None or "score" not in reader.roles:
+            return None
+        from calibrant.io.engines import has_workers  # of all engines, which files do not need
+
+        return reader.lazy if has_workers(reader.lazy) else None
+
     def met_classes(self, names: Sequence[str]) -> None:
         """Set the classes of a long table that was summed elsewhere, in this order."""
         import pyarrow as pa
@@ -417,7 +427,7 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
             raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"
         raise InputError("DuckDB reads only Parquet files", hint, code="file-kind", file=name)
-    from calibrant.io._engine_duckdb import relation_of
+    from calibrant.io.engines import relation_of
     from calibrant.io.frames import FrameTable
 
     found = PartsTable(files, os.fspath(Path(files[0]).parent) if parts is None else name)

@@ -26,6 +26,8 @@ from calibrant.io.table_formats import locate, parquet_parts
 from calibrant.io.tables import TALLY_KEY
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from calibrant.metrics.tally import Tally
 
 COUNTS = ("n", "positives")
@@ -74,10 +76,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str | None =
     ...     load_tally(f"{folder}/dev.tally.parquet").total_n
     2
     """
-    import pyarrow as pa
     from pyarrow import parquet
-
-    from calibrant.metrics.tally import COLUMNS
 
     if not os.fspath(path).endswith(".parquet"):
         hint = "name it NAME.tally.parquet: a tally is read back by this ending"
@@ -85,16 +84,32 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str | None =
     if view is not None and tally.view not in (None, view):
         message, hint = f"the tally is of the view {tally.view}, not {view}", "leave the view out"
         raise InputError(message, hint, code="view", file=os.fspath(path))
-    view = view or tally.view or "binary"
+    table = table_of_tally(tally, view or tally.view or "binary")
+    with writing(path) as file:
+        parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
+
+
+def table_of_tally(tally: Tally, view: str = "binary") -> pa.Table:
+    """Return a tally as an Arrow table, with its header in the metadata.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.tally import Tally
+    >>> table = table_of_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7]))
+    >>> tally_of_table(table, "the table").total_n
+    2
+    """
+    import pyarrow as pa
+
+    from calibrant.metrics.tally import COLUMNS
+
     columns = {name: getattr(tally, name) for name in COLUMNS}
     if tally.cluster is not None and tally.clusters is not None:
         columns["cluster"] = tally.clusters[tally.cluster]
     header = _Header(
         version=ENVELOPE.version, kind=tally.kind, weighted=tally.weighted, view=view, pairs=tally.total_n
     )
-    table = pa.table(columns).replace_schema_metadata({TALLY_KEY: msgspec.json.encode(header)})
-    with writing(path) as file:
-        parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
+    return pa.table(columns).replace_schema_metadata({TALLY_KEY: msgspec.json.encode(header)})
 
 
 def load_tally(path: str | os.PathLike[str]) -> Tally:
@@ -118,10 +133,10 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     """
     parts = parquet_parts(path)
     if parts is None:
-        return _loaded(os.fspath(path))
-    total = _loaded(os.fspath(parts[0]))
+        return tally_of_table(_read(os.fspath(path)), os.fspath(path))
+    total = tally_of_table(_read(os.fspath(parts[0])), os.fspath(parts[0]))
     for part in parts[1:]:
-        tally = _loaded(os.fspath(part))
+        tally = tally_of_table(_read(os.fspath(part)), os.fspath(part))
         try:
             total = total.merge(tally)
         except InputError as error:
@@ -134,11 +149,20 @@ def copied_tallies(source: str | os.PathLike[str]) -> tuple[str, ...]:
     return notes_on_copies(parquet_parts(source) or ())
 
 
-def _loaded(name: str) -> Tally:
-    """Return the tally of one file."""
+def tally_of_table(table: pa.Table, name: str) -> Tally:
+    """Return the tally of a table of `table_of_tally`; ``name`` is that of its source in errors.
+
+    Raises
+    ------
+    FormatError
+        If it is no tally, or damaged.
+    """
     from calibrant.metrics.tally import COLUMNS, Tally
 
-    header, table = _read(name)
+    text = (table.schema.metadata or {}).get(TALLY_KEY)
+    if text is None:
+        raise ENVELOPE.foreign(name)
+    header = ENVELOPE.decode(text, name)
     columns: dict[str, Any] = {}
     for column in COLUMNS:
         if column not in table.column_names:
@@ -217,16 +241,15 @@ def _header(name: str) -> _Header | None:
     return None if text is None else ENVELOPE.decode(text, name)
 
 
-def _read(name: str) -> tuple[_Header, Any]:
-    header = _header(name)
-    if header is None:
+def _read(name: str) -> pa.Table:
+    if _header(name) is None:
         raise ENVELOPE.foreign(name)
     with reading(name):
         file = parquet_file(locate(name).open(), page_checksum_verification=True)
         most = most_unpacked(os.path.getsize(name))
         if file.metadata.num_rows * NUMBER * file.metadata.num_columns > most:
             raise too_large(name, most)
-        return header, file.read()
+        return file.read()
 
 
 @np.errstate(over="ignore", invalid="ignore")

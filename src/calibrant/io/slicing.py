@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import ITEMS_NOTE, Predictions
 from calibrant.io.readers import TableReader
 from calibrant.io.roles import blocks
-from calibrant.io.slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
+from calibrant.io.slice_columns import SliceColumn, Slices
 from calibrant.io.tables import Kind, one_column
-from calibrant.metrics.tally import Tally
 
 MOST_BANDS = 1_000
 _BANDED = re.compile(r"(?s)(.+):(\d{1,9})")
@@ -35,7 +33,7 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
         A column is not there, is named twice, or holds what the model says or should say.
     """
     reader = _reader(predictions)
-    found = _slice_columns(reader, by)
+    found = slice_columns(reader, by)
     for column in found:
         if column.bands is not None:
             kind: dict[str, Kind] = {column.name: "number"}
@@ -44,42 +42,13 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
     return predictions.through(replace(reader, slices=slices), predictions.name), slices
 
 
-def tallies_in_engine(predictions: Predictions, by: Sequence[str], few: int) -> dict[Keys, Tally] | None:
-    """Tally the slices of a lazy frame inside its engine; None where its rows have to come here.
-
-    This applies to at most ``few`` rows, frames with classes, bands, and sources that are not lazy frames.
-
-    Raises
-    ------
-    InputError
-        As `sliced`, and as `calibrant.io.engines.engine_tallies`.
-    """
-    reader = _reader(predictions)
-    frame = reader.lazy
-    if frame is None or predictions.has_classes or "score" not in reader.roles:
-        return None
-    from calibrant.io.engines import engine_tallies, row_count
-
-    banded = any(column.bands is not None for column in _slice_columns(reader, by))
-    if banded or (few and row_count(frame) <= few):
-        return None
-    named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight")}
-    named["cluster"] = cluster_in_engine(predictions, by)
-    found = engine_tallies(frame, by, name=predictions.name, **named)
-    if len(found) > MOST_SLICES:
-        message = f"there are {len(found):,} slices"
-        hint = f"choose columns that make at most {MOST_SLICES:,}"
-        raise InputError(message, hint, code="parameter", file=predictions.name)
-    return found
-
-
-def cluster_in_engine(predictions: Predictions, by: Sequence[str] = ()) -> str | None:
-    """Return the column of clusters of a lazy frame: the named one, or items that repeat (in one slice)."""
+def cluster_on_workers(predictions: Predictions, by: Sequence[str] = ()) -> str | None:
+    """Return the column of clusters for workers: the named one, or items that repeat (in one slice)."""
     reader = _reader(predictions)
     item = reader.column_of("item")
     if predictions.clustered or item is None:
         return reader.column_of("cluster")
-    from calibrant.io.engines import has_repeats
+    from calibrant.io.engines import has_repeats  # of all engines, which files do not need
 
     predictions.items_repeat = has_repeats(reader.lazy, [item, *by])
     if not predictions.items_repeat:
@@ -97,7 +66,14 @@ def _reader(predictions: Predictions) -> TableReader:
     return predictions.table_reader
 
 
-def _slice_columns(reader: TableReader, by: Sequence[str]) -> list[SliceColumn]:
+def slice_columns(reader: TableReader, by: Sequence[str]) -> list[SliceColumn]:
+    """Return the columns that make slices.
+
+    Raises
+    ------
+    InputError
+        As `sliced`.
+    """
     found = [_slice_column(reader, name) for name in by]
     names = [column.name for column in found]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)

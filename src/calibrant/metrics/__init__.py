@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         log_rule,
         proper_score_decomposition,
     )
-    from calibrant.metrics.device import DeviceTally
     from calibrant.metrics.frequencies import bin_intervals
     from calibrant.metrics.groups import (
         by_frequency,
@@ -88,7 +87,6 @@ else:
 
 __all__ = [
     "ClassPredictions",
-    "DeviceTally",
     "Pairs",
     "Tally",
     "TallyAccumulator",

@@ -19,11 +19,12 @@ from calibrant.io.text import read_class_table
 from calibrant.metrics.copies import Copies
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally_parts import TALLIED_AT_ONCE
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.recalibrate.methods import DRAWS, METHODS, with_setting
 from calibrant.seeds import Seed
-from calibrant.verbs.dependence import IN_MEMORY, TALLIED_AT_ONCE, add_rows, copies_note
+from calibrant.verbs.dependence import IN_MEMORY, add_rows, copies_note
 
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
 FEW_GROUPS = 5  # default number of groups by frequency, as in the paper

@@ -16,11 +16,12 @@ from calibrant.io.predictions import listed
 from calibrant.io.readers import joined
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.crossed import CrossedPairs
+from calibrant.metrics.tally_parts import compact
 from calibrant.records.words import counted
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs.applying import SAME_DATA
-from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource, compact
+from calibrant.verbs.sources import CLASS, Names, Rows, ViewSource
 
 NOT_PAIRED = (
     "their rows are not paired by a column of items, and in the order of rows their labels or classes differ"

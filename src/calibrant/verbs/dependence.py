@@ -15,10 +15,10 @@ from calibrant.io.predictions import BATCH_ROWS, ITEMS_NOTE
 from calibrant.io.readers import note_on_ties
 from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.copies import Copies
+from calibrant.metrics.tally_parts import TALLIED_AT_ONCE
 from calibrant.records.words import counted, percent
 
 IN_MEMORY = 10_000_000  # largest number of rows in memory; larger tables are tallied in one pass
-TALLIED_AT_ONCE = 1 << 21  # largest number of pairs of all views that are tallied at the same time
 FEW_NEIGHBORS = 50  # rows that do not show whether neighbors have equal scores
 OFTEN_EQUAL = 0.1  # part of the rows
 NO_REPEATS = (

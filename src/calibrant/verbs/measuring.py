@@ -28,6 +28,7 @@ from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.resolutions import Resolutions, resolutions_of
 from calibrant.metrics.rows import rows_of
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally_parts import compact
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 from calibrant.results.bins import BinIntervals, Bins
@@ -42,7 +43,6 @@ from calibrant.verbs.sources import (
     ViewSource,
     asked_names,
     asked_views,
-    compact,
     view_sources,
 )
 

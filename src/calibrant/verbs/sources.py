@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,64 +14,49 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.columns import array_of_names, sortable
+from calibrant.io.columns import Codes, array_of_names, sortable
+from calibrant.io.engines import row_count
 from calibrant.io.predictions import BATCH_ROWS
 from calibrant.io.readers import TableReader, gathered
-from calibrant.io.slicing import cluster_in_engine
+from calibrant.io.slicing import cluster_on_workers
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.crossed import crossed
-from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
+from calibrant.metrics.tally import Tally, ordered
+from calibrant.metrics.tally_parts import TallyParts, compact
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.verbs.dependence import IN_MEMORY as IN_MEMORY
-from calibrant.verbs.dependence import TALLIED_AT_ONCE, with_item_clusters, with_note
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+from calibrant.verbs.dependence import with_item_clusters, with_note
+from calibrant.verbs.on_workers import tallies_on_workers, tally_on_workers
 
 
-def engine_sources(
-    predictions: Predictions, views: Sequence[str], *, exact: bool, collected: int | None, threads: int | None
+def worker_sources(
+    predictions: Predictions, views: Sequence[str], *, exact: bool, fetched: int, threads: int | None
 ) -> tuple[list[ViewSource], int] | None:
-    """Tally the views inside the engine of a lazy frame; return None if its rows must be fetched.
+    """Tally the views on the workers of Dask or PySpark; return None if the rows are read here.
 
-    Rows are fetched for sources other than a lazy frame of a long table, for at most ``collected`` rows
-    (by default 2^20), for the view ``top``, and for exact bins of weighted pairs.
+    Rows are read here for sources other than a frame of a long table, for at most ``fetched`` rows, for the
+    view ``top``, for two columns of clusters, and for exact bins of weighted pairs.
     """
-    reader = predictions.table_reader
-    frame = None if reader is None else reader.lazy
-    if reader is None or frame is None or "score" not in reader.roles or "top" in views:
+    frame, reader = predictions.frame_on_workers, predictions.table_reader
+    if frame is None or reader is None or "top" in views:
         return None
-    if exact and predictions.weighted:
+    if predictions.crossed or (exact and predictions.weighted) or (rows := row_count(frame)) <= fetched:
         return None
-    from calibrant.io.engines import engine_cuts, row_count  # of all engines, which files do not need
-
-    rows = row_count(frame)
-    if rows <= (LARGEST_EXACT if collected is None else collected):
-        return None
-    tallies = _tallies(frame, reader, predictions, views)
+    # Codes of classes by their text, as the tallies have them, do not serve to read the rows again.
+    again = predictions.through(replace(reader, class_codes=Codes()), predictions.name)
     found = []
-    for view, tally in tallies.items():
-        part = frame
-        if view.startswith(CLASS):
-            part = _of_class(frame, reader.column_of("class"), view.removeprefix(CLASS))
-        score, label = reader.roles["score"].name, reader.roles["label"].name
-        cuts = partial(engine_cuts, part, tally.without_clusters(), score=score, label=label)
-        found.append(ViewSource(view, tally, threads, cuts=cuts if exact else None))
+    for view, tally in _on_workers(reader, predictions, views).items():
+        chunks = partial(_chunks, again, view, False) if exact else None
+        found.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
     return found, rows
 
 
-def _tallies(
-    frame: Any, reader: TableReader, predictions: Predictions, views: Sequence[str]
-) -> dict[str, Tally]:
-    from calibrant.io.engines import engine_tallies, engine_tally
-
-    named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight")}
-    named["name"] = predictions.name
+def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
     column, cluster = reader.column_of("class"), reader.column_of("cluster")
     if column is None:
-        return {"binary": engine_tally(frame, cluster=cluster_in_engine(predictions), **named)}
-    by_class = engine_tallies(frame, [column], cluster=cluster, **named)
+        return {"binary": tally_on_workers(predictions, cluster=cluster_on_workers(predictions))}
+    by_class = tallies_on_workers(predictions, [column], cluster=cluster)
     if (None,) in by_class:
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
         raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
@@ -82,21 +67,10 @@ def _tallies(
         if view.startswith(CLASS):
             found[view] = classes[predictions.classes[class_of(view, predictions)]]
         elif cluster is None and "item" in reader.roles:
-            found[view] = engine_tally(frame, cluster=reader.column_of("item"), **named)
+            found[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
         else:
             found[view] = reduce(Tally.merge, classes.values())
     return found
-
-
-def _of_class(frame: Any, column: str | None, name: str) -> Any:
-    import narwhals as nw
-
-    assert column is not None
-    lazy = nw.from_native(frame)
-    own = nw.col(column)
-    if lazy.collect_schema()[column].is_float():
-        return lazy.filter(own == float(name)).to_native()
-    return lazy.filter(own.cast(nw.String) == name).to_native()
 
 
 CLASS = "class:"
@@ -256,95 +230,6 @@ def _count(cluster: NDArray[np.int64] | None) -> int:
     return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
 
 
-LEAST_AT_ONCE = 1 << 14  # smallest number for one view
-FEW_BESIDE = 16
-
-
-def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integers | None]:
-    """Return codes of the clusters that occur, from 0 without gaps, and their original codes.
-
-    ``order`` contains all codes in the new order; None keeps their order.
-    """
-    if pairs.cluster is None:
-        return pairs, None
-    used = np.zeros(pairs.cluster_count, bool)
-    used[pairs.cluster] = True
-    codes = np.flatnonzero(used) if order is None else order[used[order]]
-    if order is None and len(codes) == pairs.cluster_count:
-        return pairs, codes
-    place = np.zeros(pairs.cluster_count, np.int64)
-    place[codes] = np.arange(len(codes))
-    return replace(pairs, cluster=place[pairs.cluster], cluster_count=len(codes)), codes
-
-
-class TallyParts:
-    """Tallies of parts of a stream, merged in pairs, so that each row is merged at most log(parts) times.
-
-    ``beside``: number of streams that are tallied at the same time, such as hundreds of classes. If there are
-    many, fewer pairs of each are kept, and their tallies are merged immediately.
-    """
-
-    def __init__(self, pool: ThreadPoolExecutor, beside: Sized = ()) -> None:
-        self._pool = pool
-        self._beside = beside
-        self._waiting: list[Pairs] = []
-        self._length = 0
-        self._running: Future[None] | None = None
-        self._merged: list[tuple[int, Tally]] = []
-
-    def add(self, pairs: Pairs) -> None:
-        """Add pairs, whose clusters have the same codes in all parts."""
-        if len(pairs):
-            self._waiting.append(pairs)
-            self._length += len(pairs)
-        most = TALLIED_AT_ONCE // max(1, len(self._beside))
-        if pairs.cluster is not None:
-            most *= 4  # a pair takes less memory than the row of a tally that it may become
-        if self._length >= max(most, min(LEAST_AT_ONCE, TALLIED_AT_ONCE)):
-            self._flush()
-
-    def tally(self, *, exact: bool = False) -> Tally | None:
-        """Return the tally of all pairs, with codes as names of clusters; None without pairs.
-
-        With ``exact``, at most 2^20 pairs get one row per distinct score.
-        """
-        if exact and 0 < self._length <= LARGEST_EXACT and self._running is None and not self._merged:
-            return tally_of_pairs(Pairs.joined(self._waiting), exact=True)
-        self._flush()
-        self._finish()
-        parts = [part for _, part in reversed(self._merged)]
-        return reduce(Tally.merge, parts) if parts else None
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._finish()
-            waiting, self._waiting, self._length = self._waiting, [], 0
-            self._running = self._pool.submit(self._merge, waiting)
-
-    def _finish(self) -> None:
-        if self._running is not None:
-            self._running.result()
-            self._running = None
-
-    def _merge(self, waiting: list[Pairs]) -> None:
-        new = tally_of_pairs(Pairs.joined(waiting), threads=1)
-        merge_part(self._merged, new, at_once=len(self._beside) > FEW_BESIDE)
-
-
-def merge_part(merged: list[tuple[int, Tally]], new: Tally, *, at_once: bool = False) -> None:
-    """Add a part, merged with neighbors of equal size as in a tree, or with all of them at once."""
-    depth = 0
-    while merged and (at_once or merged[-1][0] == depth):
-        depth, new = depth + 1, merged.pop()[1].merge(new)
-    merged.append((depth, new))
-
-
-def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
-    """Return the tally of pairs, with codes as names of clusters."""
-    alone, codes = compact(pairs)
-    return Tally.from_pairs(alone, exact=exact, threads=threads, names=codes)
-
-
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 NAMED_BATCHES = 8  # times as many rows in a batch with names of clusters or items
@@ -409,9 +294,6 @@ class ViewSource:
         are named by these codes.
     total
         Tally of all pairs on finer rows than the tally by cluster; None if there is no finer tally.
-    cuts
-        Function that returns a tally whose bins with given cuts are exact, inside an engine; None if not
-        requested.
     """
 
     view: str
@@ -421,7 +303,6 @@ class ViewSource:
     rows: Rows | None = None
     codes: Integers | None = None
     total: Tally | None = None
-    cuts: Callable[[Integers, Floats], Tally] | None = None
 
     @property
     def n(self) -> int:
@@ -438,14 +319,12 @@ class ViewSource:
     @property
     def is_exact(self) -> bool:
         """True if bins are computed from the scores themselves."""
-        if isinstance(self.source, Pairs) or self.chunks is not None or self.cuts is not None:
+        if isinstance(self.source, Pairs) or self.chunks is not None:
             return True
         return self.source.kind == "exact"
 
     def with_cuts(self, ranks: Integers, edges: Floats) -> Tally:
         """Return a tally without clusters whose bins with these cuts have the requested exactness."""
-        if self.cuts is not None:
-            return self.cuts(ranks, edges)
         if self.chunks is not None:
             return select_tally(self.chunks, [ranks], [edges], threads=self.threads)
         alone = self.alone
@@ -482,14 +361,14 @@ def view_sources(
     exact: bool = False,
     items: bool = False,
     whole: bool = False,
-    collected: int | None = None,
+    fetched: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[ViewSource], int]:
     """Read a table, and return one source per view (one view per class for ``classwise``) and the row count.
 
-    Tables of up to `IN_MEMORY` rows are kept in memory. Larger tables are tallied as they are read, and lazy
-    frames of more than ``collected`` rows (by default 2^20) are tallied inside their engine.
+    Tables of up to `IN_MEMORY` rows are kept in memory. Larger tables are tallied as they are read, and
+    frames of Dask and PySpark of more than ``fetched`` rows (by default `IN_MEMORY`) on their workers.
     ``items`` reads the names of items too, if there are any, to compare models; ``whole`` keeps a table of
     any size in memory. For the top label, a long table is read as a wide table, item by item; a log contains
     its top labels.
@@ -503,10 +382,10 @@ def view_sources(
         more, rows = of(predictions, others) if others else ([], rows)
         predictions.notes = tuple(dict.fromkeys(predictions.notes + answers.notes))
         return found + more, rows
-    if not whole and predictions.is_lazy and not predictions.crossed:
-        inside = engine_sources(predictions, views, exact=exact, collected=collected, threads=threads)
-        if inside is not None:
-            return inside
+    most = IN_MEMORY if fetched is None else fetched
+    there = None if whole else worker_sources(predictions, views, exact=exact, fetched=most, threads=threads)
+    if there is not None:
+        return there
     given = predictions
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()

@@ -11,34 +11,30 @@ from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
-from calibrant.io.columns import sortable
 from calibrant.io.slice_columns import JointCodes, Keys, Slices
-from calibrant.io.slicing import sliced, tallies_in_engine
-from calibrant.metrics.grouping import sorted_by
-from calibrant.metrics.tally import COLUMNS, LARGEST_EXACT, Tally, ordered
+from calibrant.io.slicing import sliced
+from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
+from calibrant.metrics.tally_parts import TallyParts, merge_part, tally_of_pairs
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.verbs.dependence import IN_MEMORY, with_item_clusters, with_note
 from calibrant.verbs.executors import workers_of
+from calibrant.verbs.on_workers import slices_on_workers
+from calibrant.verbs.sliced_tallies import by_slice, cluster_names
 from calibrant.verbs.sources import (
     CLASS,
-    TallyParts,
     asked_views,
     class_of,
     long_pairs,
-    merge_part,
     pairs_of,
     reported,
-    tally_of_pairs,
     view_sources,
 )
 
@@ -96,9 +92,7 @@ def tally(
     predictions = open_predictions(source, columns)
     predictions.check_one_cluster("a tally")
     views = [one_view(view, predictions)]
-    (found,), _ = view_sources(
-        predictions, views, whole=exact, collected=0, threads=threads, progress=progress
-    )
+    (found,), _ = view_sources(predictions, views, whole=exact, fetched=0, threads=threads, progress=progress)
     result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
     return replace(_named(result, predictions, found.codes), view=found.view)
 
@@ -118,8 +112,8 @@ def tally_by(
     Parameters
     ----------
     source
-        As in `calibrant.verbs.measure`; a file is read in batches and may be larger than memory, and a lazy
-        frame of scores and labels is tallied inside its engine.
+        As in `calibrant.verbs.measure`; a file or a lazy frame is read in batches and may be larger than
+        memory, and a frame of scores and labels of Dask or PySpark is tallied on its workers.
     by
         Columns of texts, whole numbers, dates or truth values; several are crossed. ``NAME:4`` cuts the
         numbers of a column into four bands with about the same number of rows, with equal numbers in the same
@@ -164,9 +158,9 @@ def tally_by(
         predictions = predictions.of_top_labels()
     if classes is not None:
         names = [name for name in names if name != classes.name]
-    inside = tallies_in_engine(predictions, names, LARGEST_EXACT * exact) if classes is None else None
-    if inside is not None:
-        return inside
+    there = slices_on_workers(predictions, names, LARGEST_EXACT * exact) if classes is None else None
+    if there is not None:
+        return there
     slices = Slices(())
     if names:
         with _bands_of(names):
@@ -205,7 +199,7 @@ def tally_by(
         message, hint = f"view {view} has no pairs", "name another view"
         raise InputError(message, hint, code="empty", file=predictions.name)
     keys = slices.keys() if classes is None else classes.keys(slices.keys() if names else [()])
-    return _by_slice(whole, keys, units, predictions, view)
+    return by_slice(whole, keys, units, predictions, view)
 
 
 @contextmanager
@@ -271,38 +265,6 @@ def _class_slices(
     return _ClassSlices(predictions, name, [*names].index(name))
 
 
-def _by_slice(
-    whole: Tally, keys: Sequence[Keys], units: JointCodes | None, predictions: Predictions, view: str
-) -> dict[Keys, Tally]:
-    """Split a tally whose clusters are slices, or parts of clusters in one slice."""
-    assert whole.cluster is not None
-    assert whole.clusters is not None
-    code = whole.clusters[whole.cluster]
-    rank, names = np.zeros(len(code), np.int64), np.empty(0)
-    if units is not None:
-        slice_of, cluster_of = units.parts()
-        used, rank = np.unique(cluster_of[code], return_inverse=True)
-        code = slice_of[code]
-        names = cluster_names(predictions, used)
-        order = np.argsort(names, kind="stable")
-        names, rank = names[order], np.argsort(order)[rank]
-    new_score = (np.diff(whole.low, prepend=-1) > 0) | (np.diff(whole.high, prepend=-1) > 0)
-    rows = sorted_by(code, np.cumsum(new_score, dtype=np.int64), rank)
-    columns = {name: getattr(whole, name)[rows] for name in COLUMNS}
-    code, rank = code[rows], rank[rows]
-    ends = np.append(np.flatnonzero(np.diff(code)) + 1, len(code))
-    found: dict[Keys, Tally] = {}
-    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        part = Tally(whole.kind, **{name: column[start:end] for name, column in columns.items()})
-        part = replace(part, weighted=whole.weighted, view=view)
-        if units is not None:
-            present, cluster = np.unique(rank[start:end], return_inverse=True)
-            part = replace(part, cluster=cluster, clusters=names[present])
-        key = keys[code[start]]
-        found[key] = found[key] + part if key in found else part
-    return found
-
-
 def one_view(view: str | None, predictions: Predictions) -> str:
     """Return the one view to tally; None stands for the binary one of a table without classes."""
     if view is None and predictions.has_classes:
@@ -321,20 +283,10 @@ def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
     if found.cluster is None or found.clusters is None:
         return found
     if predictions.form == "long" and not (predictions.clusters or predictions.items):
-        return found  # an engine has named them
+        return found  # workers have named them
     code = found.clusters if codes is None else codes[found.clusters]
     names = cluster_names(predictions, code)
     return replace(ordered(found, names), clusters=np.sort(names))
-
-
-def cluster_names(predictions: Predictions, code: NDArray[Any]) -> NDArray[Any]:
-    """Name clusters by their codes; rows without names must differ from rows of another table."""
-    known = predictions.clusters or predictions.items
-    if known:
-        names: NDArray[Any] = sortable(known)[code]
-        return names
-    table = uuid4().hex
-    return np.array([f"{table}#{place}" for place in code])
 
 
 def tally_files(

@@ -121,19 +121,25 @@ def test_the_first_rows_of_a_large_table_decide_if_items_repeat(monkeypatch: Any
     assert found.recipe.notes[0] == NO_REPEATS.format(100)
 
 
-def test_an_engine_has_the_clusters_of_the_table_in_memory(monkeypatch: Any) -> None:
-    monkeypatch.setattr(sources, "LARGEST_EXACT", 0)
+@pytest.mark.parametrize("engine", ["polars", "dask"])
+def test_an_engine_has_the_clusters_of_the_table_in_memory(engine: str, monkeypatch: Any) -> None:
+    def lazy(table: Any) -> Any:
+        if engine == "polars":
+            return pl.from_pandas(table).lazy()
+        return pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=2)
+
+    monkeypatch.setattr(sources, "IN_MEMORY", 0)
     monkeypatch.setattr("calibrant.verbs.tallying.LARGEST_EXACT", 0)
     for rows, clusters in (4, 150), (1, None):
         table = judged(rows=rows).assign(domain=np.arange(150 * rows) % 2)
-        found = measure(pl.from_pandas(table).lazy())
+        found = measure(lazy(table))
         assert found["binary"].clusters == clusters
         assert [note.startswith(WITH_ITEMS) for note in found.recipe.notes] == [True] * (rows > 1)
-        cut = slices(pl.from_pandas(table).lazy(), "domain")
+        cut = slices(lazy(table), "domain")
         assert [row.clusters for row in cut.slices] == [
             row.clusters for row in slices(table, "domain").slices
         ]
-        by_annotator = slices(pl.from_pandas(table).lazy(), "annotator", least=50)
+        by_annotator = slices(lazy(table), "annotator", least=50)
         assert {row.clusters for row in by_annotator.slices} == {None}
 
 

@@ -1,0 +1,98 @@
+"""Tallies of frames of Dask and PySpark, whose workers sum their parts and merge the tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.io import Predictions
+from calibrant.io.engines import row_count
+from calibrant.io.predictions import BATCH_ROWS
+from calibrant.io.readers import TableReader
+from calibrant.io.roles import Role
+from calibrant.io.slice_columns import MOST_SLICES, JointCodes, Keys, SliceColumn, Slices
+from calibrant.io.slicing import cluster_on_workers, slice_columns
+from calibrant.io.tables import Table
+from calibrant.io.workers import tallies_on_workers as merged_tallies
+from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally_parts import TallyParts
+from calibrant.verbs.sliced_tallies import by_slice
+
+
+def slices_on_workers(predictions: Predictions, by: Sequence[str], few: int) -> dict[Keys, Tally] | None:
+    """Tally the slices of a frame of Dask or PySpark; return None if its rows are read here.
+
+    Rows are read here for other sources, for at most ``few`` rows, and for classes and bands.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.io.slicing.sliced` and `tallies_on_workers`.
+    """
+    frame, reader = predictions.frame_on_workers, predictions.table_reader
+    if frame is None or reader is None or predictions.has_classes:
+        return None
+    banded = any(column.bands is not None for column in slice_columns(reader, by))
+    if banded or (few and row_count(frame) <= few):
+        return None
+    return tallies_on_workers(predictions, by, cluster=cluster_on_workers(predictions, by))
+
+
+def tally_on_workers(predictions: Predictions, *, cluster: str | None) -> Tally:
+    """Return the tally of all rows of a frame, whatever their classes are."""
+    (found,) = tallies_on_workers(predictions, (), cluster=cluster).values()
+    return found
+
+
+def tallies_on_workers(
+    predictions: Predictions, by: Sequence[str], *, cluster: str | None
+) -> dict[Keys, Tally]:
+    """Return the tallies of the slices of a frame, whatever the classes of its rows are.
+
+    Raises
+    ------
+    InputError
+        If a value cannot be used, there are more than 10,000 slices, or the engine fails.
+    """
+    reader = predictions.table_reader
+    assert reader is not None
+    roles = {part: reader.roles[part] for part in ("score", "label", "weight") if part in reader.roles}
+    if cluster is not None:
+        roles["cluster"] = Role("cluster", column=cluster)
+    work = partial(_tallied, roles=roles, by=tuple(by))
+    columns = [*(role.name for role in roles.values()), *by]
+    found = merged_tallies(reader.lazy, columns, work, predictions.name)
+    if len(found) > MOST_SLICES:
+        message = f"there are {len(found):,} slices"
+        hint = f"choose columns that make at most {MOST_SLICES:,}"
+        raise InputError(message, hint, code="parameter", file=predictions.name)
+    return found
+
+
+def _tallied(table: Table, roles: Mapping[str, Role], by: Sequence[str]) -> dict[Keys, Tally]:
+    """Return the tallies of a part of a frame, on one thread."""
+    slices = Slices([SliceColumn(name) for name in by]) if by else None
+    reader = TableReader(table, roles, slices=slices)
+    batches = reader.batches(BATCH_ROWS, items=False)
+    clustered = "cluster" in roles
+    if not (by or clustered):
+        pairs = (Pairs(batch.score, batch.label, batch.weight) for batch in batches)
+        return {(): Tally.from_batches(pairs, threads=1)}
+    units = JointCodes() if clustered else None
+    with ThreadPoolExecutor(1) as pool:
+        parts = TallyParts(pool)
+        for batch in batches:
+            code = np.zeros(len(batch), np.int64) if batch.slice_code is None else batch.slice_code
+            if units is not None:
+                assert batch.cluster is not None
+                code = units.of(code, batch.cluster)
+            parts.add(Pairs(batch.score, batch.label, batch.weight, code, int(code.max()) + 1))
+        whole = parts.tally()
+    assert whole is not None
+    part = Predictions(reader, name=table.name, form="long", clustered=clustered)
+    return by_slice(whole, [()] if slices is None else slices.keys(), units, part, "binary")
