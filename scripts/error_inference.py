@@ -2,7 +2,7 @@
 
 python scripts/error_inference.py [SAMPLES]     writes docs/studies/error_inference.md
 
-400 samples per cell (100 of 100,000 pairs), seed 0; about 20 minutes on two processors.
+200 samples per cell (50 of 100,000 pairs), seed 0; about 10 minutes on two processors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from calibrant.metrics.resolutions import resolutions_of
 from calibrant.metrics.tails import p_value_of, quantile
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "error_inference.md"
-SAMPLES = 400
+SAMPLES = 200
 SIZES = (100, 300, 1000, 5000, 20_000, 100_000)
 Z = 1.96
 

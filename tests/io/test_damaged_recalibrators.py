@@ -45,7 +45,7 @@ FITS: dict[str, tuple[str, dict[str, Any]]] = {
         for name, method in METHODS.items()
         if method.maps != "rows"
     },
-    "shared": ("classes", {"method": "platt", "threshold": 0.05}),
+    "shared": ("classes", {"method": "platt", "drop_below": 0.05}),
     "class": ("classes", {"method": "platt", "group": "class", "min_scores": 1}),
     "frequency": ("classes", {"method": "platt", "group": "frequency", "groups": 2}),
     "given": ("classes", {"method": "platt", "group": {"N": "a", "V": "a", "D": "b"}}),

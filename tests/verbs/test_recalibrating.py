@@ -268,15 +268,15 @@ ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
         (binary(600, 0), {"group": "class"}, "parameter"),
         (binary(600, 0), {"method": "magic"}, "parameter"),
         (binary(600, 0), {"method": "platt", "n_bins": 5}, "parameter"),
-        (binary(600, 0), {"threshold": 1.0}, "parameter"),
-        (binary(600, 0), {"threshold": 0.999999}, "threshold"),
+        (binary(600, 0), {"drop_below": 1.0}, "parameter"),
+        (binary(600, 0), {"drop_below": 0.999999}, "threshold"),
         (long(30, 0), {"group": "class"}, "undefined"),
         (long(600, 0), {"group": "nowhere.tsv"}, "file-missing"),
         (long(600, 0), {"group": {"N": "a"}}, "class-unknown"),
         (long(600, 0), {"group": "frequency", "groups": 0}, "parameter"),
         (long(600, 0), {"method": "vector"}, "parameter"),
         (rows(600, 0), {"method": "vector", "group": "class"}, "parameter"),
-        (rows(600, 0), {"threshold": 0.1}, "threshold"),
+        (rows(600, 0), {"drop_below": 0.1}, "threshold"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(

@@ -18,9 +18,10 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, slice_columns
+from calibrant.metrics import tally_parts
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
-from calibrant.verbs import measure, slice_tables, slices, sources, tally_by
+from calibrant.verbs import measure, slice_tables, slices, tally_by
 
 COUNTS = ("low", "high", "n", "positives")
 SUMS = ("weight", "weight_positives", "offset", "offset2", "offset_positive")
@@ -462,5 +463,5 @@ def test_few_pairs_can_be_tallied_by_their_scores(monkeypatch: pytest.MonkeyPatc
         whole = Tally.from_arrays(y_true=table["label"][rows], y_prob=table["score"][rows], exact=True)
         assert each.kind == "exact"
         assert_equal(each, whole)
-    monkeypatch.setattr(sources, "LARGEST_EXACT", 599)
+    monkeypatch.setattr(tally_parts, "LARGEST_EXACT", 599)
     assert tally_by(pa.table(table), "topic", exact=True)["law",].kind == "compressed"

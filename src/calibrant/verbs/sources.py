@@ -15,10 +15,8 @@ from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.columns import Codes, array_of_names, sortable
-from calibrant.io.engines import row_count
 from calibrant.io.predictions import BATCH_ROWS
 from calibrant.io.readers import TableReader, gathered
-from calibrant.io.slicing import cluster_on_workers
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.crossed import crossed
 from calibrant.metrics.tally import Tally, ordered
@@ -27,7 +25,6 @@ from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
 from calibrant.verbs.dependence import IN_MEMORY as IN_MEMORY
 from calibrant.verbs.dependence import with_item_clusters, with_note
-from calibrant.verbs.on_workers import tallies_on_workers, tally_on_workers
 
 
 def worker_sources(
@@ -41,6 +38,8 @@ def worker_sources(
     frame, reader = predictions.frame_on_workers, predictions.table_reader
     if frame is None or reader is None or "top" in views:
         return None
+    from calibrant.io.engines import row_count  # of all engines, which files do not need
+
     if predictions.crossed or (exact and predictions.weighted) or (rows := row_count(frame)) <= fetched:
         return None
     # Codes of classes by their text, as the tallies have them, do not serve to read the rows again.
@@ -53,6 +52,9 @@ def worker_sources(
 
 
 def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
+    from calibrant.io.slicing import cluster_on_workers
+    from calibrant.verbs.on_workers import tallies_on_workers, tally_on_workers
+
     column, cluster = reader.column_of("class"), reader.column_of("cluster")
     if column is None:
         return {"binary": tally_on_workers(predictions, cluster=cluster_on_workers(predictions))}
