@@ -301,7 +301,7 @@ ENGINE = click.option(
     "--engine",
     type=click.Choice(["kernel", "duckdb"]),
     default="kernel",
-    help="Engine that sums .parquet files: calibrant's compiled loops, or DuckDB.",
+    help="What reads .parquet files: calibrant, or DuckDB, whose rows it then sums.",
 )
 
 

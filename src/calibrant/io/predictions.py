@@ -261,8 +261,8 @@ class Columns:
         For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
     engine
-        ``duckdb`` opens Parquet files as a lazy frame of DuckDB, which then sums them; by default they are
-        read in batches.
+        ``duckdb`` opens Parquet files as a lazy frame of DuckDB, whose rows are then summed; by default they
+        are read in batches.
 
     Examples
     --------
