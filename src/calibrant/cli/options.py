@@ -301,7 +301,7 @@ ENGINE = click.option(
     "--engine",
     type=click.Choice(["kernel", "duckdb"]),
     default="kernel",
-    help="What reads .parquet files: calibrant, or DuckDB, whose rows it then sums.",
+    help="Reader of .parquet files: that of calibrant, or DuckDB, whose rows are then summed.",
 )
 
 
