@@ -16,11 +16,10 @@ from typing import Any, TypeVar
 import click
 
 from calibrant.cli.group import option_of
+from calibrant.verbs.options import entries
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SOURCE = Path(__file__).resolve().parents[2]
-SECTION = r"(?ms)^(?:Attributes|Parameters)\n-+\n(.*?)(?=^\n|\Z)"
-ENTRY = r"(?m)^\S.*\n(?: .*\n)+"
 TYPES = {"str": str, "int": int, "float": float, "bool": bool}
 # Parameters of verbs that the command line sets itself, or from several options.
 SET = ("progress", "command", "columns", "executor")
@@ -56,22 +55,21 @@ def _find(module: str, name: str) -> Definition | None:
     *inner, name = name.split(".")
     module = ".".join(inner) or module
     top = _tree(module).body
-    for each in [*top, *(inside for branch in top if isinstance(branch, ast.If) for inside in branch.body)]:
-        if isinstance(each, ast.FunctionDef | ast.ClassDef) and each.name == name:
-            return Definition(module, each)
-        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == name:
-            return Definition(module, each.value)
-        if isinstance(each, ast.ImportFrom) and str(each.module).startswith("calibrant"):
-            for alias in each.names:
-                if alias.name == name:
-                    return _find(str(each.module), name)
+    branches = (inside for branch in top if isinstance(branch, ast.If) for inside in branch.body)
+    for node in [*top, *branches]:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return Definition(module, node)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return Definition(module, node.value)
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            return _find(str(node.module), name) if str(node.module).startswith("calibrant") else None
     return None
 
 
 def _defined(module: str, name: str) -> Definition:
-    found = _find(module, name)
-    assert found is not None, f"{module} does not define {name}"
-    return found
+    definition = _find(module, name)
+    assert definition is not None, f"{module} does not define {name}"
+    return definition
 
 
 def _constant(module: str, node: ast.expr | None) -> Any:
@@ -79,8 +77,8 @@ def _constant(module: str, node: ast.expr | None) -> Any:
     if node is None:
         return None
     if isinstance(node, ast.Name):
-        found = _defined(module, node.id)
-        return _constant(found.module, found.node)
+        constant = _defined(module, node.id)
+        return _constant(constant.module, constant.node)
     return ast.literal_eval(node)
 
 
@@ -101,15 +99,14 @@ def declared(module: str, name: str) -> dict[str, Declared]:
     missing: list[ast.expr | None] = [None] * (len(arguments) - len(node.args.defaults))
     arguments += node.args.kwonlyargs
     defaults = [*missing, *node.args.defaults, *node.args.kw_defaults]
-    found = {
-        each.arg: Declared(verb, each.arg, each.annotation, default)
-        for each, default in zip(arguments, defaults, strict=True)
+    parameters = {
+        argument.arg: Declared(verb, argument.arg, argument.annotation, default)
+        for argument, default in zip(arguments, defaults, strict=True)
     }
-    for each in node.decorator_list:  # `takes` adds the options of another function, or of a `TypedDict`
-        if isinstance(each, ast.Call) and ast.unparse(each.func) == "takes":
-            more = declared(verb.module, ast.unparse(each.args[0]))
-            found |= {key: each for key, each in more.items() if key not in found}
-    return found
+    for decorator in node.decorator_list:  # `takes` adds the options of a function, or of a `TypedDict`
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "takes":
+            parameters = parameters | declared(verb.module, ast.unparse(decorator.args[0])) | parameters
+    return parameters
 
 
 def _fields(options: Definition) -> dict[str, Declared]:
@@ -117,17 +114,15 @@ def _fields(options: Definition) -> dict[str, Declared]:
     defaults: dict[str, ast.expr | None] = {}
     for name in ("Settings", "Run"):
         body = _defined(options.module, name).node.body
-        defaults |= {ast.unparse(each.target): each.value for each in body if isinstance(each, ast.AnnAssign)}
-    fields = {ast.unparse(each.target): each for each in options.node.body if isinstance(each, ast.AnnAssign)}
-    return {name: Declared(options, name, each.annotation, defaults[name]) for name, each in fields.items()}
+        defaults |= {ast.unparse(line.target): line.value for line in body if isinstance(line, ast.AnnAssign)}
+    fields = {ast.unparse(line.target): line for line in options.node.body if isinstance(line, ast.AnnAssign)}
+    return {name: Declared(options, name, line.annotation, defaults[name]) for name, line in fields.items()}
 
 
 def _text(verb: Definition, name: str) -> str:
     """Return the description of a parameter; ``As in `function`.`` stands for that of another function."""
-    section = re.search(SECTION, f"{ast.get_docstring(verb.node) or ''}\n")
-    for entry in re.findall(ENTRY, section[1] if section else ""):
-        header, *lines = entry.splitlines()
-        if name in header.split(", "):
+    for names, lines in entries(ast.get_docstring(verb.node) or ""):
+        if name in names:
             text = " ".join(line.strip() for line in lines)
             reference = re.fullmatch(r"As in `([\w.]+)`\.", text)
             other = _find(verb.module, reference[1]) if reference else None
@@ -149,9 +144,9 @@ def _kinds(module: str, node: ast.expr | None) -> Iterator[Any]:
     elif isinstance(node, ast.Name) and node.id in TYPES:
         yield TYPES[node.id]
     elif isinstance(node, ast.Name) and node.id != "Any":
-        found = _find(module, node.id)
-        if found is not None and isinstance(found.node, ast.expr):
-            yield from _kinds(found.module, found.node)
+        alias = _find(module, node.id)
+        if alias is not None and isinstance(alias.node, ast.expr):
+            yield from _kinds(alias.module, alias.node)
 
 
 def help_of(text: str, names: Collection[str], *, repeated: bool = False) -> str:
@@ -166,7 +161,7 @@ def help_of(text: str, names: Collection[str], *, repeated: bool = False) -> str
     """
     text = re.sub(r" \(`[\w.]+`\)", "", text)  # references to Python
     text = re.sub(r'``"?(.*?)"?``', r"\1", text)
-    text = re.sub(r"`(\w+)`", lambda found: option_of(found[1]) if found[1] in names else found[0], text)
+    text = re.sub(r"`(\w+)`", lambda match: option_of(match[1]) if match[1] in names else match[0], text)
     said, none, default = text.partition(" None: ")
     said += " May be repeated." if repeated else ""
     return f"{said}  [default: {default.removesuffix('.')}]" if none else said
@@ -184,19 +179,19 @@ class Options:
     def __call__(self) -> list[click.Parameter]:
         """Make the options."""
         module, _, name = self.verb.partition(":")
-        found = declared(module, name)
-        chosen = self.names or [each for each in found if each not in (*self.leave, *SET)]
-        return [self._option(found[each], found) for each in chosen]
+        parameters = declared(module, name)
+        chosen = self.names or [key for key in parameters if key not in (*self.leave, *SET)]
+        return [self._option(parameters[key], parameters) for key in chosen]
 
-    def _option(self, each: Declared, names: Collection[str]) -> click.Option:
-        kinds, option = list(_kinds(each.verb.module, each.kind)), option_of(each.name)
-        default = _constant(each.verb.module, each.default)
-        text = help_of(_text(each.verb, each.name), names, repeated=list in kinds)
-        settings: dict[str, Any] = {"help": text, "required": each.default is None}
+    def _option(self, parameter: Declared, names: Collection[str]) -> click.Option:
+        kinds, option = list(_kinds(parameter.verb.module, parameter.kind)), option_of(parameter.name)
+        default = _constant(parameter.verb.module, parameter.default)
+        text = help_of(_text(parameter.verb, parameter.name), names, repeated=list in kinds)
+        settings: dict[str, Any] = {"help": text, "required": parameter.default is None}
         settings |= {} if default is None else {"default": default}
         if bool in kinds:
-            spelled = f"{option}/{option_of(f'no_{each.name}')}" if default else option
-            return click.Option([spelled, each.name], is_flag=True, **settings)
+            spelled = f"{option}/{option_of(f'no_{parameter.name}')}" if default else option
+            return click.Option([spelled, parameter.name], is_flag=True, **settings)
         if list in kinds:
             settings |= {
                 "multiple": True,
@@ -205,10 +200,10 @@ class Options:
         choice = next((kind for kind in kinds if isinstance(kind, click.Choice)), None)
         number = next((kind for kind in kinds if kind in (int, float)), str)
         settings["type"] = choice or (str if str in kinds else number)
-        given = self.given.get(each.name)
+        given = self.given.get(parameter.name)
         if given is not None:
             settings["metavar" if isinstance(given, str) else "type"] = given
-        return click.Option([option, each.name], **settings)
+        return click.Option([option, parameter.name], **settings)
 
 
 def options_of(
@@ -242,8 +237,8 @@ class Command(click.Command):
     @property
     def params(self) -> list[click.Parameter]:
         """Return the arguments and options."""
-        found = [each() if isinstance(each, Options) else [each] for each in self._params]
-        self._params: list[Any] = [option for options in found for option in options]
+        made = [item() if isinstance(item, Options) else [item] for item in self._params]
+        self._params: list[Any] = [option for options in made for option in options]
         return self._params
 
     @params.setter

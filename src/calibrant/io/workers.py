@@ -27,7 +27,7 @@ MERGED_ON = 32  # tasks of Spark that merge tallies before they are sent
 NOTHING = ("there are no rows", "every weight is zero")  # errors of a part, but not of the frame
 
 
-def tallies_on_workers(frame: Any, columns: Sequence[str], work: Work, name: str) -> dict[Keys, Tally]:
+def merged_tallies(frame: Any, columns: Sequence[str], work: Work, name: str) -> dict[Keys, Tally]:
     """Tally the parts of a Dask or PySpark frame where they are, and merge the tallies.
 
     Parameters
@@ -60,19 +60,19 @@ def tallies_on_workers(frame: Any, columns: Sequence[str], work: Work, name: str
         rows = run(chosen, work, name)
     except Exception as error:
         raise failure(lazy, "tallying on its workers", error).at(file=name) from error
-    found: dict[Keys, Tally] = {}
+    tallies: dict[Keys, Tally] = {}
     faults = []
     for key, content in _merged(rows):
         if key is None:
             message, hint, code, column = json.loads(content)
             faults.append(InputError(message, hint, code=code, file=name, column=column))
         else:
-            found[tuple(json.loads(key))] = _unpacked(content)
-    if faults and not (found and faults[0].message in NOTHING):
+            tallies[tuple(json.loads(key))] = _unpacked(content)
+    if faults and not (tallies and faults[0].message in NOTHING):
         raise faults[0]
-    if not found:
+    if not tallies:
         raise InputError(NOTHING[0], "write at least one", code="empty", file=name)
-    return dict(sorted(found.items(), key=lambda each: [(part is None, part or "") for part in each[0]]))
+    return dict(sorted(tallies.items(), key=lambda item: [(part is None, part or "") for part in item[0]]))
 
 
 def _on_dask(frame: Any, work: Work, name: str) -> Iterable[Row]:
@@ -80,8 +80,8 @@ def _on_dask(frame: Any, work: Work, name: str) -> Iterable[Row]:
 
     meta = pd.DataFrame({"key": pd.Series(dtype=object), "tally": pd.Series(dtype=object)})
     summed = frame.map_partitions(partial(_part_of_dask, work=work, name=name), meta=meta)
-    found = summed.reduction(_merged_in_dask, meta=meta, split_every=8).compute()
-    return list(zip(found["key"], found["tally"], strict=True))
+    merged = summed.reduction(_merged_in_dask, meta=meta, split_every=8).compute()
+    return list(zip(merged["key"], merged["tally"], strict=True))
 
 
 def _part_of_dask(part: Any, work: Work, name: str) -> Any:
@@ -108,8 +108,8 @@ def _on_spark(frame: Any, work: Work, name: str) -> Iterable[Row]:
     schema = "key string, tally binary"
     summed = frame.mapInArrow(partial(_part_of_spark, work=work, name=name), schema)
     # A part's tally may have 30,000 rows: those of thousands of parts would be too much for one process.
-    found = summed.repartition(MERGED_ON).mapInArrow(_merged_in_spark, schema)
-    return [(row["key"], bytes(row["tally"])) for row in found.collect()]
+    merged = summed.repartition(MERGED_ON).mapInArrow(_merged_in_spark, schema)
+    return [(row["key"], bytes(row["tally"])) for row in merged.collect()]
 
 
 def _part_of_spark(batches: Iterator[pa.RecordBatch], work: Work, name: str) -> Iterator[pa.RecordBatch]:
@@ -153,10 +153,10 @@ class _Part:
 def _worked(table: Table, work: Work) -> list[Row]:
     """Return the tallies of a part, or its error, which states no row: an engine keeps no order."""
     try:
-        found = work(table)
+        tallies = work(table)
     except InputError as error:
         return [_fault(error)]
-    return [(json.dumps(key), _packed(tally)) for key, tally in found.items()]
+    return [(json.dumps(key), _packed(tally)) for key, tally in tallies.items()]
 
 
 def _fault(error: InputError) -> Row:

@@ -25,8 +25,8 @@ from calibrant.metrics.tails import SMALLEST, clopper_pearson
 
 _MEAN, _SLOPE, _WINDOW, _FINEST = 2.0, 2.0, 0.8, 0.7  # prior weights of the components of the test
 _LARGEST_SKEWNESS = 8**0.5
-_LIGHTEST = -1.0  # skewness of a contrast toward its light tail, where few labels leave more than a gamma has
-_MANY = 0.35  # skewness below which labels are so many, over eight, that sums of theirs are continuous
+_LIGHTEST = -1.0  # skewness of a contrast at most, where its light tail is that of a gamma distribution
+_MANY = 0.35  # skewness of a sum of eight rare labels; sums of more count as continuous
 _SYMMETRIC = 1e-2  # skewness below which a tail is that of a normal distribution
 _LEAST_LOW = 1e-9  # of the lower end if the test rejects
 _LEAST_VARIANCE = 1e-12  # of a contrast, relative to that of independent pairs: sums that are fixed have none

@@ -18,7 +18,7 @@ from calibrant.io.roles import Role
 from calibrant.io.slice_columns import MOST_SLICES, JointCodes, Keys, SliceColumn, Slices
 from calibrant.io.slicing import cluster_on_workers, slice_columns
 from calibrant.io.tables import Table
-from calibrant.io.workers import tallies_on_workers as merged_tallies
+from calibrant.io.workers import merged_tallies
 from calibrant.metrics.tally import Tally
 from calibrant.metrics.tally_parts import TallyParts
 from calibrant.verbs.sliced_tallies import by_slice
@@ -45,8 +45,8 @@ def slices_on_workers(predictions: Predictions, by: Sequence[str], few: int) -> 
 
 def tally_on_workers(predictions: Predictions, *, cluster: str | None) -> Tally:
     """Return the tally of all rows of a frame, whatever their classes are."""
-    (found,) = tallies_on_workers(predictions, (), cluster=cluster).values()
-    return found
+    (tally,) = tallies_on_workers(predictions, (), cluster=cluster).values()
+    return tally
 
 
 def tallies_on_workers(
@@ -66,12 +66,12 @@ def tallies_on_workers(
         roles["cluster"] = Role("cluster", column=cluster)
     work = partial(_tallied, roles=roles, by=tuple(by))
     columns = [*(role.name for role in roles.values()), *by]
-    found = merged_tallies(reader.lazy, columns, work, predictions.name)
-    if len(found) > MOST_SLICES:
-        message = f"there are {len(found):,} slices"
+    tallies = merged_tallies(reader.lazy, columns, work, predictions.name)
+    if len(tallies) > MOST_SLICES:
+        message = f"there are {len(tallies):,} slices"
         hint = f"choose columns that make at most {MOST_SLICES:,}"
         raise InputError(message, hint, code="parameter", file=predictions.name)
-    return found
+    return tallies
 
 
 def _tallied(table: Table, roles: Mapping[str, Role], by: Sequence[str]) -> dict[Keys, Tally]:

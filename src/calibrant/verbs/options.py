@@ -130,8 +130,8 @@ class Run:
         return Recipe(file, form, rows, version=__version__, command=self.command, **known)
 
 
-_FIELDS = [each for kind in (Settings, Run) for each in fields(kind) if each.name != "views"]
-_OPTIONS = {each.name for each in _FIELDS}
+_FIELDS = [field for kind in (Settings, Run) for field in fields(kind) if field.name != "views"]
+_OPTIONS = {field.name for field in _FIELDS}
 
 
 def settings_of(views: Sequence[str] | None, options: MeasuringOptions) -> tuple[Settings, Run]:
@@ -147,7 +147,7 @@ def settings_of(views: Sequence[str] | None, options: MeasuringOptions) -> tuple
     for name in given:
         if name not in _OPTIONS:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
-    run = Run(**{name: given.pop(name) for name in [each.name for each in fields(Run)] if name in given})
+    run = Run(**{name: given.pop(name) for name in [field.name for field in fields(Run)] if name in given})
     return Settings(views, **given), run
 
 
@@ -180,16 +180,18 @@ def takes(source: Any) -> Callable[[Verb], Verb]:
 
     def decorated(verb: Verb) -> Verb:
         signature = inspect.signature(verb)
-        own = {name: each for name, each in signature.parameters.items() if each.kind is not each.VAR_KEYWORD}
-        more = [each for each in _keywords(source) if each.name not in own]
+        variable = inspect.Parameter.VAR_KEYWORD
+        own = {name: option for name, option in signature.parameters.items() if option.kind is not variable}
+        more = [option for option in _keywords(source) if option.name not in own]
         verb.__signature__ = signature.replace(parameters=[*own.values(), *more])  # type: ignore[attr-defined]
-        wanted = {each.name for each in more} - {name for names, _ in _entries(verb) for name in names}
+        text_of_verb = inspect.cleandoc(verb.__doc__ or "")
+        described = {name for names, _ in entries(text_of_verb) for name in names}
+        wanted = {option.name for option in more} - described
         lines: list[str] = []
-        for names, text in _entries(source):
+        for names, text in entries(inspect.cleandoc(source.__doc__ or "")):
             if chosen := [name for name in names if name in wanted]:
                 lines += [", ".join(chosen), *text]
         entry = r"(?m)^\*\*\w+\n(?: {4}.*\n?)+"
-        text_of_verb = inspect.cleandoc(verb.__doc__ or "")
         verb.__doc__ = re.sub(entry, lambda _: "\n".join([*lines, ""]), text_of_verb, count=1)
         return verb
 
@@ -201,15 +203,20 @@ def _keywords(source: Any) -> list[inspect.Parameter]:
     only = inspect.Parameter.KEYWORD_ONLY
     if source is MeasuringOptions:
         return [
-            inspect.Parameter(each.name, only, default=each.default, annotation=each.type) for each in _FIELDS
+            inspect.Parameter(field.name, only, default=field.default, annotation=field.type)
+            for field in _FIELDS
         ]
-    return [each for each in inspect.signature(source).parameters.values() if each.kind is only]
+    return [option for option in inspect.signature(source).parameters.values() if option.kind is only]
 
 
-def _entries(source: Any) -> list[tuple[list[str], list[str]]]:
-    """Return the names and the lines of each entry in a docstring's section of parameters or attributes."""
-    section = r"(?ms)^(?:Attributes|Parameters)\n-+\n(.*?)(?=^\n|\Z)"
-    found = re.search(section, f"{inspect.cleandoc(source.__doc__)}\n")
-    assert found is not None
-    entries = [each.splitlines() for each in re.findall(r"(?m)^\S.*\n(?: .*\n)+", found[1])]
-    return [(header.split(", "), text) for header, *text in entries]
+def entries(docstring: str) -> list[tuple[list[str], list[str]]]:
+    r"""Return the names and the lines of each entry in a docstring's section of parameters or attributes.
+
+    Examples
+    --------
+    >>> entries("Parameters\n----------\nlow, high\n    Ends.\n")
+    [(['low', 'high'], ['    Ends.'])]
+    """
+    section = re.search(r"(?ms)^(?:Attributes|Parameters)\n-+\n(.*?)(?=^\n|\Z)", f"{docstring}\n")
+    parts = re.findall(r"(?m)^\S.*\n(?: .*\n)+", section[1] if section else "")
+    return [(header.split(", "), text) for header, *text in map(str.splitlines, parts)]

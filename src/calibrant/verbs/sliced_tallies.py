@@ -37,7 +37,7 @@ def by_slice(
     columns = {name: getattr(whole, name)[rows] for name in COLUMNS}
     code, rank = code[rows], rank[rows]
     ends = np.append(np.flatnonzero(np.diff(code)) + 1, len(code))
-    found: dict[Keys, Tally] = {}
+    tallies: dict[Keys, Tally] = {}
     for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
         part = Tally(whole.kind, **{name: column[start:end] for name, column in columns.items()})
         part = replace(part, weighted=whole.weighted, view=view)
@@ -45,8 +45,8 @@ def by_slice(
             present, cluster = np.unique(rank[start:end], return_inverse=True)
             part = replace(part, cluster=cluster, clusters=names[present])
         key = keys[code[start]]
-        found[key] = found[key] + part if key in found else part
-    return found
+        tallies[key] = tallies[key] + part if key in tallies else part
+    return tallies
 
 
 def cluster_names(predictions: Predictions, code: NDArray[Any]) -> NDArray[Any]:

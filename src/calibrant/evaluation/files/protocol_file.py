@@ -114,7 +114,7 @@ class Settings:
             )
             return self.error(where, f"{message}{where_in or f' [{key}]'}", f"write {write}")
         message = f"there is no {'key' if table else 'table'} {shown(key)}{where_in}"
-        hint = _nearest(key, [each.name for each in info.fields])
+        hint = _nearest(key, [field_type.name for field_type in info.fields])
         return self.error(f"{where}.{key}".strip("."), message, hint)
 
     def _line(self, path: Steps) -> int | None:
@@ -124,9 +124,9 @@ class Settings:
         key = next((step for step in path[1:] if isinstance(step, str)), None)
         current, seen, head = "", -1, None
         for place, line in enumerate(self._text.splitlines(), 1):
-            found = HEADER.match(line)
-            if found is not None:
-                current = found[1]
+            header = HEADER.match(line)
+            if header is not None:
+                current = header[1]
                 seen += current == name
                 if current == name and seen == number:
                     head = place
@@ -145,9 +145,9 @@ def _steps(path: str) -> Steps:
 
 def _inner(info: Any, step: str | int) -> Any:
     """Return the type of a field of a struct or of a list's elements, without None."""
-    inner = info.item_type if isinstance(step, int) else {each.name: each.type for each in info.fields}[step]
+    inner = info.item_type if isinstance(step, int) else {kind.name: kind.type for kind in info.fields}[step]
     return next(
-        (each for each in getattr(inner, "types", ()) if type(each) is not msgspec.inspect.NoneType), inner
+        (kind for kind in getattr(inner, "types", ()) if type(kind) is not msgspec.inspect.NoneType), inner
     )
 
 
@@ -159,11 +159,11 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _wanted(what: str) -> str:
     """Describe the value that msgspec expected."""
-    found = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
-    if found is None:
+    expected = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
+    if expected is None:
         return what
-    kinds = " or a ".join(WORDS[each] for each in found[1].split(" | "))
-    return f"write a {kinds}{found[2]}".replace(r" matching regex '\\S'", " that is not blank")
+    kinds = " or a ".join(WORDS[kind] for kind in expected[1].split(" | "))
+    return f"write a {kinds}{expected[2]}".replace(r" matching regex '\\S'", " that is not blank")
 
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -336,40 +336,40 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = read_protocol_file(example("summaries"))
-    >>> found.labels, found.task.budget, [system.name for system in found.systems]
+    >>> protocol = read_protocol_file(example("summaries"))
+    >>> protocol.labels, protocol.task.budget, [system.name for system in protocol.systems]
     (('keep', 'not keep'), 3, ['first sentences', 'centroid', 'logistic'])
     """
     settings = Settings(path)
     tables = settings.decoded(_Tables)
     task = tables.task if tables.task.name else structs.replace(tables.task, name=Path(path).stem)
-    found = ProtocolFile(**{**structs.asdict(tables), "task": task}, path=settings.file)
-    labels = _different(settings, "task.labels", found.labels)
+    protocol = ProtocolFile(**{**structs.asdict(tables), "task": task}, path=settings.file)
+    labels = _different(settings, "task.labels", protocol.labels)
     _check_label(settings, "task.positive", task.positive, labels)
-    for file in found.files:
+    for file in protocol.files:
         if reads_once(file):
             hint = "give the path of a file, which the evaluation can read again"
             raise InputError("this is a pipe", hint, code="file-kind", file=str(file))
-    _check_rule(settings, found)
-    _check_systems(settings, found)
-    _check_metrics(settings, found.evaluation.metrics, labels)
-    names, baseline = [system.name for system in found.systems], found.evaluation.baseline
+    _check_rule(settings, protocol)
+    _check_systems(settings, protocol)
+    _check_metrics(settings, protocol.evaluation.metrics, labels)
+    names, baseline = [system.name for system in protocol.systems], protocol.evaluation.baseline
     if baseline is not None and baseline not in names:
         hint = f"the systems are {', '.join(names[:20])}"
         raise settings.error("evaluation.baseline", f"there is no system {baseline!r}", hint)
-    return found
+    return protocol
 
 
-def _check_rule(settings: Settings, found: ProtocolFile) -> None:
+def _check_rule(settings: Settings, protocol: ProtocolFile) -> None:
     """Raise if keys that belong to the rule of the reference are missing or contradict it."""
-    reference, rule = found.reference, found.rule
+    reference, rule = protocol.reference, protocol.rule
     if reference.ties != LEAVE_OUT:
-        _check_label(settings, "reference.ties", reference.ties, found.labels)
+        _check_label(settings, "reference.ties", reference.ties, protocol.labels)
     if rule == "adjudicated" and reference.file is None:
         hint = 'write [reference] with file = "...", or add [annotators]'
         message = "the rule adjudicated lacks a file of labels"
         raise settings.error(where="reference", message=message, hint=hint)
-    if rule != "adjudicated" and found.annotators is None:
+    if rule != "adjudicated" and protocol.annotators is None:
         raise settings.error("", f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
     if (rule == "annotator") != (reference.annotator is not None):
         hint = 'write rule = "annotator" and annotator = "NAME", or neither'
@@ -379,29 +379,29 @@ def _check_rule(settings: Settings, found: ProtocolFile) -> None:
         raise settings.error("reference.ties", f"the rule {rule} has no ties", "leave ties out")
 
 
-def _check_systems(settings: Settings, found: ProtocolFile) -> None:
+def _check_systems(settings: Settings, protocol: ProtocolFile) -> None:
     """Raise if there are no systems, two have one name, or keys of a system contradict each other."""
-    if not found.systems:
+    if not protocol.systems:
         raise settings.error("", "there are no systems", "write [[systems]] with name and file", "empty")
     names: list[str] = []
-    for place, each in enumerate(found.systems):
-        here, threshold, decision = f"systems[{place}]", each.threshold, found.decision(each)
-        if each.name in names:
-            message = f"two systems have the name {each.name!r}"
+    for place, system in enumerate(protocol.systems):
+        here, threshold, decision = f"systems[{place}]", system.threshold, protocol.decision(system)
+        if system.name in names:
+            message = f"two systems have the name {system.name!r}"
             raise settings.error(f"{here}.name", message, "rename one", "duplicate")
-        if decision != "most-probable" and len(found.labels) != 2:
+        if decision != "most-probable" and len(protocol.labels) != 2:
             message = f"the decision {decision} is for two labels"
             raise settings.error(f"{here}.decision", message, "use most-probable")
-        if decision == "top" and found.task.budget is None:
+        if decision == "top" and protocol.task.budget is None:
             message = "the decision top lacks a budget"
             raise settings.error(f"{here}.decision", message, "write budget in [task]")
         if threshold is not None and decision not in ("top", "threshold"):
             hint = "leave it out, or use it with the decision threshold or top"
             raise settings.error(f"{here}.threshold", f"threshold is {threshold:g}", hint)
-        if each.label is not None and each.probability is not None:
+        if system.label is not None and system.probability is not None:
             hint = "keep one: labels, or probabilities that are decided here"
             raise settings.error(f"{here}.label", "a system has a label and a probability", hint)
-        names.append(each.name)
+        names.append(system.name)
 
 
 def _different(settings: Settings, where: str, names: Sequence[str]) -> tuple[str, ...]:

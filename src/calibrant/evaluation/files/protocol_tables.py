@@ -114,13 +114,13 @@ def read_annotations(table: Annotators, labels: Sequence[str]) -> tuple[Ratings,
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = Annotators(example("summaries").parent / "annotations.csv")
-    >>> read_annotations(found, ["keep", "not keep"])[0].annotators
+    >>> annotations = Annotators(example("summaries").parent / "annotations.csv")
+    >>> read_annotations(annotations, ["keep", "not keep"])[0].annotators
     ('first pass', 'second pass')
     """
     roles = [_role(table, "item"), _role(table, "annotator"), _role(table, "label", gaps=True)]
-    found = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
-    return found.ratings, _groups(found.ratings.items, found.clusters, found.groups)
+    annotations = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
+    return annotations.ratings, _groups(annotations.ratings.items, annotations.clusters, annotations.groups)
 
 
 def read_item_labels(
@@ -159,8 +159,8 @@ def read_item_labels(
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = read_item_labels(Reference(file=example("summaries").parent / "adjudicated.csv"), None)
-    >>> set(found.names.values()) == {"keep", "not keep"}
+    >>> columns = read_item_labels(Reference(file=example("summaries").parent / "adjudicated.csv"), None)
+    >>> set(columns.names.values()) == {"keep", "not keep"}
     True
     """
     assert table.file is not None
@@ -170,18 +170,18 @@ def read_item_labels(
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
     roles = _role(table, "item", once=True), _role(table, key, gaps=True)
-    found = read_table(file, [*roles, _role(table, "document", needed=False)])
-    names = found.texts(key)
+    columns = read_table(file, [*roles, _role(table, "document", needed=False)])
+    names = columns.texts(key)
     if labels is not None:
-        for code, name in enumerate(found.names[key]):
+        for code, name in enumerate(columns.names[key]):
             if name not in labels:
                 message = f"label {shown(name)} is not one of the task's ({listed(labels)})"
                 hint = "repair it, or name it among the labels"
-                row = int(np.flatnonzero(found[key] == code)[0])
-                raise found.error(row, message, hint, "class-unknown", part=key)
-    items = found.names["item"]
-    documents = _groups(items, found.get("document"), found.names.get("document", ()))
-    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, found.left_out)
+                row = int(np.flatnonzero(columns[key] == code)[0])
+                raise columns.error(row, message, hint, "class-unknown", part=key)
+    items = columns.names["item"]
+    documents = _groups(items, columns.get("document"), columns.names.get("document", ()))
+    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, columns.left_out)
 
 
 def read_folds(table: Folds) -> ItemLabels | None:
@@ -212,8 +212,8 @@ def read_system(system: System, labels: Sequence[str], positive: str | None) -> 
     --------
     >>> from calibrant.data import example
     >>> from calibrant.evaluation.files.protocol_file import read_protocol_file
-    >>> found = read_protocol_file(example("summaries"))
-    >>> read_system(found.systems[2], found.labels, found.positive).probabilities.shape
+    >>> output = read_protocol_file(example("summaries"))
+    >>> read_system(output.systems[2], output.labels, output.positive).probabilities.shape
     (125, 2)
     """
     if _is_conll(system.file):
@@ -231,11 +231,11 @@ def read_system(system: System, labels: Sequence[str], positive: str | None) -> 
             hint = f"write one column per label: {', '.join(wide[:5])}"
             raise InputError(message, hint, code="column-missing", file=file.name)
         how = NAMED.format("probability")
-        found = _of_columns(file, system, [Role("probability", "score", single, how=how)])
-        assert found.probabilities is not None
-        score = found.probabilities[:, 0]
+        output = _of_columns(file, system, [Role("probability", "score", single, how=how)])
+        assert output.probabilities is not None
+        score = output.probabilities[:, 0]
         both = [score, 1 - score] if labels[0] == positive else [1 - score, score]
-        return replace(found, probabilities=np.column_stack(both))
+        return replace(output, probabilities=np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if (system.label or "label") not in file.columns and len(lost) < len(wide):
         how = f"write one column per label, {listed(wide)}"
@@ -284,11 +284,11 @@ def prediction_frame(
     return pa.table(columns)
 
 
-def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
+def _of_labels(labeled: ItemLabels, labels: Sequence[str]) -> SystemOutput:
     code = {label: place for place, label in enumerate(labels)}
-    codes = np.array([code[name] for name in found.names.values()], np.int64)
-    documents = len(set(found.documents.values()))
-    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens, documents)
+    codes = np.array([code[name] for name in labeled.names.values()], np.int64)
+    documents = len(set(labeled.documents.values()))
+    return SystemOutput(labeled.file, tuple(labeled.names), codes, None, labeled.tokens, documents)
 
 
 def _is_conll(path: Path) -> bool:
@@ -362,15 +362,15 @@ def _groups(items: Sequence[str], group: Integers | None, names: Sequence[str]) 
 
 def _of_columns(file: Table, table: System, columns: Sequence[Role]) -> SystemOutput:
     """Read probabilities from one column per label."""
-    found = read_table(file, [_role(table, "item", once=True), *columns])
-    matrix = np.column_stack([found[role.part] for role in columns])
+    given = read_table(file, [_role(table, "item", once=True), *columns])
+    matrix = np.column_stack([given[role.part] for role in columns])
     off = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1) > SUM_OFF)
     if len(columns) > 1 and len(off):
         message = f"the probabilities add up to {matrix[off[0]].sum():.4g}"
-        raise found.error(
+        raise given.error(
             int(off[0]), message, "write the probabilities of all labels of the task", "class-sum"
         )
-    return SystemOutput(file.name, found.names["item"], None, matrix, None, int("document" in file.columns))
+    return SystemOutput(file.name, given.names["item"], None, matrix, None, int("document" in file.columns))
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
@@ -379,9 +379,9 @@ def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
     if predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
-    found = np.zeros((len(batch.score), len(labels)))
-    found[:, place] = batch.score
-    return SystemOutput(name, tuple(items), None, found)
+    probabilities = np.zeros((len(batch.score), len(labels)))
+    probabilities[:, place] = batch.score
+    return SystemOutput(name, tuple(items), None, probabilities)
 
 
 def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
@@ -392,7 +392,7 @@ def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
     }
     documents: dict[str, str] = {}
     if batch.cluster is not None:
-        called = [text(each) for each in predictions.clusters]
+        called = [text(name_of_cluster) for name_of_cluster in predictions.clusters]
         documents = {item: called[code] for item, code in zip(items, batch.cluster.tolist(), strict=True)}
     return ItemLabels(name, names, documents, len(items) - len(names))
 
@@ -401,11 +401,11 @@ def _by_item(name: str, labels: Sequence[str]) -> tuple[Predictions, Batch, list
     """Read a long table by item: scores, names of items, and the index of each class among the labels."""
     predictions = open_predictions(name).by_item()
     batch = predictions.read(items=True)
-    classes = [class_name(each) for each in predictions.classes]
-    unknown = [each for each in classes if each not in labels]
+    classes = [class_name(class_of) for class_of in predictions.classes]
+    unknown = [class_of for class_of in classes if class_of not in labels]
     if unknown:
         message = f"class {shown(unknown[0])} is not one of the task's labels ({listed(labels)})"
         raise InputError(message, "name it among the labels", code="class-unknown", file=name)
     assert batch.item is not None
     items = [text(predictions.items[code]) for code in batch.item.tolist()]
-    return predictions, batch, items, [list(labels).index(each) for each in classes]
+    return predictions, batch, items, [list(labels).index(class_of) for class_of in classes]

@@ -80,10 +80,10 @@ def reference_of(plan: ProtocolFile) -> Gold:
     chosen: dict[str, str] = {}
     unlabelled = 0
     if plan.reference.file is not None:
-        found = read_item_labels(plan.reference, plan.labels)
-        chosen, documents = found.names, _joined(found, documents)
-        tokens = found.tokens
-        unlabelled = found.unlabelled if plan.rule == "adjudicated" else 0
+        adjudicated = read_item_labels(plan.reference, plan.labels)
+        chosen, documents = adjudicated.names, _joined(adjudicated, documents)
+        tokens = adjudicated.tokens
+        unlabelled = adjudicated.unlabelled if plan.rule == "adjudicated" else 0
     counts: Counter[str] = Counter()
     if plan.rule == "adjudicated":
         names = chosen
@@ -129,16 +129,16 @@ def reference_of(plan: ProtocolFile) -> Gold:
     return Gold(tuple(names), label, of_item, ratings, rated, record, words, others)
 
 
-def _joined(found: ItemLabels, documents: Mapping[str, str]) -> dict[str, str]:
+def _joined(reference: ItemLabels, documents: Mapping[str, str]) -> dict[str, str]:
     """Return the document of each item in the reference's file and in that of the annotators."""
-    for item, document in found.documents.items():
+    for item, document in reference.documents.items():
         if documents.get(item, document) != document:
             message = (
                 f"item {item} is in document {document!r}, and for the annotators in {documents[item]!r}"
             )
             hint = "give each item the same document in both files"
-            raise InputError(message, hint, code="cluster", file=found.file)
-    return {**found.documents, **documents}
+            raise InputError(message, hint, code="cluster", file=reference.file)
+    return {**reference.documents, **documents}
 
 
 def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:

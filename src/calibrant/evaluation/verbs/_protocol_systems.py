@@ -141,33 +141,35 @@ def _decide(
     return np.where(kept, positive, 1 - positive), rule
 
 
-def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: ProtocolFile) -> SystemEvaluation:
+def evaluated(
+    decided: Decided, gold: Gold, metrics: Sequence[Metric], plan: ProtocolFile
+) -> SystemEvaluation:
     """Score a system, and compute the gain from abstaining on items of low confidence."""
     names = np.array(plan.labels, object)
     scores = classification_scores(
         names[gold.label],
-        names[found.label],
+        names[decided.label],
         labels=plan.labels,
         clusters=gold.documents,
         level=plan.evaluation.level,
     )
     selective = None
-    if found.probability is not None:
-        sure = found.probability[np.arange(len(found.label)), found.label]
-        right = found.label == gold.label
+    if decided.probability is not None:
+        sure = decided.probability[np.arange(len(decided.label)), decided.label]
+        right = decided.label == gold.label
         selective = risk_coverage(right, sure, clusters=gold.documents, level=plan.evaluation.level)
     return SystemEvaluation(
-        name=found.system.name,
-        description=found.system.description,
-        gives="labels" if found.probability is None else "probabilities",
-        decision=found.rule,
+        name=decided.system.name,
+        description=decided.system.description,
+        gives="labels" if decided.probability is None else "probabilities",
+        decision=decided.rule,
         values={
-            metric.name: metric.of(scores, gold.label, found.label, plan.evaluation.level)
+            metric.name: metric.of(scores, gold.label, decided.label, plan.evaluation.level)
             for metric in metrics
         },
         scores=scores,
-        unused=found.unused,
-        over_budget=found.over_budget,
+        unused=decided.unused,
+        over_budget=decided.over_budget,
         selective=selective,
         reason=NO_PROBABILITIES if selective is None else None,
     )
@@ -177,16 +179,16 @@ def calibration(
     systems: Sequence[Decided], gold: Gold, plan: ProtocolFile, progress: Progress | None
 ) -> Report | None:
     """Measure and compare the calibration of systems with probabilities; return None without any."""
-    given = [each for each in systems if each.probability is not None]
+    given = [system for system in systems if system.probability is not None]
     if not given:
         return None
     tables = [
-        prediction_frame(plan.labels, plan.positive, gold.label, each.probability, gold.documents)
-        for each in given
-        if each.probability is not None
+        prediction_frame(plan.labels, plan.positive, gold.label, system.probability, gold.documents)
+        for system in given
+        if system.probability is not None
     ]
     view = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
-    names = [each.system.name for each in given]
+    names = [system.system.name for system in given]
     # The default bin size would give only one or two bins for so few items.
     n = len(gold.items)
     bin_size = min(n, max(FEWEST, n // BINS)) if n < FEW else None

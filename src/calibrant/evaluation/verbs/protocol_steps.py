@@ -62,10 +62,10 @@ def compared(
     plan: ProtocolFile,
 ) -> MetricComparison:
     """Compare each pair of systems by one metric on the same items; units are documents, if known."""
-    sums = [metric.sums(gold.label, each.label) for each in systems]
+    sums = [metric.sums(gold.label, system.label) for system in systems]
     pairs = [
         _pair(scored[one], scored[other], sums[one], sums[other], gold, metric, plan)
-        for one, other in pairs_of([each.system.name for each in systems], plan.evaluation.baseline)
+        for one, other in pairs_of([system.system.name for system in systems], plan.evaluation.baseline)
     ]
     p_values = [pair.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
@@ -149,16 +149,16 @@ def _of_ends(
     Zou and Donner (2008). Construction of confidence limits about effect measures. Statistics in Medicine
     27, 1693-1702.
     """
-    ends = [(each.estimate, each.low, each.high) for each in (first, second)]
-    if any(None in each for each in ends):
+    ends = [(score.estimate, score.low, score.high) for score in (first, second)]
+    if any(None in end for end in ends):
         return None
     (one, low, high), (other, lowest, highest) = np.array(ends, np.float64).tolist()
     difference = one - other
     below, above = math.hypot(one - low, highest - other), math.hypot(high - one, other - lowest)
     toward = below if difference > 0 else above
     t = critical_value(plan.evaluation.level, NORMAL, "two-sided") * difference / toward if toward else None
-    found = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
-    return found, 1.0 if t is None else tail(t, NORMAL, plan.evaluation.alternative) or 1.0
+    interval = Quantity(difference, difference - below, difference + above, warning=FROM_OWN)
+    return interval, 1.0 if t is None else tail(t, NORMAL, plan.evaluation.alternative) or 1.0
 
 
 def _detectable(
@@ -213,8 +213,8 @@ def on_folds(
     if count < 2:
         raise InputError("there is one fold", "write two or more", code="setting", file=folds.file)
     scores = np.empty((len(systems), count))
-    for row, each in enumerate(systems):
-        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, each.label), code))
+    for row, system in enumerate(systems):
+        scores[row] = metric.value(_by_cluster(metric.sums(gold.label, system.label), code))
     if np.isnan(scores).any():
         name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
         why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
@@ -225,7 +225,7 @@ def on_folds(
         notes.append(
             f"Folds have from {sizes.min():,} to {sizes.max():,} items; all folds have the same weight."
         )
-    names = [each.system.name for each in systems]
+    names = [system.system.name for system in systems]
     return _compared(names, scores, np.zeros(count, np.int64), plan), metric.name, notes
 
 
@@ -386,10 +386,10 @@ def _plan(plan: Detectable | None, unit: str) -> str:
 
 def _of_calibration(calibration: Report | None, level: float) -> Iterator[Finding]:
     for model in calibration.models if calibration is not None else ():
-        found = model.measured.views[0]
-        low, high = found.calibration_error.low, found.calibration_error.high
+        view = model.measured.views[0]
+        low, high = view.calibration_error.low, view.calibration_error.high
         if low is None or high is None:
-            why = found.calibration_error.reason or "the data do not say"
+            why = view.calibration_error.reason or "the data do not say"
             text = f"The calibration of {model.name} is undefined: {why}."
             yield Finding("calibration", False, text)
         elif low > 0:
@@ -408,13 +408,13 @@ def _of_calibration(calibration: Report | None, level: float) -> Iterator[Findin
 
 def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator[Finding]:
     for system in systems:
-        found = system.selective
-        if found is None:
+        selective = system.selective
+        if selective is None:
             continue
-        half = next((point for point in found.points if point.coverage <= 0.75), None)
+        half = next((point for point in selective.points if point.coverage <= 0.75), None)
         if half is None:  # one item has no half
             continue
-        kept, right = half.accuracy, 1 - found.error_rate
+        kept, right = half.accuracy, 1 - selective.error_rate
         said = (
             f"{system.name} is correct on {_percent(kept.estimate or 0.0)} of its most confident half, "
             f"{_interval(kept.low, kept.high, level, _percent)}, and on {_percent(right)} of all items"
@@ -506,19 +506,19 @@ def protocol(
     Examples
     --------
     >>> from calibrant.data import example
-    >>> found = protocol(example("summaries"))
-    >>> found.reference.items, found.reference.documents, found.metrics
+    >>> agreement = protocol(example("summaries"))
+    >>> agreement.reference.items, agreement.reference.documents, agreement.metrics
     (125, 12, ('f1:keep', 'accuracy'))
     """
     plan = read_protocol_file(path)
     gold = reference_of(plan)
-    found = _agreement(plan, gold)
+    agreement = _agreement(plan, gold)
     systems = [decided(system, gold, plan) for system in plan.systems]
-    metrics = metrics_of(plan.metrics, plan.labels, gold, [each.label for each in systems])
+    metrics = metrics_of(plan.metrics, plan.labels, gold, [system.label for system in systems])
     scored = []
-    for done, each in enumerate(systems):
+    for done, system in enumerate(systems):
         tell(progress, "scoring", done, len(systems))
-        scored.append(evaluated(each, gold, metrics, plan))
+        scored.append(evaluated(system, gold, metrics, plan))
     measured = calibration(systems, gold, plan, progress)
     comparisons = []
     for done, metric in enumerate(metrics):
@@ -527,13 +527,13 @@ def protocol(
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
     task = ControlTask(plan.task.name, plan.task.description, plan.labels, plan.positive, plan.task.budget)
     reason = None
-    if found is None:
+    if agreement is None:
         reason = NO_ANNOTATORS if gold.ratings is None else ONE_ANNOTATOR
     return Protocol(
         file=plan.path,
         task=task,
         reference=gold.record,
-        agreement=found,
+        agreement=agreement,
         agreement_reason=reason,
         systems=tuple(scored),
         calibration=measured,
@@ -542,14 +542,14 @@ def protocol(
         folds=folds,
         fold_metric=fold_metric,
         findings=findings_of(
-            task, gold.record, found, scored, measured, comparisons[0], folds, plan.evaluation.level
+            task, gold.record, agreement, scored, measured, comparisons[0], folds, plan.evaluation.level
         ),
         level=plan.evaluation.level,
         alternative=plan.evaluation.alternative,
         power=plan.evaluation.power,
         samples=plan.evaluation.samples,
         seed=plan.evaluation.seed,
-        notes=(*notes, *_notes(gold.record, found, scored), *_output_notes(systems, gold)),
+        notes=(*notes, *_notes(gold.record, agreement, scored), *_output_notes(systems, gold)),
         version=__version__,
         command=command,
     )
@@ -566,12 +566,14 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
     )
 
 
-def _notes(reference: Reference, found: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
+def _notes(
+    reference: Reference, agreement: Agreement | None, systems: Sequence[SystemEvaluation]
+) -> list[str]:
     """Return the notes on the data."""
     notes = []
-    if found is not None and found.missing:
+    if agreement is not None and agreement.missing:
         notes.append(
-            f"{found.missing:,} labels of annotators are missing; coefficients that allow missing labels "
+            f"{agreement.missing:,} labels of annotators are missing; coefficients that allow missing labels "
             "use the others."
         )
     if reference.left_out:
@@ -589,18 +591,19 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
 
 
 def _output_notes(systems: Sequence[Decided], gold: Gold) -> Iterator[str]:
-    for each in systems:
-        name = each.system.name
-        if each.documents:
+    for system in systems:
+        name = system.system.name
+        if system.documents:
             yield (
                 f"{name} names documents and the reference does not, so intervals ignore that items of a "
                 "document depend on each other; add the documents to the reference."
             )
-        if each.ignored:
-            yield f"{name} decides by document without {counted(each.ignored, 'item')} of unknown documents."
-        if each.other_tokens:
+        if system.ignored:
+            ignored = counted(system.ignored, "item")
+            yield f"{name} decides by document without {ignored} of unknown documents."
+        if system.other_tokens:
             yield (
-                f"{name} has {each.other_tokens:,} of {len(gold.items):,} tokens that differ from "
+                f"{name} has {system.other_tokens:,} of {len(gold.items):,} tokens that differ from "
                 "the reference; tags are compared by sentence and position."
             )
 
