@@ -436,6 +436,19 @@ def test_few_positives_give_a_warning() -> None:
     assert "only 5 positives among 1,000 pairs" in (found.few_positives_warning or "")
 
 
+@pytest.mark.parametrize(
+    ("positives", "n", "few"), [(499, 1_000_000, True), (501, 1_010_000, False), (31, 60_000, False)]
+)
+def test_positives_that_are_rarer_than_one_in_2000_are_few_below_500(
+    positives: int, n: int, few: bool
+) -> None:
+    """The interval covered 88 % with 100 positives among 10^6 pairs, and with 250 among 2.5 million."""
+    tally = Tally.from_arrays(
+        y_true=[1] * positives + [0] * (n - positives), y_prob=np.full(n, positives / n)
+    )
+    assert (error_interval(tally).few_positives_warning is not None) == few
+
+
 def test_few_labels_that_contradict_scores_near_0_and_1_give_a_warning() -> None:
     q = np.where(np.arange(1000) % 10 == 0, 1.0, 1e-12)
     for wrong, few in ((19, True), (20, False)):

@@ -204,6 +204,9 @@ Source = Pairs | Tally | Bins
 
 FEW_POSITIVES = 30
 """Positives, or negatives, below which results carry a warning."""
+FEW_RARE_POSITIVES = 500
+"""The same if there are fewer than one in `RARE` pairs: a few large scores then carry the error."""
+RARE = 2_000
 WIDE_BIN = 0.2
 """Fraction of the weight above which a bin that is wider than a section of the score is called wide."""
 SAMPLES = 10_000
@@ -516,7 +519,7 @@ def warnings_of(table: Residuals) -> dict[str, Any]:
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
     contrary = contrary_labels(table)
     few = f"labels on the other side of 0.5 than their scores: only {round(contrary)}"
-    if rarer < FEW_POSITIVES:
+    if rarer < (FEW_RARE_POSITIVES if rarer * RARE < table.total_n else FEW_POSITIVES):
         few = f"positives or negatives: only {counted(round(rarer), name)}"
     elif contrary >= FEW_CONTRARY:
         few = ""
