@@ -265,9 +265,6 @@ def test_the_figures_show_every_cell() -> None:
     assert points == len(study.tables["cells"])
 
 
-@pytest.mark.xfail(
-    reason="the record is of the finest bins alone; it takes an hour to write it again", strict=True
-)
 def test_the_record_is_recomputed(record: dict[str, Any]) -> None:
     """One cell of the record, from its seed."""
     assert record["seed"] == SEED
@@ -285,6 +282,6 @@ def test_the_grid_of_common_events_meets_the_bar(record: dict[str, Any]) -> None
     wrong = [row for row in common if not calibrated(row)]
     right = [row for row in common if calibrated(row)]
     assert (len(wrong), len(right)) == (81, 27)
-    assert 94 <= np.mean([row["coverage"] for row in wrong]) <= 96.5
+    assert 94 <= np.mean([row["coverage"] for row in wrong]) <= 97.5
     assert not [row["cell"] for row in right if falls_short(row)]
     assert np.mean([row["low_is_zero"] for row in right]) >= 95
