@@ -17,10 +17,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 import calibrant
-from calibrant.cli import main
+import calibrant.io
+from calibrant.cli import main, options
+from calibrant.cli.convert import command as convert
+from calibrant.io.log_formats import FORMATS as LOG_FORMATS
+from calibrant.io.logs import open_log
+from calibrant.io.table_formats import FORMATS as TABLES
 from calibrant.outputs import outputs
 from calibrant.records import Record, fields_of, schema
 from tests.quantities import defined
@@ -53,6 +59,57 @@ PUBLIC_MODULES: list[str] = list(REFERENCE.PUBLIC_MODULES)
 
 
 # Names, commands, fields, codes.
+
+
+def help_of(*names: str) -> str:
+    """The help of a command, in one line."""
+    command: click.Command = main
+    for name in names:
+        assert isinstance(command, click.Group)
+        command = defined(command.get_command(click.Context(command), name))
+    return " ".join(str(command.help).split())
+
+
+READ = {
+    "calibrant measure --help": help_of("measure"),
+    "calibrant agree --help": help_of("agree"),
+    "calibrant compare --help": help_of("compare"),
+    "open_predictions": str(calibrant.io.open_predictions.__doc__),
+    "docs/guide/data.md": text(DOCS / "guide" / "data.md"),
+}
+WRITTEN = {
+    "WRITES": options.WRITES,
+    "calibrant convert --help": " ".join(
+        str(option.help) for option in convert.params if hasattr(option, "help")
+    ),
+    "apply": str(calibrant.apply.__doc__),
+    "convert": str(calibrant.convert.__doc__),
+    "PredictionWriter": str(calibrant.io.PredictionWriter.__doc__),
+}
+LOGS = {
+    "calibrant measure --help": help_of("measure"),
+    "open_log": str(open_log.__doc__),
+    "docs/guide/logs.md": text(DOCS / "guide" / "logs.md"),
+}
+
+
+@pytest.mark.parametrize("place", READ)
+def test_every_place_that_lists_formats_of_tables_lists_all(place: str) -> None:
+    names_only = place in ("calibrant agree --help", "calibrant compare --help")  # whose tables hold names
+    endings = [name for name, form in TABLES.items() if form.reader is not None or not names_only]
+    assert [ending for ending in endings if f".{ending}" not in READ[place]] == []
+
+
+@pytest.mark.parametrize("place", WRITTEN)
+def test_every_place_that_lists_formats_of_output_lists_all(place: str) -> None:
+    endings = [name for name, form in TABLES.items() if form.sink is not None]
+    assert [ending for ending in endings if f".{ending}" not in WRITTEN[place]] == []
+
+
+@pytest.mark.parametrize("place", LOGS)
+def test_every_place_that_lists_formats_of_logs_lists_all(place: str) -> None:
+    writers = [defined(re.search(r"\w*[A-Z_-][\w-]*", form.title)).group() for form in LOG_FORMATS.values()]
+    assert [writer for writer in writers if writer not in LOGS[place]] == []
 
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import warnings
 
 # Size in bytes up to which Python computes a table in less time than numba needs to load.
 SMALL = 1 << 16
@@ -17,6 +18,7 @@ def run() -> None:
     # Libraries fail on values that no command needs: figures are files, and no file contains a date.
     os.environ["MPLBACKEND"] = "agg"
     os.environ.pop("SOURCE_DATE_EPOCH", None)
+    warnings.formatwarning = lambda message, *_: f"calibrant: warning: {message}\n"
     try:
         if _reads_little(sys.argv[1:]):
             from calibrant._kernels.jit import interpret

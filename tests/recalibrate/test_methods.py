@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ from calibrant import recalibrate
 from calibrant.cli import main
 from calibrant.io import load_recalibrator
 from calibrant.recalibrate import BinaryRecalibrator, Recalibrator
-from calibrant.recalibrate.methods import METHODS, SETTINGS, Name
+from calibrant.recalibrate.methods import METHODS, SETTINGS
 from calibrant.verbs import apply, fit
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "recalibrate.md"
@@ -35,10 +34,6 @@ each = pytest.mark.parametrize("name", METHODS)
 def kind_of(name: str) -> type[Recalibrator]:
     kind: type[Recalibrator] = getattr(recalibrate, METHODS[name].estimator)
     return kind
-
-
-def test_the_table_has_the_names_that_type_checkers_know() -> None:
-    assert tuple(METHODS) == get_args(Name)
 
 
 def test_every_recalibrator_of_scores_or_rows_is_in_the_table() -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing, spelled
+from calibrant.cli.options import (
+    MethodName,
+    Printing,
+    added,
+    columns,
+    columns_of,
+    command_line,
+    printing,
+    spelled,
+)
 from calibrant.cli.progress import ProgressLine
 from calibrant.exceptions import InputError
 from calibrant.recalibrate.methods import METHODS, SETTINGS, with_setting
@@ -62,7 +71,7 @@ def _fits_again(source: str, columns: Columns) -> bool:
 @click.option("-o", "--output", metavar="FILE", required=True, help="File of the recalibrator (JSON).")
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=MethodName(list(METHODS)),
     default="auto",
     help="Recalibration method. auto uses the simplest map that cross-fitting cannot tell from the best, or "
     f"none. {', '.join(ROWS[:-1])} and {ROWS[-1]} recalibrate all classes of a row of "

@@ -266,7 +266,24 @@ def added(function: Function, options: Sequence[Callable[[Function], Function]])
     return function
 
 
+class MethodName(click.Choice[str]):
+    """Name of a recalibrator, which may be one of another package."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        from calibrant.plugins import RECALIBRATORS, entry_points_of
+
+        if value in self.choices or value not in entry_points_of(RECALIBRATORS):
+            return super().convert(value, param, ctx)
+        return value
+
+
 LOGS = (
+    click.option(
+        "--log-format",
+        metavar="NAME",
+        help="Format of a log, if it is not recognized: one of another package.",
+    ),
     click.option(
         "--normalise",
         type=click.Choice(["none", "characters", "bytes"]),
@@ -320,8 +337,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Remove the names of columns from parsed options and return them."""
     from calibrant.io import Columns
 
-    names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold"]
-    names += ["scorer", "allow_dropped"]
+    names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "log_format"]
+    names += ["normalise", "gold", "scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
     clusters = options["cluster"]
     options["cluster"] = clusters[0] if len(clusters) == 1 else clusters or None
@@ -333,7 +350,7 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
     import shlex
 
     names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
-    names["scorer"] = columns.scorer
+    names |= {"scorer": columns.scorer, "log-format": columns.log_format}
     given = {part: value for part, value in names.items() if value not in (None, "none")}
     chosen = (part for part in given if parts is None or part in parts)
     flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""

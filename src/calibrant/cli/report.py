@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli.made import Command, options_of
-from calibrant.cli.options import NAMES, Printing, measuring, printing, settings_of
+from calibrant.cli.options import NAMES, MethodName, Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
 from calibrant.recalibrate.methods import METHODS
 
@@ -30,7 +30,7 @@ from calibrant.recalibrate.methods import METHODS
     "groups",
     "counts",
     **dict.fromkeys(("model", "dev", "counts"), "FILE"),
-    method=click.Choice(list(METHODS)),
+    method=MethodName(list(METHODS)),
     group="frequency|FILE",
     groups=click.IntRange(min=1),
 )

@@ -16,7 +16,6 @@ from calibrant.metrics.binning import uniform
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.recalibrate.methods import Name
 from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs.applying import recalibrated
@@ -26,7 +25,7 @@ from calibrant.verbs.options import Settings
 from calibrant.verbs.recalibrating import fit
 from calibrant.verbs.sources import ViewSource
 
-METHOD: Name = "histogram"
+METHOD: str = "histogram"
 GROUPS = 6
 RANGES = 5
 DRAWS = 50

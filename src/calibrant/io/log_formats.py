@@ -1,9 +1,12 @@
-"""The formats of logs of evaluations, and which of them a path holds: a new one gets a row here."""
+"""The formats of logs of evaluations, and which of them a path holds: a new one gets a row here.
+
+Other packages add formats by entry points of the group ``calibrant.log_formats``.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -13,6 +16,8 @@ from typing import Any, Protocol
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.log_rows import Block, Normalise
 from calibrant.io.origin import check_name
+from calibrant.io.table_formats import ending_of, is_format
+from calibrant.plugins import LOG_FORMATS, entry_points_of, load, load_all
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 MOST_FILES = 20_000
@@ -110,7 +115,6 @@ FORMATS: dict[str, LogFormat] = {
 }
 AS_TABLE = "write other results as a table (.csv or .jsonl) with one row per answer"
 KNOWN = "; ".join(form.title for form in reversed(FORMATS.values()))
-ENDINGS = tuple({ending for form in FORMATS.values() for ending in form.endings})
 
 
 @dataclass(frozen=True)
@@ -131,21 +135,48 @@ class LogKind:
     @property
     def title(self) -> str:
         """The format in words."""
-        return FORMATS[self.format].title
+        return format_named(self.format).title
 
 
-def recognise_log(path: object) -> LogKind | None:
+def format_named(name: str) -> LogFormat:
+    """Return a format of `FORMATS`, or one of another package.
+
+    Raises
+    ------
+    InputError
+        If there is no such format, or it cannot be imported.
+
+    Examples
+    --------
+    >>> format_named("inspect").endings
+    ('.eval', '.json')
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    others = entry_points_of(LOG_FORMATS)
+    if name not in others:
+        hint = f"give one of {', '.join([*FORMATS, *others])}"
+        raise InputError(f"there is no log format {name!r}", hint, code="parameter")
+    form: LogFormat = load(others[name], LogFormat)
+    return form
+
+
+def recognise_log(path: object, log_format: str | None = None) -> LogKind | None:
     """Recognize a log by its content; None for anything else, such as a prediction table.
 
     Parameters
     ----------
     path
         A file, or a folder of logs (searched with its subfolders).
+    log_format
+        Name of the format, if it is known. Formats of other packages are tried only for files that are
+        neither logs nor tables of the formats here.
 
     Raises
     ------
     FormatError
-        A folder without logs, or with logs of two formats; the results of a run without its samples.
+        A folder without logs, or with logs of two formats; the results of a run without its samples; a file
+        that is no log of the format named.
 
     Examples
     --------
@@ -160,30 +191,32 @@ def recognise_log(path: object) -> LogKind | None:
         return None
     file = Path(path)
     if file.is_dir():
-        return None if (file / "state.json").exists() else _in_folder(file)
+        return None if (file / "state.json").exists() else _in_folder(file, log_format)
     if not file.is_file():
         return None
-    found = _format_of(file)
-    return None if found is None else LogKind(found, (file,))
+    if log_format is not None:
+        form = format_named(log_format)
+        if _recognised({log_format: form}, file) is None:
+            message = f"the file is not {form.title}"
+            raise FormatError(message, "leave the format out", code="log", file=str(file))
+        return LogKind(log_format, (file,))
+    kind = _format_of(file)
+    return None if kind is None else LogKind(kind, (file,))
 
 
-def _in_folder(folder: Path) -> LogKind:
+def _in_folder(folder: Path, log_format: str | None) -> LogKind:
     files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder that contains only logs", code="log", file=str(folder))
-    candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
-    for each in candidates:
-        check_name(str(each))
-    found: dict[str, list[Path]] = {}
-    for each in candidates:
-        kind = _recognised(each)
-        if kind is not None:
-            found.setdefault(kind, []).append(each)
-    if len(found) > 1:
-        both = " and ".join(FORMATS[kind].title for kind in found)
+    forms = FORMATS if log_format is None else {log_format: format_named(log_format)}
+    logs = _logs_of(forms, files)
+    if not logs and log_format is None:
+        logs = _logs_of(dict(load_all(LOG_FORMATS, LogFormat)), files)
+    if len(logs) > 1:
+        both = " and ".join(format_named(kind).title for kind in logs)
         raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
-    if not found:
+    if not logs:
         seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
         message = f"the folder has no .parquet files and no logs; it contains {seen}"
         hint = f"name a file, or a folder of the .parquet parts of one table or of logs: {KNOWN}"
@@ -194,25 +227,41 @@ def _in_folder(folder: Path) -> LogKind:
             message = "the folder contains saved data sets, such as the splits of a DatasetDict"
             hint = f"name one of them: {', '.join(splits[:6])}"
         raise InputError(message, hint, code="file-missing", file=str(folder))
-    [(kind, logs)] = found.items()
-    return LogKind(kind, tuple(logs))
+    [(kind, paths)] = logs.items()
+    return LogKind(kind, tuple(paths))
 
 
-def _recognised(path: Path) -> str | None:
-    """The format of a file, by its name and content."""
+def _logs_of(forms: Mapping[str, LogFormat], files: Iterable[Path]) -> dict[str, list[Path]]:
+    """Return the files that are logs, by their format."""
+    endings = tuple(ending for form in forms.values() for ending in form.endings)
+    candidates = sorted(file for file in files if file.name.endswith(endings))
+    for file in candidates:
+        check_name(str(file))
+    logs: dict[str, list[Path]] = {}
+    for file in candidates:
+        kind = _recognised(forms, file)
+        if kind is not None:
+            logs.setdefault(kind, []).append(file)
+    return logs
+
+
+def _recognised(forms: Mapping[str, LogFormat], path: Path) -> str | None:
+    """The first format that holds a file."""
     name = path.name.lower()
     first = _first(path) if name.endswith(JSON_LINES) else {}
-    for kind, form in FORMATS.items():
-        if name.endswith(form.endings) and form.holds(path, first):
-            return kind
-    return None
+    holding = (
+        kind for kind, form in forms.items() if name.endswith(form.endings) and form.holds(path, first)
+    )
+    return next(holding, None)
 
 
 def _format_of(path: Path) -> str | None:
     """The format of a file that somebody named; a JSON file has to be a log."""
-    found = _recognised(path)
-    if found is not None or not path.name.lower().endswith(".json"):
-        return found
+    kind = _recognised(FORMATS, path)
+    if kind is None and not is_format(ending_of(path.name)[0]):
+        kind = _recognised(dict(load_all(LOG_FORMATS, LogFormat)), path)
+    if kind is not None or not path.name.lower().endswith(".json"):
+        return kind
     if path.name.startswith("results"):
         message = "the file contains the results of a run without its samples"
         hint = "run lm_eval with --log_samples, and name a samples file or the folder"
@@ -242,7 +291,7 @@ def _keys(path: Path) -> list[str]:
 
 def opened_logs(kind: LogKind, settings: LogSettings) -> list[Log]:
     """Return the logs of a path, with the settings of its format."""
-    form = FORMATS[kind.format]
+    form = format_named(kind.format)
     for name in settings.given():
         if name not in form.settings:
             message, hint = f"{name} is not for {kind.title}", "leave it out"

@@ -23,6 +23,7 @@ def open_log(
     *,
     view: View = "options",
     model: str | None = None,
+    log_format: str | None = None,
     normalise: Normalise = "none",
     gold: Mapping[str, str] | None = None,
     scorer: str | None = None,
@@ -42,6 +43,8 @@ def open_log(
         that option is right.
     model
         For a folder: read only the logs of this model.
+    log_format
+        Format, if it is not to be recognized: ``lm-eval``, ``inspect``, ``openai`` or one of another package.
     normalise
         ``"characters"`` or ``"bytes"``: log-likelihoods divided by the lengths of the options, whose largest
         is what ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness score. ``"none"``: as ``acc``.
@@ -79,7 +82,7 @@ def open_log(
     ...     open_log(file).read().score.round(3).tolist()
     [0.858, 0.142]
     """
-    kind = recognise_log(path)
+    kind = recognise_log(path, log_format)
     if kind is None:
         message = "the file is not a supported log"
         raise FormatError(message, f"supported logs are {KNOWN}", code="log", file=os.fspath(path))

@@ -27,7 +27,7 @@ from calibrant.io.readers import (
 )
 from calibrant.io.readers import Form as Form
 from calibrant.io.roles import ROWS, Role, open_table
-from calibrant.io.table_formats import FORMATS, locate, parquet_parts
+from calibrant.io.table_formats import format_of, locate, parquet_parts
 from calibrant.io.tables import RECALIBRATED_KEY, TALLY_KEY, Table
 from calibrant.io.tables import listed as listed
 
@@ -257,7 +257,7 @@ class Columns:
     score, label, class_column, cluster, item, weight
         Names of columns that are called otherwise. A column named here must be there. ``cluster`` may name
         two columns that are crossed, such as items and annotators.
-    normalise, gold, scorer, allow_dropped
+    log_format, normalise, gold, scorer, allow_dropped
         For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
     engine
@@ -277,6 +277,7 @@ class Columns:
     cluster: str | Sequence[str] | None = None
     item: str | None = None
     weight: str | None = None
+    log_format: str | None = None
     normalise: Normalise = "none"
     gold: Gold = None
     scorer: str | None = None
@@ -390,7 +391,7 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
 
             return _lists(open_dataset(Path(source)))
         origin = locate(source)
-        of_file = FORMATS[origin.format]
+        of_file = format_of(origin.format)
         if of_file.reader is None:
             return _archive(origin, columns.named)
         if (
@@ -406,7 +407,10 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
         table = _tokens(of_file.table(origin))
     else:
         table = open_table(source)
-    of_logs = {name: getattr(columns, name) for name in ("normalise", "gold", "scorer", "allow_dropped")}
+    of_logs = {
+        name: getattr(columns, name)
+        for name in ("log_format", "normalise", "gold", "scorer", "allow_dropped")
+    }
     if any(value != getattr(Columns, name) for name, value in of_logs.items()):
         message = f"{', '.join(f'`{name}`' for name in of_logs)} apply to logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
@@ -482,11 +486,11 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
 
 def _log(path: str | os.PathLike[str], columns: Columns) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
-    if Path(path).suffix in NO_LOGS and Path(path).is_file():
+    if columns.log_format is None and Path(path).suffix in NO_LOGS and Path(path).is_file():
         return None
     from calibrant.io.log_formats import recognise_log
 
-    kind = recognise_log(path)
+    kind = recognise_log(path, columns.log_format)
     if kind is None:
         return None
     from calibrant.io._log_table import LogTable

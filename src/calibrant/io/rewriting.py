@@ -19,7 +19,7 @@ from calibrant.io.frames import FrameTable
 from calibrant.io.origin import reads_once
 from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
-from calibrant.io.table_formats import FORMATS, TableFormat, locate, written_format
+from calibrant.io.table_formats import TableFormat, format_of, locate, written_format
 from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     """
     if not name:
         raise InputError("the output has no name", "name a file", code="output")
-    form = FORMATS[written_format(name, stdout=False)]
+    form = format_of(written_format(name, stdout=False))
     keep_sources(name, source)
     place = Path(name).resolve().parent
     read = {each.resolve().parent for each in parts}
@@ -306,7 +306,7 @@ def write_batches(
     >>> import pyarrow as pa
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     batch = pa.record_batch({"score": [0.5]})
-    ...     write_batches(f"{folder}/new.csv", FORMATS["csv"], iter([batch]))
+    ...     write_batches(f"{folder}/new.csv", format_of("csv"), iter([batch]))
     1
     """
     assert form.batches is not None

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import MISSING, Codes, Column, class_name
-from calibrant.io.table_formats import FORMATS, locate, parquet_parts
+from calibrant.io.table_formats import format_of, locate, parquet_parts
 from calibrant.io.tables import Kind, Table, one_column
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def open_table(source: Any) -> Table:
 
         return PartsTable(parts, os.fspath(source))
     origin = locate(source)
-    form = FORMATS[origin.format]
+    form = format_of(origin.format)
     if form.reader is None:
         hint = "write CSV, TSV, JSON lines or Parquet"
         raise InputError("an .npz archive is no table of names", hint, code="file-kind", file=origin.name)

@@ -17,7 +17,7 @@ from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing_or_printing
 from calibrant.io.sinks import Sink
-from calibrant.io.table_formats import FORMATS, written_format
+from calibrant.io.table_formats import format_of, written_format
 
 ROUNDING = 1e-6  # how far above 1 a sum of float32 may end
 
@@ -58,7 +58,7 @@ class RowWriter(ABC):
             self._check_names(each, what)
         if not 0 <= threshold < 1:
             raise self._error(f"the threshold {threshold!r} is not in [0, 1)", "give 0 for all", "threshold")
-        if threshold > 0 and not FORMATS[self._kind].notes:
+        if threshold > 0 and not format_of(self._kind).notes:
             hint = "choose .parquet, .arrow, .csv or .tsv, or write every score"
             raise self._error("JSON lines cannot store a table's threshold", hint, "threshold")
         self._threshold = float(threshold)
@@ -73,7 +73,7 @@ class RowWriter(ABC):
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             file = stack.enter_context(writing_or_printing(self._name))
-            made = FORMATS[self._kind].sink
+            made = format_of(self._kind).sink
             assert made is not None
             self._sink: Sink = made(file, self._columns, self._threshold)
             stack.callback(self._sink.close)

@@ -1,4 +1,7 @@
-"""The formats of tables by the endings of their names: a new one gets a row here."""
+"""The formats of tables by the endings of their names: a new one gets a row here.
+
+Other packages add formats by entry points of the group ``calibrant.table_formats``, whose names are endings.
+"""
 
 from __future__ import annotations
 
@@ -122,6 +125,36 @@ TEXT = tuple(name for name, form in FORMATS.items() if form.text)
 WRITTEN = sorted((name for name, form in FORMATS.items() if form.sink), key=lambda name: name in TEXT)
 
 
+def is_format(ending: str) -> bool:
+    """Return True if a file name's ending is that of a format here or in another package."""
+    if ending in FORMATS or not ending:
+        return ending in FORMATS
+    from calibrant.plugins import TABLE_FORMATS, entry_points_of
+
+    return ending in entry_points_of(TABLE_FORMATS)
+
+
+def format_of(ending: str) -> TableFormat:
+    """Return the format of a file name's ending, for which `is_format` is true.
+
+    Raises
+    ------
+    InputError
+        If the format of another package cannot be imported.
+
+    Examples
+    --------
+    >>> format_of("tsv").title
+    'plain text'
+    """
+    if ending in FORMATS:
+        return FORMATS[ending]
+    from calibrant.plugins import TABLE_FORMATS, entry_points_of, load
+
+    form: TableFormat = load(entry_points_of(TABLE_FORMATS)[ending], TableFormat)
+    return form
+
+
 def title_of(found: str) -> str:
     """Return the display name of the format that `looks_like` returned."""
     return FORMATS[found].title if found in FORMATS else OTHERS[found]
@@ -137,15 +170,17 @@ def written_format(name: str, *, stdout: bool = True) -> str:
     """
     if name == STDOUT and stdout:
         return "csv"
-    kind, packed = _ending(name)
+    kind, packed = ending_of(name)
     if kind in (TEXT if packed else WRITTEN):
+        return kind
+    if not packed and kind not in FORMATS and is_format(kind) and format_of(kind).sink is not None:
         return kind
     hint = f"end it in {', '.join(f'.{each}' for each in WRITTEN)}; .gz goes with text"
     raise InputError("the name has no ending of a table format", hint, code="file-kind", file=name)
 
 
-def _ending(name: str) -> tuple[str, bool]:
-    """The ending of a file's name without that of gzip, and whether it has this one."""
+def ending_of(name: str) -> tuple[str, bool]:
+    """Return the ending of a file's name without that of gzip, and whether it has this one."""
     suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
     packed = suffixes[-1:] == ["gz"]
     return ((suffixes[-2:-1] if packed else suffixes[-1:]) or [""])[0], packed
@@ -170,9 +205,9 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     if file.is_dir():
         hint = "name a file, or a folder of .parquet files; `calibrant convert` makes a file of a log"
         raise InputError("the folder has no Parquet file", hint, code="file-missing", file=name)
-    kind, packed = _ending(name)
+    kind, packed = ending_of(name)
     kind = "arrow" if kind == "feather" else kind  # version 2 of Feather is Arrow IPC
-    if file.exists() and kind not in (TEXT if packed else FORMATS):
+    if file.exists() and not (kind in TEXT if packed else is_format(kind)):
         known = (
             ", ".join(f".{each}" for each in FORMATS)
             + "; gz for "
@@ -194,7 +229,14 @@ def locate(path: str | os.PathLike[str]) -> Origin:
         raise unreadable(name, error) from error
     if size <= 512 and not head.strip():
         raise InputError("the file is empty", "write it again", code="empty", file=name)
-    _agree(name, kind, packed, head[:512], tail)
+    form = format_of(kind)
+    if kind in FORMATS:
+        _agree(name, kind, packed, head[:512])
+    elif form.starts and not head.startswith(form.starts):
+        message = f"the name says .{kind} but the content is not {form.title}"
+        raise FormatError(message, "rename it, or write it again", code="file-mislabelled", file=name)
+    if not tail.endswith(form.ends):
+        raise truncated(name)
     return Origin(name, file, in_memory(head) if size == len(head) <= HELD else None, kind, packed)
 
 
@@ -232,7 +274,7 @@ def _piped(name: str, data: bytes) -> Origin:
     return Origin(name, None, in_memory(data), kind, packed)
 
 
-def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None:
+def _agree(name: str, kind: str, packed: bool, head: bytes) -> None:
     found = looks_like(head)
     expected = "gzip" if packed else ("text" if kind in TEXT and kind != "jsonl" else kind)
     if found == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
@@ -242,8 +284,6 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
         message = f"the name says {ending} but the content is {title_of(found)}"
         hint = "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again"
         raise FormatError(message, hint, code="file-mislabelled", file=name)
-    if not tail.endswith(FORMATS[kind].ends):
-        raise truncated(name)
 
 
 def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:

@@ -16,6 +16,7 @@ from calibrant._checks import Check, Floats, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
 from calibrant.metrics.views import by_label, class_predictions, classwise_views, label_codes
+from calibrant.plugins import RECALIBRATORS, entry_points_of, load
 from calibrant.records import plain
 
 Source = Pairs | Tally
@@ -534,6 +535,8 @@ def _class_of(method: str) -> type[Recalibrator] | None:
         package = import_module("calibrant.recalibrate")
         for name in package.__all__:
             getattr(package, name)
+    if method not in _METHODS and method in (others := entry_points_of(RECALIBRATORS)):
+        load(others[method], Recalibrator)
     return _METHODS.get(method)
 
 

@@ -23,7 +23,7 @@ from calibrant.recalibrate.base import (
     Recalibrator,
     UnfittedError,
 )
-from calibrant.recalibrate.methods import METHODS
+from calibrant.recalibrate.methods import method_named
 
 FOLDS = 5
 PREFIT = "prefit"
@@ -366,10 +366,7 @@ def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
     if given is None:
         given = "auto"
     if isinstance(given, str):
-        if given not in METHODS:
-            hint = f"give one of {', '.join(METHODS)}, or an estimator"
-            raise InputError(f"recalibrator is {given!r}", hint, code="parameter")
-        made: Recalibrator = METHODS[given].make()
+        made: Recalibrator = method_named(given, "recalibrator").make()
         return made
     if not isinstance(given, ArrayRecalibrator | ClasswiseRecalibrator):
         message = f"recalibrator is {shown(given)}, not a recalibrator"

@@ -1,4 +1,8 @@
-"""The recalibrators by the names that `calibrant fit` accepts. Register a new recalibrator here."""
+"""The recalibrators by the names that `calibrant fit` accepts. Register a new recalibrator here.
+
+Other packages add recalibrators by entry points of the group ``calibrant.recalibrators``: a name, which is
+the class attribute ``method``, and the class.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
-Name = Literal[
-    "auto",
-    "histogram",
-    "bbq",
-    "isotonic",
-    "isotonic-smoothed",
-    "scaling-binning",
-    "platt",
-    "platt-smoothed",
-    "temperature",
-    "beta",
-    "venn-abers",
-    "vector",
-    "matrix",
-]
+from calibrant.plugins import RECALIBRATORS, entry_points_of, load
 
 DRAWS = 200  # default number of maps that are fitted to resamples of dev
 
@@ -32,7 +22,8 @@ class Method:
     Attributes
     ----------
     estimator
-        Its class in `calibrant.recalibrate`, whose ``method`` is its name here.
+        Its class in `calibrant.recalibrate`, or in the module before a colon; its ``method`` is its name
+        here.
     maps
         ``scores``: each score by itself. ``rows``: all classes of a wide table's row at once. ``both``:
         rows if the table is wide, else scores.
@@ -53,7 +44,8 @@ class Method:
 
     def make(self, **settings: Any) -> Any:
         """Return an unfitted estimator."""
-        return getattr(import_module("calibrant.recalibrate"), self.estimator)(**self.fixed, **settings)
+        module, _, name = self.estimator.rpartition(":")
+        return getattr(import_module(module or "calibrant.recalibrate"), name)(**self.fixed, **settings)
 
 
 PENALTY = {
@@ -78,6 +70,38 @@ METHODS: dict[str, Method] = {
     "matrix": Method("MatrixScaling", maps="rows", settings=PENALTY),
 }
 SETTINGS = {name: setting for method in METHODS.values() for name, setting in method.settings.items()}
+
+
+def method_named(name: str, parameter: str = "method") -> Method:
+    """Return a method of `METHODS`, or one of another package.
+
+    Parameters
+    ----------
+    name
+        Name of the method.
+    parameter
+        Name of the argument in the message of an error.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it cannot be imported.
+
+    Examples
+    --------
+    >>> method_named("beta").estimator
+    'Beta'
+    """
+    if name in METHODS:
+        return METHODS[name]
+    from calibrant._checks import one_of
+    from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
+
+    others = entry_points_of(RECALIBRATORS)
+    one_of(name, [*METHODS, *others], parameter)
+    estimator = load(others[name], Recalibrator)
+    maps: Literal["scores", "rows"] = "scores" if issubclass(estimator, BinaryRecalibrator) else "rows"
+    return Method(others[name].value, maps=maps)
 
 
 def with_setting(name: str) -> list[str]:

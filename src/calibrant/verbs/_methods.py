@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Integers, Pairs, one_of, positive_integer
+from calibrant._checks import Integers, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.readers import joined
@@ -22,7 +22,7 @@ from calibrant.metrics.tally import Tally
 from calibrant.metrics.tally_parts import TALLIED_AT_ONCE
 from calibrant.metrics.views import reaching
 from calibrant.progress import Progress, tell
-from calibrant.recalibrate.methods import DRAWS, METHODS, with_setting
+from calibrant.recalibrate.methods import DRAWS, method_named, with_setting
 from calibrant.seeds import Seed
 from calibrant.verbs.dependence import IN_MEMORY, add_rows, copies_note
 
@@ -166,7 +166,7 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
     >>> estimator_of("histogram", 10)
     HistogramBinning(n_bins=10)
     """
-    one_of(method, METHODS, "method")
+    chosen = method_named(method)
     asked = {"n_bins": n_bins, **settings}
     given = {name: value for name, value in asked.items() if value is not None}
     for name in given:
@@ -176,7 +176,7 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
             raise InputError(f"the method {method} has no {name}", hint, code="parameter")
     if n_bins == "auto":
         del given["n_bins"]
-    return METHODS[method].make(**given)
+    return chosen.make(**given)
 
 
 def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:

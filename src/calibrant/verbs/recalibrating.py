@@ -32,7 +32,7 @@ from calibrant.recalibrate import (
 )
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.crossfit import NO_MAP
-from calibrant.recalibrate.methods import METHODS, Name
+from calibrant.recalibrate.methods import method_named
 from calibrant.records.formats import library_of, session_library
 from calibrant.records.words import counted
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
@@ -230,7 +230,7 @@ def chosen(
 def fit(
     source: Any,
     *,
-    method: Name = "auto",
+    method: str = "auto",
     group: str | Mapping[str, str] = SHARED,
     groups: int | Literal["auto"] | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
@@ -322,7 +322,7 @@ def fit(
     predictions.check_one_model()
     kind = kind_of(predictions)
     alone_in_groups = method == AUTO and homes != SHARED
-    joint = kind == "wide" and METHODS[method].maps != "scores" and not alone_in_groups
+    joint = kind == "wide" and method_named(method).maps != "scores" and not alone_in_groups
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, drop_below)
     choosing = AUTO in (groups, n_bins)
@@ -509,7 +509,7 @@ def _of_tally(
     if view != "binary":
         message = f"the file is a tally of view {view}, which does not contain the classes of its scores"
         raise InputError(message, "give the table itself", code="view", file=name)
-    if METHODS[method].maps == "rows" or group != SHARED:
+    if method_named(method).maps == "rows" or group != SHARED:
         message = "a tally without classes can only have one map of single scores"
         hint = "leave the group out, or choose another method"
         raise InputError(message, hint, code="parameter", file=name)
@@ -540,7 +540,7 @@ def _of_tally(
 def _check(predictions: Predictions, method: str, group: str, *, joint: bool) -> None:
     """Raise an error if a table lacks what the method or the grouping needs."""
     name, whole = predictions.name, f"the method {method} maps all classes of a row at once"
-    if METHODS[method].maps == "rows" and not joint:
+    if method_named(method).maps == "rows" and not joint:
         raise InputError(whole, "give a wide table", code="parameter", file=name)
     if group != SHARED and (joint or not predictions.has_classes):
         message = whole if joint else "the table has no classes"

@@ -21,7 +21,6 @@ from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.metrics.slices import slice_errors
 from calibrant.progress import Progress
-from calibrant.recalibrate.methods import Name
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
@@ -99,7 +98,7 @@ def report(
     *,
     names: Sequence[str] | None = None,
     model: SavedRecalibrator | str | os.PathLike[str] | None = None,
-    method: Name | None = None,
+    method: str | None = None,
     dev: Any = None,
     group: str | Mapping[str, str] | None = None,
     groups: int | None = None,
@@ -326,7 +325,7 @@ def _before_and_after(
 
 def _fitted(
     model: SavedRecalibrator | str | os.PathLike[str] | None,
-    method: Name | None,
+    method: str | None,
     dev: Any,
     columns: Columns | Mapping[str, Any] | None,
     progress: Progress | None,

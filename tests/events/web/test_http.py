@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from html import unescape
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPResponse
 from importlib.resources import files
@@ -89,6 +90,16 @@ def test_each_page_is_there_as_html_json_and_csv(client: Client, path: str) -> N
     assert json.loads(values.text)["about"]["store"] == "events.store"
     assert list(csv.DictReader(io.StringIO(table.text)))
     assert "attachment" in table.headers["content-disposition"]
+
+
+def test_links_lead_from_the_first_page_to_every_page(client: Client) -> None:
+    waiting, seen = ["/"], {"/"}
+    while waiting and {urlsplit(path).path for path in seen} != set(PAGES):
+        for link in re.findall(r'(?:href|action)="(/[^"]*)"', client.get(waiting.pop(0)).text):
+            if urlsplit(link).path in PAGES and (address := unescape(link)) not in seen:
+                seen.add(address)
+                waiting.append(address)
+    assert {urlsplit(path).path for path in seen} == set(PAGES)
 
 
 def test_every_page_notes_an_unfinished_store_and_few_samples(
