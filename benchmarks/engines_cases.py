@@ -19,10 +19,10 @@ def _files(folder: str, parts: int) -> list[Path]:
 
 def digest(tally: Any) -> list[Any]:
     """Return the numbers in which tallies of the same pairs agree."""
-    from calibrant.metrics.proper_scores import scores_of
+    from calibrant.metrics.proper_scores import scores
 
     counts = hashlib.sha256(tally.low.tobytes() + tally.n.tobytes() + tally.positives.tobytes())
-    return [tally.total_n, counts.hexdigest()[:16], scores_of(tally).brier]
+    return [tally.total_n, counts.hexdigest()[:16], scores(tally).brier]
 
 
 def engine_read(folder: str, parts: int, **_: Any) -> Call:

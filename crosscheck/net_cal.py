@@ -232,7 +232,7 @@ def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
     return Case("netcal", theirs, ours, made, partial(run, **options))
 
 
-TOP = "expected_calibration_error_of(uniform(top_view(class_predictions(y, Q)), 15))"
+TOP = "expected_calibration_error(uniform(top_view(class_predictions(y, Q)), 15))"
 CASES = (
     _case("ECE(15).measure(q, y)", "expected_calibration_error(y, q)", _edges, ece),
     _case(

@@ -12,7 +12,6 @@ from calibrant.metrics import (
     class_errors,
     expected_calibration_error,
     kumar_debiased_squared_error,
-    kumar_debiased_squared_error_of,
     plug_in_calibration_error,
     uniform,
 )
@@ -117,7 +116,7 @@ def debiased(one: Input) -> Comparison:
         return lower_bound_scaling_ce(*plain(one), p=2, num_bins=COUNT, binning_scheme=get_equal_prob_bins)
 
     return compare(
-        lambda: root(kumar_debiased_squared_error_of(bins)),
+        lambda: root(kumar_debiased_squared_error(bins)),
         theirs,
         SINGLE,
         lambda: (root(_without_singles(bins)), theirs()),
@@ -241,7 +240,7 @@ def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
 
 
 SCHEME = "binning_scheme=get_equal_prob_bins"
-TOP = "expected_calibration_error_of(uniform(top_view(class_predictions(y, Q)), 15))"
+TOP = "expected_calibration_error(uniform(top_view(class_predictions(y, Q)), 15))"
 CASES = (
     _case("get_ece(q, y)", "expected_calibration_error(y, q)", inputs.binary, ece),
     _case(
@@ -259,7 +258,7 @@ CASES = (
     ),
     _case(
         f"lower_bound_scaling_ce(q, y, {SCHEME})",
-        "kumar_debiased_squared_error_of(uniform_bins(y, q)) ** 0.5",
+        "kumar_debiased_squared_error(uniform_bins(y, q)) ** 0.5",
         inputs.binary,
         debiased,
     ),
@@ -287,7 +286,7 @@ CASES = (
     ),
     _case(
         f"lower_bound_scaling_ce(Q, y, {SCHEME})",
-        "root of the mean of kumar_debiased_squared_error_of by class",
+        "root of the mean of kumar_debiased_squared_error by class",
         inputs.classes,
         marginal,
         debias=True,

@@ -180,7 +180,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "class": lambda value: metrics.class_view(ROWS, value),
     "tolerance": lambda value: class_predictions(LABEL, MATRIX, tolerance=value),
     "resamples": lambda value: metrics.smooth_curve(LABEL, SCORE, resamples=value),
-    "threads": lambda value: metrics.scores_of(PAIRS, threads=value),
+    "threads": lambda value: metrics.scores(PAIRS, threads=value),
     "beta": lambda value: metrics.labels_needed(error=0.1, beta=value),
     "label_correlation": lambda value: metrics.labels_needed(error=0.1, label_correlation=value),
     "p_values": lambda value: evaluation.adjusted_p_values(value if np.size(value) != 0 else NOT_A_LIST),

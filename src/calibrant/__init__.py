@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrant._version import __version__
-from calibrant.lazy import lazily, offer
+from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant import (
@@ -102,10 +102,3 @@ __all__ = [
     "testing",
     "verbs",
 ]
-
-# Methods of records for notebooks (`report.plot()`) do what layers above the records can do.
-offer(
-    draw_view="calibrant.verbs.displays:draw_view",
-    draw_slices="calibrant.verbs.displays:draw_slices",
-    write_report="calibrant.pages.report_page:write_report",
-)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._identifiers import check_not_merged
 from calibrant._kernels import tally as kernels
 from calibrant.exceptions import InputError
 
@@ -516,6 +515,22 @@ def pairs(
     return Pairs(score, outcome, weight, codes, count)
 
 
+def check_not_merged(names: NDArray[np.floating[Any]]) -> None:
+    """Raise `InputError` with the row of a name whose next whole number is no float of its type.
+
+    Examples
+    --------
+    >>> check_not_merged(np.array([2.0**53 - 1]))
+    """
+    large = np.abs(names) >= 2.0 ** (np.finfo(names.dtype).nmant + 1)
+    if large.any():
+        row = int(large.argmax())
+        what = "a float of 2^53 or more: different whole numbers may have become one"
+        message = f"{names[row].item()!r} is {what}"
+        hint = "give whole numbers of an integer type, or text"
+        raise InputError(message, hint, code="column-type", row=row)
+
+
 def shown(value: object, most: int = 60) -> str:
     """Write a value for a message, a long one shortened.
 
@@ -597,21 +612,6 @@ def proportion(value: object, name: str, *, such_as: float = 0.95) -> float:
         hint = f"give a number between 0 and 1, such as {such_as}"
         raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
     return float(value)
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the one of some names that a word is most like, in capitals or not; None if none is like it.
-
-    Examples
-    --------
-    >>> closest("Scores", ["item", "score"]), closest("score", ["item", "label"])
-    ('score', None)
-    """
-    from difflib import get_close_matches
-
-    names = {name.strip().lower(): name for name in known}
-    near = get_close_matches(word.strip().lower(), names, 1, 0.75)
-    return names[near[0]] if near else None
 
 
 def instance(value: object, kind: type[Any], name: str, hint: str) -> None:

@@ -36,33 +36,6 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
     return load, names
 
 
-_OFFERED: dict[str, str] = {}
-
-
-def offer(**homes: str) -> None:
-    """Name functions of upper layers that lower ones may call: the package does, which is above all layers.
-
-    Parameters
-    ----------
-    **homes
-        ``module:function`` by the name under which `offered` finds it. Nothing is imported.
-    """
-    _OFFERED.update(homes)
-
-
-def offered(name: str) -> Any:
-    """Return a function that the package offers to all layers, and load its module.
-
-    Examples
-    --------
-    >>> import calibrant
-    >>> offered("draw_slices").__name__
-    'draw_slices'
-    """
-    module, _, function = _OFFERED[name].partition(":")
-    return getattr(import_module(module), function)
-
-
 def from_extra(module: str, need: str, extra: str) -> Any:
     """Import a module of a library that an extra of calibrant installs.
 

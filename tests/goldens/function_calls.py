@@ -181,24 +181,24 @@ def _only(part: str, record: Any) -> dict[str, Any]:
 
 
 OF_TALLY = (
-    "brier_of",
-    "calibration_in_the_large_of",
-    "cox_calibration_of",
-    "debiased_squared_error_of",
+    "brier_score",
+    "calibration_in_the_large",
+    "cox_calibration",
+    "debiased_squared_error",
     "isotonic",
-    "scores_of",
-    "smooth_calibration_error_of",
+    "scores",
+    "smooth_error",
     "error_interval",
 )
 OF_BINS = (
     "brier_decomposition",
-    "plug_in_squared_error_of",
+    "plug_in_squared_error",
     "consistency_bars",
-    "expected_calibration_error_of",
-    "kumar_debiased_squared_error_of",
-    "max_calibration_error_of",
+    "expected_calibration_error",
+    "kumar_debiased_squared_error",
+    "max_calibration_error",
     "plug_in_errors",
-    "plug_in_calibration_error_of",
+    "plug_in_calibration_error",
 )
 
 
@@ -207,11 +207,14 @@ def _of_sources(given: Inputs) -> Calls:
     clustered = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
     bins, wide = metrics.adaptive(tally, size=20), metrics.uniform(tally, 5)
     pairs, other = binary(given, 0), binary(given, 1)
-    found: Calls = {name: bound(lambda name: getattr(metrics, name)(tally), name) for name in OF_TALLY}
-    found |= {
-        f"{name}:clusters": bound(lambda name: getattr(metrics, name)(clustered), name) for name in OF_TALLY
-    }
-    found |= {name: bound(lambda name: getattr(metrics, name)(bins), name) for name in OF_BINS}
+    found: Calls = {}
+    for kind, names, source in (
+        ("tally", OF_TALLY, tally),
+        ("clustered tally", OF_TALLY, clustered),
+        ("bins", OF_BINS, bins),
+    ):
+        for name in names:
+            found[f"{name}:{kind}"] = bound(getattr(metrics, name), source)
     for rule in ("brier", "log"):
         found[f"corp_decomposition:{rule}"] = bound(
             lambda rule: metrics.corp_decomposition(tally, rule=rule), rule
@@ -239,7 +242,7 @@ def _of_sources(given: Inputs) -> Calls:
             wide, clustered=clustered, resamples=40, seed=1
         ),
         "smooth_noise_floor": lambda: metrics.smooth_noise_floor(tally, resamples=20, seed=1),
-        "smooth_curve_of": lambda: _thinned(metrics.smooth_curve_of(tally, resamples=40, seed=1)),
+        "smooth_curve:tally": lambda: _thinned(metrics.smooth_curve(tally, resamples=40, seed=1)),
         "error_difference": lambda: metrics.error_difference(pairs, other, seed=1),
         "slice_errors": lambda: metrics.slice_errors(_slices(given), by=["part"], least=10),
         "slice_errors:fcr": lambda: metrics.slice_errors(
@@ -333,18 +336,18 @@ def _tallies(given: Inputs) -> Calls:
         **{f"Tally.{name}": bound(lambda name: getattr(few, name), name) for name in shapes},
         "TallyAccumulator": lambda: accumulated().n,
         "TallyAccumulator.n": lambda: accumulated().n,
-        "TallyAccumulator.update": lambda: metrics.scores_of(accumulated().result()),
-        "TallyAccumulator.merge": lambda: metrics.brier_of(accumulated().result()),
+        "TallyAccumulator.update": lambda: metrics.scores(accumulated().result()),
+        "TallyAccumulator.merge": lambda: metrics.brier_score(accumulated().result()),
         "TallyAccumulator.result": lambda: accumulated().result().total_positives,
         "TallyAccumulator.reset": emptied,
         "TallyAccumulator.to_state": lambda: sorted(accumulated().to_state()),
-        "TallyAccumulator.from_state": lambda: metrics.brier_of(
+        "TallyAccumulator.from_state": lambda: metrics.brier_score(
             metrics.TallyAccumulator.from_state(accumulated().to_state()).result()
         ),
         "TallyWindows": lambda: windows().windows,
         "TallyWindows.windows": lambda: windows().windows,
-        "TallyWindows.update": lambda: metrics.brier_of(windows().result()),
-        "TallyWindows.result": lambda: metrics.brier_of(windows().result(last=1)),
+        "TallyWindows.update": lambda: metrics.brier_score(windows().result()),
+        "TallyWindows.result": lambda: metrics.brier_score(windows().result(last=1)),
     }
 
 

@@ -23,7 +23,6 @@ from calibrant.metrics import (
     calibration_test,
     class_errors,
     debiased_squared_error,
-    debiased_squared_error_of,
     expected_calibration_error,
     kumar_debiased_squared_error,
     max_calibration_error,
@@ -259,7 +258,7 @@ SIZED: dict[str, Callable[[int], Any]] = {
         class_errors(LABELS, np.column_stack([1 - SCORES, SCORES]), bin_size=size).marginal_calibration_error
     ),
     "debiased_squared_error": lambda size: debiased_squared_error(LABELS, SCORES, bin_size=size),
-    "debiased_squared_error_of": lambda size: debiased_squared_error_of(
+    "debiased_squared_error of a tally": lambda size: debiased_squared_error(
         Tally.from_arrays(y_true=LABELS, y_prob=SCORES), bin_size=size
     ),
     "kumar_debiased_squared_error": lambda size: kumar_debiased_squared_error(LABELS, SCORES, bin_size=size),

@@ -7,7 +7,7 @@ from scipy.integrate import trapezoid
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
-from calibrant.metrics.curve import smooth_curve, smooth_curve_of
+from calibrant.metrics.curve import smooth_curve
 from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.metrics.tally import Tally
 
@@ -126,8 +126,8 @@ def test_where_no_pair_is_near_the_curve_is_null() -> None:
 
 def test_the_curve_of_a_tally_is_that_of_the_pairs() -> None:
     y, q = calibrated(5000, 3)
-    exact = smooth_curve_of(pairs(y, q), resamples=3, seed=0)
-    compressed = smooth_curve_of(Tally.from_arrays(y_true=y, y_prob=q, exact=False), resamples=3, seed=0)
+    exact = smooth_curve(pairs(y, q), resamples=3, seed=0)
+    compressed = smooth_curve(Tally.from_arrays(y_true=y, y_prob=q, exact=False), resamples=3, seed=0)
     seen = np.isfinite(exact.frequency)
     assert compressed.frequency[seen] == pytest.approx(exact.frequency[seen], abs=5e-3)
 

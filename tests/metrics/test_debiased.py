@@ -12,9 +12,7 @@ from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive, uniform_bins
 from calibrant.metrics.debiased import (
     debiased_squared_error,
-    debiased_squared_error_of,
     kumar_debiased_squared_error,
-    kumar_debiased_squared_error_of,
 )
 from calibrant.metrics.intervals import calibration_error
 from calibrant.metrics.moments import moments
@@ -105,15 +103,15 @@ def test_the_estimate_is_the_mean_over_pairs_of_different_clusters(
 ) -> None:
     source = sample(150, clusters=clusters, weights=weights, ties=ties)
     _, expected, _ = coefficient_matrix(source, 20)
-    assert debiased_squared_error_of(source, bin_size=20) == pytest.approx(expected, rel=1e-10)
+    assert debiased_squared_error(source, bin_size=20) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("clusters", [0, 25])
 def test_an_exact_tally_gives_the_estimate_of_the_pairs(clusters: int) -> None:
     source = sample(300, clusters=clusters, ties=True)
     tally = Tally.from_pairs(source, exact=True)
-    expected = debiased_squared_error_of(source, bin_size=20)
-    assert debiased_squared_error_of(tally, bin_size=20) == pytest.approx(expected, rel=1e-10)
+    expected = debiased_squared_error(source, bin_size=20)
+    assert debiased_squared_error(tally, bin_size=20) == pytest.approx(expected, rel=1e-10)
 
 
 def test_given_bins_are_kept_as_they_are() -> None:
@@ -122,7 +120,7 @@ def test_given_bins_are_kept_as_they_are() -> None:
     residual, n = bins.positives - bins.sum_score, bins.n
     squares = bins.positives - 2 * bins.sum_score_positive + bins.sum_score2
     expected = float(np.sum((residual**2 - squares) / (n - 1))) / 300
-    assert debiased_squared_error_of(bins) == pytest.approx(expected, rel=1e-10)
+    assert debiased_squared_error(bins) == pytest.approx(expected, rel=1e-10)
 
 
 def test_the_null_variance_of_independent_pairs_is_that_of_the_quadratic_form_closely() -> None:
@@ -252,13 +250,13 @@ def test_kumar_and_the_default_agree_where_a_bin_holds_one_score() -> None:
     source = sample(500, ties=True)
     bins = adaptive(source, size=20, ties="whole")
     one_score = uniform_bins([0, 1, 1, 0, 1, 1], [0.2] * 3 + [0.7] * 3, n_bins=2)
-    assert kumar_debiased_squared_error_of(one_score) == pytest.approx(debiased_squared_error_of(one_score))
-    assert kumar_debiased_squared_error_of(bins) == pytest.approx(debiased_squared_error_of(bins), abs=1e-3)
+    assert kumar_debiased_squared_error(one_score) == pytest.approx(debiased_squared_error(one_score))
+    assert kumar_debiased_squared_error(bins) == pytest.approx(debiased_squared_error(bins), abs=1e-3)
 
 
 def test_kumar_refuses_bins_of_one_pair() -> None:
     with pytest.raises(InputError, match="single pair"):
-        kumar_debiased_squared_error_of(uniform_bins([0, 1], [0.2, 0.7], n_bins=2))
+        kumar_debiased_squared_error(uniform_bins([0, 1], [0.2, 0.7], n_bins=2))
 
 
 def test_sections_are_alike_at_both_ends_and_at_most_a_tenth_of_the_arcsine_root_wide() -> None:

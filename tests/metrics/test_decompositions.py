@@ -21,7 +21,7 @@ from calibrant.metrics.decompositions import (
     log_rule,
     proper_score_decomposition,
 )
-from calibrant.metrics.proper_scores import brier_of, log_loss_of_pairs
+from calibrant.metrics.proper_scores import brier_score, log_loss_of_pairs
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
 from tests.quantities import defined
@@ -44,7 +44,7 @@ def test_the_brier_score_is_the_sum_of_its_parts(weights: bool) -> None:
     source = sample(1003, weights=weights)
     for bins in binnings(source):
         parts = brier_decomposition(bins)
-        assert parts.brier == pytest.approx(brier_of(source), abs=1e-12)
+        assert parts.brier == pytest.approx(brier_score(source), abs=1e-12)
         assert parts.plug_in_squared_error + parts.refinement + parts.remainder == pytest.approx(
             parts.brier, abs=1e-12
         )
@@ -265,7 +265,7 @@ def test_corp_recalibrates_by_isotonic_regression(weights: bool) -> None:
     recalibrated = IsotonicRegression(y_min=0, y_max=1).fit(q, y, sample_weight=w).predict(q)
     parts = corp_decomposition(source)
     after = np.average((y - recalibrated) ** 2, weights=w)
-    assert parts.miscalibration == pytest.approx(brier_of(source) - after, abs=1e-9)
+    assert parts.miscalibration == pytest.approx(brier_score(source) - after, abs=1e-9)
     base = np.average(y, weights=w)
     assert parts.discrimination == pytest.approx(base * (1 - base) - after, abs=1e-9)
 

@@ -17,9 +17,7 @@ from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.logistic import (
     FLAT,
     calibration_in_the_large,
-    calibration_in_the_large_of,
     cox_calibration,
-    cox_calibration_of,
 )
 from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Tally
@@ -77,7 +75,7 @@ def test_intercept_and_slope_are_those_of_a_logistic_regression(weights: bool, c
     source = sample(800, weights=weights, clusters=clusters)
     design = np.stack([np.ones(800), logit(source.score)], axis=1)
     beta, covariance = reference(source, design, np.zeros(800))
-    record = cox_calibration_of(source)
+    record = cox_calibration(source)
     assert record.intercept.estimate == pytest.approx(beta[0], abs=1e-5)
     assert record.slope.estimate == pytest.approx(beta[1], abs=1e-5)
     assert record.intercept.standard_error == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-4)
@@ -90,7 +88,7 @@ def test_estimates_solve_the_score_equations_where_nearly_all_scores_are_tiny() 
     rng = np.random.default_rng(4)
     x = rng.normal(-9, 4, 20_000).clip(-60, 30)
     source = pairs(rng.random(len(x)) < expit(0.5 + 0.8 * x), expit(x))
-    found = cox_calibration_of(source)
+    found = cox_calibration(source)
     x = logit(source.score)
     residual = source.label - expit(defined(found.intercept.estimate) + defined(found.slope.estimate) * x)
     assert residual.sum() == pytest.approx(0, abs=1e-9)
@@ -104,7 +102,7 @@ def test_the_intercept_in_the_large_is_that_of_a_logistic_regression_with_slope_
 ) -> None:
     source = sample(800, weights=weights, clusters=clusters)
     beta, covariance = reference(source, np.ones((800, 1)), logit(source.score))
-    record = calibration_in_the_large_of(source)
+    record = calibration_in_the_large(source)
     assert record.intercept.estimate == pytest.approx(beta[0], abs=1e-5)
     assert record.intercept.standard_error == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-4)
     w = np.ones(800) if source.weight is None else source.weight
@@ -116,7 +114,7 @@ def test_the_intercept_in_the_large_is_that_of_a_logistic_regression_with_slope_
 def test_the_standard_error_of_the_mean_error_is_that_of_a_mean() -> None:
     source = sample(500)
     residual = source.label - source.score
-    record = calibration_in_the_large_of(source)
+    record = calibration_in_the_large(source)
     assert record.mean_error.standard_error == pytest.approx(residual.std(ddof=1) / np.sqrt(500), rel=1e-12)
 
 
@@ -170,7 +168,7 @@ def test_intervals_cover_clustered_estimates() -> None:
 def test_a_compressed_tally_gives_the_same_estimates(clusters: int) -> None:
     source = sample(20_000, clusters=clusters)
     exact, compressed = (
-        cox_calibration_of(Tally.from_pairs(source, exact=exact)).to_dict() for exact in (True, False)
+        cox_calibration(Tally.from_pairs(source, exact=exact)).to_dict() for exact in (True, False)
     )
     for name in ("intercept", "slope"):
         assert compressed[name]["estimate"] == pytest.approx(exact[name]["estimate"], abs=1e-5)
@@ -181,8 +179,8 @@ def test_a_compressed_tally_gives_the_same_estimates(clusters: int) -> None:
 def test_pairs_with_clusters_give_the_estimates_of_their_exact_tally(weights: bool) -> None:
     source = sample(20_000, weights=weights, clusters=700)
     tally = Tally.from_pairs(source)
-    cox = (cox_calibration_of(held).to_dict() for held in (source, tally))
-    large = (calibration_in_the_large_of(held).to_dict() for held in (source, tally))
+    cox = (cox_calibration(held).to_dict() for held in (source, tally))
+    large = (calibration_in_the_large(held).to_dict() for held in (source, tally))
     for (of_pairs, of_tally), names in ((cox, ("intercept", "slope")), (large, ("intercept", "mean_error"))):
         for name in names:
             assert of_pairs[name] == pytest.approx(of_tally[name], rel=1e-9, abs=1e-13)
@@ -190,7 +188,7 @@ def test_pairs_with_clusters_give_the_estimates_of_their_exact_tally(weights: bo
 
 def test_many_pairs_have_the_estimates_that_solve_the_score_equations() -> None:
     source = sample(400_000, clusters=40_000)
-    record = cox_calibration_of(source)
+    record = cox_calibration(source)
     x = logit(source.score)
     residual = source.label - expit(defined(record.intercept.estimate) + defined(record.slope.estimate) * x)
     assert abs(residual.sum()) < 1e-7
@@ -203,7 +201,7 @@ def test_scores_of_zero_and_one_are_left_out_and_counted() -> None:
     y = np.concatenate([inner.label, [0, 1, 1, 0]])
     record = cox_calibration(y, q)
     assert (record.left_out, record.left_out_wrong) == (4, 2)
-    assert msgspec.structs.replace(record.slope, warning=None) == cox_calibration_of(inner).slope
+    assert msgspec.structs.replace(record.slope, warning=None) == cox_calibration(inner).slope
     assert calibration_in_the_large(y, q).left_out == 4
 
 
@@ -313,7 +311,7 @@ def test_scores_that_add_up_in_every_cluster_are_calibrated_in_the_large(kind: t
 
 def test_scores_recalibrated_by_their_own_labels_have_deviations_of_exactly_0() -> None:
     source = sample(5000)
-    cox = cox_calibration_of(source)
+    cox = cox_calibration(source)
     line = defined(cox.intercept.estimate) + defined(cox.slope.estimate) * logit(source.score)
     large = calibration_in_the_large(source.label, expit(line))
     assert (large.mean_error.estimate, large.intercept.estimate) == (0, 0)

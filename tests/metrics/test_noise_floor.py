@@ -21,7 +21,7 @@ from calibrant.metrics.noise_floor import (
     smooth_noise_floor,
 )
 from calibrant.metrics.plug_in import plug_in_errors
-from calibrant.metrics.smooth import smooth_calibration_error_of
+from calibrant.metrics.smooth import smooth_error
 from calibrant.metrics.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -224,7 +224,7 @@ def test_unusable_arguments_are_refused(argument: str, value: Any) -> None:
 def test_the_smooth_floor_is_that_of_labels_redrawn_one_by_one() -> None:
     rng = np.random.default_rng(1)
     q = rng.beta(0.3, 1.5, 500)
-    expected = [smooth_calibration_error_of(pairs(rng.random(500) < q, q)).value for _ in range(150)]
+    expected = [smooth_error(pairs(rng.random(500) < q, q)).value for _ in range(150)]
     floor = smooth_noise_floor(pairs(np.zeros(500), q), resamples=600, seed=1)
     spread = np.std(expected)
     assert abs(floor.mean - np.mean(expected)) < 4 * spread * np.sqrt(1 / 150 + 1 / 600)

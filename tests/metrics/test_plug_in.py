@@ -18,7 +18,7 @@ from calibrant.metrics.plug_in import (
     max_calibration_error,
     plug_in_calibration_error,
     plug_in_errors,
-    plug_in_squared_error_of,
+    plug_in_squared_error,
 )
 from calibrant.metrics.tally import Tally
 
@@ -87,7 +87,7 @@ def test_the_record_holds_every_plug_in_and_the_recipe() -> None:
     bins = adaptive(pairs(q < 0.3, q), size=100)
     record = plug_in_errors(bins)
     assert record.plug_in_calibration_error == math.sqrt(record.plug_in_squared_error)
-    assert record.plug_in_squared_error == plug_in_squared_error_of(bins)
+    assert record.plug_in_squared_error == plug_in_squared_error(bins)
     assert record.mean_error == pytest.approx(q.mean() - (q < 0.3).mean(), abs=1e-14)
     recipe = record.to_dict()
     assert (recipe["n"], recipe["kind"], recipe["size"], recipe["used"]) == (1000, "adaptive", 100, 10)

@@ -16,7 +16,6 @@ from calibrant.metrics.proper_scores import (
     log_loss_of_pairs,
     log_loss_of_tally,
     scores,
-    scores_of,
 )
 from calibrant.metrics.tally import Tally
 
@@ -30,7 +29,7 @@ def sample(n: int, seed: int = 0, *, weights: bool = False) -> Pairs:
 @pytest.mark.parametrize("weights", [False, True])
 def test_scores_are_those_of_the_definition(weights: bool) -> None:
     source = sample(5000, weights=weights)
-    record = scores_of(source)
+    record = scores(source)
     y, q, w = source.label, source.score, source.weight
     assert record.brier == pytest.approx(brier_score_loss(y, q, sample_weight=w), abs=1e-14)
     assert record.log_loss.estimate == pytest.approx(reference_log_loss(y, q, sample_weight=w), abs=1e-14)
@@ -40,7 +39,7 @@ def test_scores_are_those_of_the_definition(weights: bool) -> None:
 
 def test_skill_compares_with_the_base_rate() -> None:
     source = sample(1000)
-    record = scores_of(source)
+    record = scores(source)
     p = source.label.mean()
     assert record.brier_skill.estimate == pytest.approx(1 - record.brier / (p * (1 - p)))
     assert record.log_loss.estimate is not None
@@ -79,14 +78,14 @@ def test_an_exact_tally_gives_the_exact_log_loss() -> None:
 
 def test_a_compressed_tally_gives_the_exact_brier_score() -> None:
     source = sample(20_000)
-    record = scores_of(Tally.from_pairs(source, exact=False))
+    record = scores(Tally.from_pairs(source, exact=False))
     assert record.brier == pytest.approx(np.mean((source.label - source.score) ** 2), abs=1e-14)
 
 
 def test_certain_and_wrong_makes_the_log_loss_null_and_is_counted() -> None:
     y, q = [1, 0, 1, 1], [0.0, 1.0, 1.0, 0.5]
     for source in (pairs(y, q), Tally.from_arrays(y_true=y, y_prob=q, exact=False)):
-        record = scores_of(source)
+        record = scores(source)
         assert record.log_loss.estimate is None
         assert record.log_skill.estimate is None
         assert record.certain_and_wrong == 2

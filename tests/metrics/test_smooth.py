@@ -11,7 +11,7 @@ from calibrant.metrics import Pairs, pairs, smooth
 from calibrant.metrics.smooth import (
     mean_absolute,
     smooth_calibration_error,
-    smooth_calibration_error_of,
+    smooth_error,
 )
 from calibrant.metrics.tally import Tally
 
@@ -46,7 +46,7 @@ def direct_error(source: Pairs, bandwidth: float, points: int = 8_001) -> float:
 @pytest.mark.parametrize("n", [1, 2, 30, 200])
 def test_the_error_is_the_fixed_point_of_the_direct_evaluation(n: int, weights: bool) -> None:
     source = sample(n, seed=n, weights=weights)
-    result = smooth_calibration_error_of(source)
+    result = smooth_error(source)
     assert result.value == result.bandwidth
     assert abs(direct_error(source, result.bandwidth) - result.value) <= result.error_bound + 1e-8
     assert result.error_bound < 3e-5
@@ -56,7 +56,7 @@ def test_the_error_is_the_fixed_point_of_the_direct_evaluation(n: int, weights: 
 def test_residuals_that_alternate_have_their_fixed_point(blocks: int) -> None:
     q = np.linspace(0.001, 0.999, 400)
     source = pairs((q * blocks).astype(int) % 2, q)
-    result = smooth_calibration_error_of(source)
+    result = smooth_error(source)
     assert abs(direct_error(source, result.bandwidth) - result.value) <= result.error_bound + 1e-8
 
 
@@ -69,8 +69,8 @@ def test_the_error_never_grows_with_the_bandwidth() -> None:
 
 def test_a_compressed_tally_gives_the_error_within_its_bound() -> None:
     source = sample(20_000)
-    exact = smooth_calibration_error_of(source)
-    compressed = smooth_calibration_error_of(Tally.from_pairs(source, exact=False))
+    exact = smooth_error(source)
+    compressed = smooth_error(Tally.from_pairs(source, exact=False))
     assert abs(compressed.value - exact.value) <= compressed.error_bound + exact.error_bound
     assert compressed.error_bound < 1e-3
 
@@ -80,10 +80,10 @@ def test_a_compressed_tally_gives_the_error_within_its_bound() -> None:
 def test_many_pairs_are_put_on_the_grid_one_by_one(weights: bool, dtype: type, monkeypatch: Any) -> None:
     source = sample(3000, weights=weights)
     source = pairs(source.label, source.score.astype(dtype), sample_weight=source.weight)
-    by_tally = smooth_calibration_error_of(source)
+    by_tally = smooth_error(source)
     monkeypatch.setattr(smooth, "LARGEST_EXACT", 100)
     monkeypatch.setattr(smooth, "slices", lambda n: (slice(at, min(n, at + 700)) for at in range(0, n, 700)))
-    one_by_one = smooth_calibration_error_of(source)
+    one_by_one = smooth_error(source)
     assert one_by_one.value == pytest.approx(by_tally.value, abs=1e-11)
     assert one_by_one.error_bound == pytest.approx(by_tally.error_bound, rel=1e-6)
     assert one_by_one.n == by_tally.n
@@ -102,7 +102,7 @@ def test_residuals_of_one_sign_have_their_mean_gap() -> None:
 
 
 def test_scores_that_are_certain_and_right_have_no_error() -> None:
-    result = smooth_calibration_error_of(pairs([0, 1, 1], [0.0, 1.0, 1.0]))
+    result = smooth_error(pairs([0, 1, 1], [0.0, 1.0, 1.0]))
     assert (result.value, result.error_bound) == (0, 0)
 
 
@@ -114,12 +114,12 @@ def test_the_error_is_continuous_in_the_scores() -> None:
     source = sample(300)
     moved = np.clip(source.score + 1e-6, 0, 1)
     assert smooth_calibration_error(source.label, moved) == pytest.approx(
-        smooth_calibration_error_of(source).value, abs=1e-5
+        smooth_error(source).value, abs=1e-5
     )
 
 
 def test_the_error_falls_towards_zero_for_a_calibrated_model() -> None:
-    values = [smooth_calibration_error_of(sample(n, power=1.0)).value for n in (100, 10_000, 1_000_000)]
+    values = [smooth_error(sample(n, power=1.0)).value for n in (100, 10_000, 1_000_000)]
     assert values[0] > values[1] > values[2]
     assert values[2] < 0.005
 

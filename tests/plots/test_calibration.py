@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from calibrant import plots
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import uniform
-from calibrant.metrics.curve import smooth_curve_of
+from calibrant.metrics.curve import smooth_curve
 from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.plots.style import SERIES, figure_of
 from calibrant.results import Bins
@@ -152,7 +152,7 @@ def test_names_that_differ_at_their_ends_stay_different_in_the_legend(bins: Bins
 
 
 def test_the_smooth_curve_its_band_and_its_density_are_the_records(data: Pairs) -> None:
-    curve = smooth_curve_of(data, resamples=20, seed=1)
+    curve = smooth_curve(data, resamples=20, seed=1)
     ax = plots.smooth_curve(curve, label="smooth")
     (line,) = [line for line in ax.get_lines() if line.get_gid() == "smooth-0"]
     np.testing.assert_array_equal(line.get_xdata(), curve.score)

@@ -64,14 +64,14 @@ def test_a_score_near_zero_that_is_too_high_is_not_called_overconfident() -> Non
 
 
 def test_the_gaps_add_up_to_the_ece(overconfident: Bins) -> None:
-    from calibrant.metrics.plug_in import expected_calibration_error_of
+    from calibrant.metrics.plug_in import expected_calibration_error
 
     ax = plots.reliability_bars(overconfident)
     gaps = {x: height for name in ("high", "low") for x, _, _, height in bars(ax, f"gap: scores too {name}")}
     total = sum(
         share * gaps[float(x)] for share, x in zip(overconfident.share, overconfident.edge_low, strict=True)
     )
-    assert total == pytest.approx(expected_calibration_error_of(overconfident))
+    assert total == pytest.approx(expected_calibration_error(overconfident))
 
 
 def test_the_two_kinds_of_gap_differ_without_colour(overconfident: Bins) -> None:

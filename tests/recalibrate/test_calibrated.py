@@ -348,7 +348,7 @@ class OneColumn(Silent):
             "cannot be split: The 'groups' parameter should not be None",
         ),
         (Calibrated(GaussianNB), BINARY, {}, "estimator is .*cannot be trained: pass a classifier"),
-        (Calibrated(GaussianNB(), "sigmoid"), BINARY, {}, "recalibrator is 'sigmoid': give one of"),
+        (Calibrated(GaussianNB(), "sigmoid"), BINARY, {}, "recalibrator is 'sigmoid': use one of"),
         (Calibrated(GaussianNB(), cast(Any, Isotonic)), BINARY, {}, "not a recalibrator: pass a"),
         (Calibrated(clusters="document"), BINARY, {}, "a ndarray, which has no columns"),
         (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from calibrant.metrics import pairs
+from calibrant.metrics import pairs, proper_scores
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.decompositions import (
     brier_decomposition,
@@ -13,11 +13,10 @@ from calibrant.metrics.decompositions import (
     corp_decomposition,
     proper_score_decomposition,
 )
-from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.logistic import calibration_in_the_large, cox_calibration
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.plug_in import class_errors, plug_in_errors
-from calibrant.metrics.proper_scores import scores_of
-from calibrant.metrics.smooth import smooth_calibration_error_of
+from calibrant.metrics.smooth import smooth_error
 from calibrant.records import Quantity, Record, fields_of, numbers_of
 from calibrant.results import errors, scores
 
@@ -34,11 +33,11 @@ def records(source: Any) -> list[Record]:
         class_errors([0, 1], [[0.6, 0.4], [0.3, 0.7]]),
         *noise_floors(adaptive(source, n_bins=1), seed=0, resamples=20).values(),
         smooth_noise_floor(source, seed=0, resamples=20),
-        smooth_calibration_error_of(source),
-        calibration_in_the_large_of(source),
-        calibration_in_the_large_of(source).mean_error,
-        cox_calibration_of(source),
-        scores_of(source),
+        smooth_error(source),
+        calibration_in_the_large(source),
+        calibration_in_the_large(source).mean_error,
+        cox_calibration(source),
+        proper_scores.scores(source),
         brier_decomposition(bins),
         proper_score_decomposition(source, bins, *brier_rule()),
         corp_decomposition(source),

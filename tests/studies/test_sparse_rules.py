@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.plug_in import plug_in_calibration_error_of
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant.recalibrate import HistogramBinning, Isotonic
 from calibrant_studies import _sparse_rules as rules
 from calibrant_studies._base import Row
@@ -93,7 +93,7 @@ def test_without_departures_the_maps_are_the_libraries_own(made_up: tuple[int, B
         here = rules.recalibrated(dev, test, technique, "SCW", rules.TEXT)
         there = estimator.fit(dev.score.astype(float), dev.label).transform(test.score.astype(float))
         np.testing.assert_allclose(here, there, atol=1e-6)
-        error = plug_in_calibration_error_of(adaptive(pairs(test.label, here), n_bins=10))
+        error = plug_in_calibration_error(adaptive(pairs(test.label, here), n_bins=10))
         assert rules.plug_in(here, test.label, rules.TEXT) == pytest.approx(error, abs=1e-12)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import Floats, Integers, shown
-from calibrant._identifiers import check_not_merged
+from calibrant._checks import Floats, Integers, check_not_merged, shown
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

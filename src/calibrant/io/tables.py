@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from calibrant._checks import LARGEST, closest, is_unicode, shown
+from calibrant._checks import LARGEST, is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Column
 from calibrant.io.origin import (
@@ -32,6 +32,7 @@ from calibrant.io.origin import (
     reading,
     stored_batches,
 )
+from calibrant.records.words import closest
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """Numbers about predicted probabilities: tallies, bins, errors, intervals, tests, scores.
 
-Functions of arrays take ``(y_true, y_prob, *, sample_weight=None, clusters=None, ...)``. Their twins whose
-names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`: data are read once.
+Functions take ``(y_true, y_prob, *, sample_weight=None, clusters=None, ...)``, or a `Tally` (some also
+`Bins`) instead of both arrays: data are read once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
         uniform_bins,
     )
     from calibrant.metrics.compare import calibration_difference, error_difference
-    from calibrant.metrics.curve import smooth_curve, smooth_curve_of
+    from calibrant.metrics.curve import smooth_curve
     from calibrant.metrics.debiased import (
         debiased_squared_error,
-        debiased_squared_error_of,
         kumar_debiased_squared_error,
-        kumar_debiased_squared_error_of,
     )
     from calibrant.metrics.decompositions import (
         brier_decomposition,
@@ -49,9 +47,7 @@ if TYPE_CHECKING:
     from calibrant.metrics.intervals import calibration_error, calibration_test, error_interval
     from calibrant.metrics.logistic import (
         calibration_in_the_large,
-        calibration_in_the_large_of,
         cox_calibration,
-        cox_calibration_of,
     )
     from calibrant.metrics.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
     from calibrant.metrics.periods import parse_date, period_of, periods_between
@@ -59,17 +55,14 @@ if TYPE_CHECKING:
     from calibrant.metrics.plug_in import (
         class_errors,
         expected_calibration_error,
-        expected_calibration_error_of,
         max_calibration_error,
-        max_calibration_error_of,
         plug_in_calibration_error,
-        plug_in_calibration_error_of,
         plug_in_errors,
-        plug_in_squared_error_of,
+        plug_in_squared_error,
     )
-    from calibrant.metrics.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
+    from calibrant.metrics.proper_scores import brier_score, log_loss, scores
     from calibrant.metrics.slices import slice_errors
-    from calibrant.metrics.smooth import smooth_calibration_error, smooth_calibration_error_of
+    from calibrant.metrics.smooth import smooth_calibration_error, smooth_error
     from calibrant.metrics.streaming import TallyAccumulator, TallyWindows
     from calibrant.metrics.tally import Tally
     from calibrant.metrics.views import (
@@ -97,7 +90,6 @@ __all__ = [
     "bin_intervals",
     "binary_view",
     "brier_decomposition",
-    "brier_of",
     "brier_rule",
     "brier_score",
     "by_frequency",
@@ -106,7 +98,6 @@ __all__ = [
     "calibration_difference",
     "calibration_error",
     "calibration_in_the_large",
-    "calibration_in_the_large_of",
     "calibration_test",
     "class_errors",
     "class_predictions",
@@ -115,24 +106,19 @@ __all__ = [
     "consistency_bars",
     "corp_decomposition",
     "cox_calibration",
-    "cox_calibration_of",
     "debiased_squared_error",
-    "debiased_squared_error_of",
     "error_difference",
     "error_interval",
     "expected_calibration_error",
-    "expected_calibration_error_of",
     "grouped_calibration_errors",
     "isotonic",
     "isotonic_bins",
     "kumar_debiased_squared_error",
-    "kumar_debiased_squared_error_of",
     "labels_needed",
     "log_loss",
     "log_rule",
     "marginal_calibration_error",
     "max_calibration_error",
-    "max_calibration_error_of",
     "named_views",
     "noise_floors",
     "pairs",
@@ -140,19 +126,16 @@ __all__ = [
     "period_of",
     "periods_between",
     "plug_in_calibration_error",
-    "plug_in_calibration_error_of",
     "plug_in_errors",
-    "plug_in_squared_error_of",
+    "plug_in_squared_error",
     "pooled_view",
     "proper_score_decomposition",
     "scores",
-    "scores_of",
     "shared_calibration_error",
     "slice_errors",
     "smooth_calibration_error",
-    "smooth_calibration_error_of",
     "smooth_curve",
-    "smooth_curve_of",
+    "smooth_error",
     "smooth_noise_floor",
     "top_view",
     "uniform",

@@ -19,7 +19,7 @@ from calibrant.metrics.classes import Groups, class_codes, group_of_names, named
 from calibrant.metrics.compare import by_item, common_edges
 from calibrant.metrics.intervals import interval_of
 from calibrant.metrics.moments import estimate_of
-from calibrant.metrics.plug_in import plug_in_squared_error_of
+from calibrant.metrics.plug_in import plug_in_squared_error
 from calibrant.metrics.residuals import ClusterCells, Residuals, residuals
 from calibrant.records import Quantity
 from calibrant.results.groups import MarginalError
@@ -285,7 +285,7 @@ def _plug_in(scores: ClassScores, measure: str, n_bins: int) -> float:
     """Root mean squared gap on adaptive bins, of each class if it is the MCE."""
     source = replace(scores.pairs, cluster=None, cluster_count=0)
     parts = [_part(source, rows) for rows in scores.rows_by_class()] if measure == "mce" else [source]
-    squares = [plug_in_squared_error_of(adaptive(part, n_bins=min(n_bins, len(part)))) for part in parts]
+    squares = [plug_in_squared_error(adaptive(part, n_bins=min(n_bins, len(part)))) for part in parts]
     return math.sqrt(float(np.mean(squares)))
 
 

@@ -18,12 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, pairs, proportion, sample_count
+from calibrant._checks import Floats, proportion, sample_count
 from calibrant.metrics.binning import Source
 from calibrant.metrics.grouping import group_by, ratio
 from calibrant.metrics.noise_floor import batches
 from calibrant.metrics.resampling import expanded
 from calibrant.metrics.smooth import SMALLEST_GRID, cosine_modes, fixed_point, nodes_of_tally, smoothed
+from calibrant.metrics.sources import source_of
 from calibrant.metrics.tails import quantile, wilson
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothCurve
@@ -64,66 +65,6 @@ class _Windows(NamedTuple):
         """Height of each window's line at its score, in [0, 1]."""
         top = self.second * self.positives - self.first * self.first_positives
         return np.clip(top / self.determinant, 0.0, 1.0)
-
-
-def smooth_curve_of(
-    source: Source, *, level: float = 0.95, resamples: int = 500, seed: Seed = None
-) -> SmoothCurve:
-    """Return the smooth calibration curve of pairs or of a tally (by cluster if it has clusters).
-
-    See `smooth_curve`.
-
-    Examples
-    --------
-    >>> from calibrant._checks import pairs
-    >>> curve = smooth_curve_of(pairs([0, 1] * 500, [0.5] * 1000), resamples=100, seed=1)
-    >>> round(float(curve.frequency[128]), 3), bool(curve.low[128] < 0.5 < curve.high[128])
-    (0.5, True)
-    """
-    level = proportion(level, "level")
-    resamples = sample_count(resamples, "resamples")
-    rng = generator(seed)
-    tally = as_tally(source)
-    count, own, error = fixed_point(nodes_of_tally(tally))
-    bandwidth = max(own, _least_bandwidth(tally))
-    windows = _windows(_nodes_of(cells_of(tally, count)), bandwidth)
-    near = (tally.low.min() - bandwidth <= SCORES) & (tally.high.max() + bandwidth >= SCORES)
-    effective_n = _effective_n(tally, max(SMALLEST_GRID, count // 8), bandwidth)
-    seen = near & (effective_n >= FEWEST)
-    frequency = np.where(seen, windows.frequency[0], np.nan)
-    low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
-    fewer = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
-    draw = _resampler(tally, fewer)
-    sizes = batches(resamples, max(fewer, tally.cluster_count))
-    drawn = [_windows(draw(rng, batch), bandwidth) for batch in sizes]
-    curves = np.concatenate([block.frequency[:, seen] for block in drawn])
-    f, n, tail = frequency[seen], effective_n[seen], np.full(seen.sum(), (1 - level) / 2)
-    if tally.cluster_count:
-        carried = np.concatenate([block.weight[:, seen] for block in drawn]) / windows.weight[0, seen]
-        # The spread of a point's relative weight over resamples tells how many clusters are behind it.
-        number = 1 / (np.var(carried, axis=0) + 1 / tally.cluster_count)
-        tail = np.array([expanded(level, clusters_here)[0] for clusters_here in number])
-        n = _effective_in_clusters(n, number, f, np.nanvar(curves, axis=0))
-        n /= np.array([quantile(level, clusters_here) / quantile(level) for clusters_here in number]) ** 2
-    # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
-    least, most = wilson(f, n, level)
-    # A resample with no pair near a score knows nothing there: it widens the band to both sides.
-    low[seen] = np.minimum(least, _percentiles(np.nan_to_num(curves, nan=0.0), tail))
-    high[seen] = np.maximum(most, _percentiles(np.nan_to_num(curves, nan=1.0), 1 - tail))
-    return SmoothCurve(
-        score=SCORES,
-        frequency=frequency,
-        low=low,
-        high=high,
-        density=np.maximum(windows.weight[0] / tally.total_weight, 0.0),
-        bandwidth=bandwidth,
-        level=level,
-        resamples=resamples,
-        seed=seed if isinstance(seed, int) else None,
-        dependence="independent" if tally.cluster is None else "clusters",
-        smooth_error=error,
-        n=tally.total_n,
-    )
 
 
 def _effective_in_clusters(n: Floats, clusters: Floats, frequency: Floats, noise: Floats) -> Floats:
@@ -263,8 +204,8 @@ class _ClusterDraws:
 
 
 def smooth_curve(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: ArrayLike | Source,
+    y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
@@ -282,7 +223,7 @@ def smooth_curve(
     Parameters
     ----------
     y_true
-        (n,) labels 0 / 1: whether the event happened.
+        (n,) labels 0 / 1: whether the event happened; or pairs or a tally, alone.
     y_prob
         (n,) predicted probabilities of the event, in [0, 1].
     sample_weight
@@ -315,5 +256,47 @@ def smooth_curve(
     >>> bool(curve.frequency[77] < curve.frequency[179]), bool(np.isnan(curve.frequency[0]))
     (True, True)
     """
-    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
-    return smooth_curve_of(checked, level=level, resamples=resamples, seed=seed)
+    level = proportion(level, "level")
+    resamples = sample_count(resamples, "resamples")
+    rng = generator(seed)
+    tally = as_tally(source_of(y_true, y_prob, sample_weight=sample_weight, clusters=clusters))
+    count, own, error = fixed_point(nodes_of_tally(tally))
+    bandwidth = max(own, _least_bandwidth(tally))
+    windows = _windows(_nodes_of(cells_of(tally, count)), bandwidth)
+    near = (tally.low.min() - bandwidth <= SCORES) & (tally.high.max() + bandwidth >= SCORES)
+    effective_n = _effective_n(tally, max(SMALLEST_GRID, count // 8), bandwidth)
+    seen = near & (effective_n >= FEWEST)
+    frequency = np.where(seen, windows.frequency[0], np.nan)
+    low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
+    fewer = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
+    draw = _resampler(tally, fewer)
+    sizes = batches(resamples, max(fewer, tally.cluster_count))
+    drawn = [_windows(draw(rng, batch), bandwidth) for batch in sizes]
+    curves = np.concatenate([block.frequency[:, seen] for block in drawn])
+    f, n, tail = frequency[seen], effective_n[seen], np.full(seen.sum(), (1 - level) / 2)
+    if tally.cluster_count:
+        carried = np.concatenate([block.weight[:, seen] for block in drawn]) / windows.weight[0, seen]
+        # The spread of a point's relative weight over resamples tells how many clusters are behind it.
+        number = 1 / (np.var(carried, axis=0) + 1 / tally.cluster_count)
+        tail = np.array([expanded(level, clusters_here)[0] for clusters_here in number])
+        n = _effective_in_clusters(n, number, f, np.nanvar(curves, axis=0))
+        n /= np.array([quantile(level, clusters_here) / quantile(level) for clusters_here in number]) ** 2
+    # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
+    least, most = wilson(f, n, level)
+    # A resample with no pair near a score knows nothing there: it widens the band to both sides.
+    low[seen] = np.minimum(least, _percentiles(np.nan_to_num(curves, nan=0.0), tail))
+    high[seen] = np.maximum(most, _percentiles(np.nan_to_num(curves, nan=1.0), 1 - tail))
+    return SmoothCurve(
+        score=SCORES,
+        frequency=frequency,
+        low=low,
+        high=high,
+        density=np.maximum(windows.weight[0] / tally.total_weight, 0.0),
+        bandwidth=bandwidth,
+        level=level,
+        resamples=resamples,
+        seed=seed if isinstance(seed, int) else None,
+        dependence="independent" if tally.cluster is None else "clusters",
+        smooth_error=error,
+        n=tally.total_n,
+    )

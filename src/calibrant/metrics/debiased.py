@@ -10,42 +10,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Pairs, pairs, positive_integer
+from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.moments import estimate_of
 from calibrant.metrics.residuals import estimator_bin_size, residuals
+from calibrant.metrics.sources import Summed, source_of
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
 
 
-def debiased_squared_error_of(source: Pairs | Tally | Bins, *, bin_size: int | None = None) -> float:
-    """Return the debiased squared error of pairs, a tally or bins; see `debiased_squared_error`.
-
-    Bins that share a tie between them should not be passed: the shared parts are the same data.
-
-    Raises
-    ------
-    InputError
-        If no bin holds two independent units.
-
-    Examples
-    --------
-    >>> from calibrant.metrics.binning import uniform_bins
-    >>> bins = uniform_bins([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], n_bins=1)
-    >>> round(debiased_squared_error_of(bins), 12)
-    0.0
-    """
-    table = residuals(source, bin_size)
-    if not (table.denominator > 0).all():
-        message, hint = "no bin contains pairs of two clusters", "pass more pairs or clusters"
-        raise InputError(message, hint, code="undefined")
-    return estimate_of(table)
-
-
 def debiased_squared_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: ArrayLike | Summed,
+    y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
@@ -60,7 +37,8 @@ def debiased_squared_error(
     Parameters
     ----------
     y_true
-        (n,) labels 0 / 1: whether the event happened.
+        (n,) labels 0 / 1: whether the event happened; or pairs, a tally or bins, alone. Bins must not share
+        a tie: the shared parts are the same data.
     y_prob
         (n,) predicted probabilities of the event, in [0, 1].
     sample_weight
@@ -92,30 +70,17 @@ def debiased_squared_error(
     >>> round(debiased_squared_error([0] * 50 + [1] * 50, [0.3] * 100), 4)
     0.0375
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
-    return debiased_squared_error_of(source, bin_size=bin_size)
-
-
-def kumar_debiased_squared_error_of(bins: Bins) -> float:
-    """Return Kumar, Liang & Ma's debiased squared error of bins; see `kumar_debiased_squared_error`.
-
-    Examples
-    --------
-    >>> from calibrant.metrics.binning import uniform_bins
-    >>> round(kumar_debiased_squared_error_of(uniform_bins([0, 1, 1, 1], [0.5] * 4, n_bins=1)), 12)
-    0.0
-    """
-    frequency = bins.frequency
-    spare = bins.weight**2 - bins.weight2
-    if not (spare > 0).all():
-        raise InputError("a bin contains a single pair", "pass bins of at least two pairs", code="undefined")
-    noise = frequency * (1 - frequency) * bins.weight2 / spare
-    return float(np.sum(bins.share * (bins.residual**2 - noise)))
+    source = source_of(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    table = residuals(source, bin_size)
+    if not (table.denominator > 0).all():
+        message, hint = "no bin contains pairs of two clusters", "pass more pairs or clusters"
+        raise InputError(message, hint, code="undefined")
+    return estimate_of(table)
 
 
 def kumar_debiased_squared_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: ArrayLike | Summed,
+    y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     bin_size: int | None = None,
@@ -137,7 +102,18 @@ def kumar_debiased_squared_error(
     >>> round(kumar_debiased_squared_error([0] * 50 + [1] * 50, [0.3] * 100), 4)
     0.0375
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    size = estimator_bin_size(len(source)) if bin_size is None else positive_integer(bin_size, "bin_size")
-    bins = adaptive(source, size=min(size, len(source)), ties="whole")
-    return kumar_debiased_squared_error_of(bins)
+    source = source_of(y_true, y_prob, sample_weight=sample_weight)
+    if isinstance(source, Bins):
+        if bin_size is not None:
+            raise InputError("bin_size does not apply to existing bins", "leave it out", code="parameter")
+        bins = source
+    else:
+        n = source.total_n if isinstance(source, Tally) else len(source)
+        size = estimator_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size")
+        bins = adaptive(source, size=min(size, n), ties="whole")
+    frequency = bins.frequency
+    spare = bins.weight**2 - bins.weight2
+    if not (spare > 0).all():
+        raise InputError("a bin contains a single pair", "pass bins of at least two pairs", code="undefined")
+    noise = frequency * (1 - frequency) * bins.weight2 / spare
+    return float(np.sum(bins.share * (bins.residual**2 - noise)))

@@ -15,7 +15,7 @@ from calibrant._checks import Floats, Pairs, one_of
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source, isotonic
 from calibrant.metrics.proper_scores import (
-    brier_of,
+    brier_score,
     entropy,
     infinite_reason,
     log_loss_of_pairs,
@@ -279,7 +279,7 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
     base_rate = float(np.dot(blocks.share, p))
     reason = None
     if rule == "brier":
-        score, recalibrated = brier_of(source), float(np.dot(blocks.share, p * (1 - p)))
+        score, recalibrated = brier_score(source), float(np.dot(blocks.share, p * (1 - p)))
         uncertainty = base_rate * (1 - base_rate)
     else:
         from calibrant._special import entr

@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, proportion
 from calibrant._kernels.logistic import log_likelihood, sums_by_cluster
 from calibrant.metrics.binning import Source
-from calibrant.metrics.crossed import CrossedPairs, by_both, clustered_pairs, two_way
+from calibrant.metrics.crossed import CrossedPairs, by_both, two_way
 from calibrant.metrics.rows import PairRows, rows_of
+from calibrant.metrics.sources import source_of
 from calibrant.metrics.tails import cr2, effective_number, few_events, quantile, wilson
 from calibrant.metrics.tally import Tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
@@ -240,56 +241,6 @@ def _estimate(
     return Estimate(value, value - reach, value + reach, error, warning=warning, level=level)
 
 
-def calibration_in_the_large_of(source: Source | PairRows, *, level: float = 0.95) -> CalibrationInTheLarge:
-    """Return calibration in the large of pairs or of a tally (by cluster if it has clusters).
-
-    See `calibration_in_the_large`.
-
-    Examples
-    --------
-    >>> from calibrant._checks import pairs
-    >>> result = calibration_in_the_large_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4]))
-    >>> round(result.mean_error.estimate, 3), round(result.intercept.estimate, 3)
-    (-0.2, 0.896)
-    """
-    from calibrant._special import expit
-
-    level = proportion(level, "level")
-    if isinstance(source, CrossedPairs):
-        ways = [calibration_in_the_large_of(part, level=level) for part in by_both(source)]
-        return msgspec.structs.replace(
-            ways[0],
-            mean_error=_two_way([way.mean_error for way in ways]),
-            intercept=_two_way([way.intercept for way in ways]),
-        )
-    tally = rows_of(source)
-    total = tally.total_weight
-    base_rate = float(tally.weight_positives.sum() / total)
-    mean_score = float(tally.sum_score.sum() / total)
-    rows = _Rows.of(tally)
-    problem = rows.problem(slope=False)
-    fitted = None if problem else _fitted(rows, slope=False)
-    if fitted is None:
-        intercept = Estimate(None, reason=problem or FLAT, level=level)
-    else:
-        beta, covariance, clusters = fitted
-        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
-        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
-        if rows.cluster is not None and _is_balanced(
-            rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
-        ):
-            intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
-    return CalibrationInTheLarge(
-        base_rate=base_rate,
-        mean_score=mean_score,
-        mean_error=mean_error_of(tally, level=level),
-        intercept=intercept,
-        n=tally.total_n,
-        clusters=tally.cluster_count or None,
-        left_out=_left_out(tally)[0],
-    )
-
-
 def _two_way(ways: Sequence[Estimate]) -> Estimate:
     """Return the estimate with the two-way sum of variances; each end is the farther one of both kinds."""
     undefined = next((way for way in ways[:2] if way.reason or not way.standard_error), None)
@@ -310,19 +261,19 @@ def _two_way(ways: Sequence[Estimate]) -> Estimate:
     )
 
 
-def mean_error_of(source: Source | PairRows, *, level: float = 0.95) -> Estimate:
+def mean_error(source: Source | PairRows, *, level: float = 0.95) -> Estimate:
     """Return mean score minus base rate; see `calibration_in_the_large`.
 
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> round(mean_error_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])).estimate, 3)
+    >>> round(mean_error(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])).estimate, 3)
     -0.2
     """
     if isinstance(source, CrossedPairs):
-        return _two_way([mean_error_of(part, level=level) for part in by_both(source)])
+        return _two_way([mean_error(part, level=level) for part in by_both(source)])
     rows = rows_of(source)
-    return _with_noise_of_labels(mean_error(rows, level), rows, level)
+    return _with_noise_of_labels(simple_mean_error(rows, level), rows, level)
 
 
 def _with_noise_of_labels(fitted: Estimate, tally: Tally | PairRows, level: float) -> Estimate:
@@ -352,7 +303,7 @@ def _with_noise_of_labels(fitted: Estimate, tally: Tally | PairRows, level: floa
     return msgspec.structs.replace(fitted, low=low, high=high, warning=warning)
 
 
-def mean_error(tally: Tally | PairRows, level: float) -> Estimate:
+def simple_mean_error(tally: Tally | PairRows, level: float) -> Estimate:
     """Return the weighted mean of score minus label with its standard error."""
     error = tally.sum_score - tally.weight_positives
     total = tally.total_weight
@@ -395,20 +346,119 @@ def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
     return bool(noisy.any()) and bool((cluster != cluster[0]).any())
 
 
-def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> CoxCalibration:
-    """Return the Cox intercept and slope of pairs or of a tally (by cluster if it has clusters).
+def calibration_in_the_large(
+    y_true: ArrayLike | Source | PairRows,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> CalibrationInTheLarge:
+    """Do the scores add up to the events? Return the mean error, and a shift of the logits that corrects it.
 
-    See `cox_calibration`.
+    Both numbers are 0 for a model that is calibrated in the large. If its scores are too high, the mean error
+    (mean score minus base rate) is positive, and the intercept, which corrects them, negative. A model can
+    pass and still be far from calibrated: errors of opposite sign cancel.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened; or pairs or a tally, alone.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    clusters
+        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units. Two
+        kinds that are crossed, such as items and annotators, are (n, 2), or a pair of arrays.
+    level
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    CalibrationInTheLarge
+        Estimates, with reasons for undefined values.
+
+    References
+    ----------
+    M. E. Miller, S. L. Hui and W. M. Tierney (1991), Validation techniques for logistic regression models,
+    Statistics in Medicine 10, 1213-1226. doi:10.1002/sim.4780100805
 
     Examples
     --------
-    >>> from calibrant._checks import pairs
-    >>> cox_calibration_of(pairs([0, 1], [0.2, 0.9])).slope.reason
-    'one threshold of the score separates the classes, so the slope has no finite estimate'
+    >>> result = calibration_in_the_large([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])
+    >>> round(result.mean_score, 3), result.base_rate
+    (0.3, 0.5)
+    """
+    from calibrant._special import expit
+
+    level = proportion(level, "level")
+    source = source_of(y_true, y_prob, sample_weight=sample_weight, clusters=clusters, crossed=True)
+    if isinstance(source, CrossedPairs):
+        ways = [calibration_in_the_large(part, level=level) for part in by_both(source)]
+        return msgspec.structs.replace(
+            ways[0],
+            mean_error=_two_way([way.mean_error for way in ways]),
+            intercept=_two_way([way.intercept for way in ways]),
+        )
+    tally = rows_of(source)
+    total = tally.total_weight
+    base_rate = float(tally.weight_positives.sum() / total)
+    mean_score = float(tally.sum_score.sum() / total)
+    rows = _Rows.of(tally)
+    problem = rows.problem(slope=False)
+    fitted = None if problem else _fitted(rows, slope=False)
+    if fitted is None:
+        intercept = Estimate(None, reason=problem or FLAT, level=level)
+    else:
+        beta, covariance, clusters = fitted
+        few = few_events(rows.cluster, rows.weight, rows.weight_positives)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, float(clusters[0]), few)
+        if rows.cluster is not None and _is_balanced(
+            rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
+        ):
+            intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
+    return CalibrationInTheLarge(
+        base_rate=base_rate,
+        mean_score=mean_score,
+        mean_error=mean_error(tally, level=level),
+        intercept=intercept,
+        n=tally.total_n,
+        clusters=tally.cluster_count or None,
+        left_out=_left_out(tally)[0],
+    )
+
+
+def cox_calibration(
+    y_true: ArrayLike | Source | PairRows,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> CoxCalibration:
+    """Return Cox's calibration intercept and slope: logit P(event) = intercept + slope * logit(score).
+
+    A calibrated model has intercept 0 and slope 1. If the slope is below 1, scores are overconfident; above
+    1, underconfident. The fit only represents straight lines on the logit scale.
+
+    Parameters and errors are those of `calibration_in_the_large`.
+
+    References
+    ----------
+    D. R. Cox (1958), Two further applications of a model for binary regression, Biometrika 45, 562-565.
+    doi:10.1093/biomet/45.3-4.562
+
+    Examples
+    --------
+    >>> result = cox_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
+    >>> round(result.slope.estimate, 2), result.left_out
+    (1.11, 0)
     """
     level = proportion(level, "level")
+    source = source_of(y_true, y_prob, sample_weight=sample_weight, clusters=clusters, crossed=True)
     if isinstance(source, CrossedPairs):
-        crossed = [cox_calibration_of(part, level=level) for part in by_both(source)]
+        crossed = [cox_calibration(part, level=level) for part in by_both(source)]
         intercept, slope = (
             _two_way([getattr(way, name) for way in crossed]) for name in ("intercept", "slope")
         )
@@ -443,81 +493,3 @@ def cox_calibration_of(source: Source | PairRows, *, level: float = 0.95) -> Cox
         left_out=left_out,
         left_out_wrong=wrong,
     )
-
-
-def calibration_in_the_large(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    level: float = 0.95,
-) -> CalibrationInTheLarge:
-    """Do the scores add up to the events? Return the mean error, and a shift of the logits that corrects it.
-
-    Both numbers are 0 for a model that is calibrated in the large. If its scores are too high, the mean error
-    (mean score minus base rate) is positive, and the intercept, which corrects them, negative. A model can
-    pass and still be far from calibrated: errors of opposite sign cancel.
-
-    Parameters
-    ----------
-    y_true
-        (n,) labels 0 / 1: whether the event happened.
-    y_prob
-        (n,) predicted probabilities of the event, in [0, 1].
-    sample_weight
-        (n,) non-negative weights; None counts every pair once.
-    clusters
-        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units. Two
-        kinds that are crossed, such as items and annotators, are (n, 2), or a pair of arrays.
-    level
-        Nominal coverage of the intervals.
-
-    Returns
-    -------
-    CalibrationInTheLarge
-        Estimates, with reasons for undefined values.
-
-    References
-    ----------
-    M. E. Miller, S. L. Hui and W. M. Tierney (1991), Validation techniques for logistic regression models,
-    Statistics in Medicine 10, 1213-1226. doi:10.1002/sim.4780100805
-
-    Examples
-    --------
-    >>> result = calibration_in_the_large([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])
-    >>> round(result.mean_score, 3), result.base_rate
-    (0.3, 0.5)
-    """
-    checked = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
-    return calibration_in_the_large_of(checked, level=level)
-
-
-def cox_calibration(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    level: float = 0.95,
-) -> CoxCalibration:
-    """Return Cox's calibration intercept and slope: logit P(event) = intercept + slope * logit(score).
-
-    A calibrated model has intercept 0 and slope 1. If the slope is below 1, scores are overconfident; above
-    1, underconfident. The fit only represents straight lines on the logit scale.
-
-    Parameters and errors are those of `calibration_in_the_large`.
-
-    References
-    ----------
-    D. R. Cox (1958), Two further applications of a model for binary regression, Biometrika 45, 562-565.
-    doi:10.1093/biomet/45.3-4.562
-
-    Examples
-    --------
-    >>> result = cox_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
-    >>> round(result.slope.estimate, 2), result.left_out
-    (1.11, 0)
-    """
-    checked = clustered_pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
-    return cox_calibration_of(checked, level=level)

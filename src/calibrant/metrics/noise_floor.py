@@ -25,7 +25,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import bin_of_scores
 from calibrant.metrics.grouping import ratio
-from calibrant.metrics.proper_scores import brier_of
+from calibrant.metrics.proper_scores import brier_score
 from calibrant.metrics.rows import ClusterCells, PairRows, cells_by_cluster, rows_of
 from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results import Bins
@@ -106,7 +106,7 @@ class Flips:
             message = "the tally has no clusters"
             raise InputError(message, "tally the pairs with clusters, or leave the argument out")
         expected = float((rows.sum_score - rows.sum_score2).sum()) / rows.total_weight
-        observed = brier_of(
+        observed = brier_score(
             rows if isinstance(rows, Tally) else replace(rows.pairs, cluster=None, cluster_count=0)
         )
         scale = max(1.0, expected / (observed or 1.0)) ** 0.5  # above 1 if few events happened

@@ -16,16 +16,17 @@ import numpy as np
 from msgspec.structs import asdict
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Pairs, one_of, pairs
+from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, display, uniform
+from calibrant.metrics.sources import Summed, source_of
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
 Binning = Literal["adaptive", "uniform"]
 
 
-def plug_in_squared_error_of(bins: Bins) -> float:
+def plug_in_squared_error(bins: Bins) -> float:
     """Return the mean squared gap of the bins, in [0, 1]: the plug-in estimate of E[(q - p_q)^2].
 
     Zero means that every bin's frequency equals its mean score. Nguyen & O'Connor (2015),
@@ -35,51 +36,10 @@ def plug_in_squared_error_of(bins: Bins) -> float:
     --------
     >>> from calibrant.metrics.binning import uniform
     >>> from calibrant._checks import pairs
-    >>> plug_in_squared_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
+    >>> plug_in_squared_error(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.0625
     """
     return float(np.dot(bins.share, bins.residual**2))
-
-
-def plug_in_calibration_error_of(bins: Bins) -> float:
-    """Return the root mean squared gap of the bins, in [0, 1]: CalibErr of Algorithm 1.
-
-    Examples
-    --------
-    >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import pairs
-    >>> plug_in_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
-    0.25
-    """
-    return float(np.sqrt(plug_in_squared_error_of(bins)))
-
-
-def expected_calibration_error_of(bins: Bins) -> float:
-    """Return the mean absolute gap of the bins, in [0, 1]: the ECE of Guo et al. (2017).
-
-    Examples
-    --------
-    >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import pairs
-    >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
-    0.25
-    """
-    return float(np.dot(bins.share, np.abs(bins.residual)))
-
-
-def max_calibration_error_of(bins: Bins) -> float:
-    """Return the largest absolute gap of any non-empty bin, in [0, 1].
-
-    A small bin can make it as large as 1 by chance: read it beside its noise floor.
-
-    Examples
-    --------
-    >>> from calibrant.metrics.binning import uniform
-    >>> from calibrant._checks import pairs
-    >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), n_bins=2))
-    0.25
-    """
-    return float(np.abs(bins.residual).max())
 
 
 def plug_in_errors(bins: Bins) -> PlugInErrors:
@@ -93,12 +53,12 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     >>> errors.plug_in_calibration_error, errors.expected_calibration_error, errors.used
     (0.25, 0.25, 2)
     """
-    mse = plug_in_squared_error_of(bins)
+    mse = plug_in_squared_error(bins)
     return PlugInErrors(
         plug_in_calibration_error=float(np.sqrt(mse)),
         plug_in_squared_error=mse,
-        expected_calibration_error=expected_calibration_error_of(bins),
-        max_calibration_error=max_calibration_error_of(bins),
+        expected_calibration_error=expected_calibration_error(bins),
+        max_calibration_error=max_calibration_error(bins),
         mean_error=-float(np.dot(bins.share, bins.residual)),
         n=round(float(bins.n.sum())),
         weight_sum=float(bins.weight.sum()),
@@ -109,7 +69,11 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     )
 
 
-def _bins(source: Pairs, binning: str, bin_size: int | None, n_bins: int | None) -> Bins:
+def _bins(source: Summed, binning: str, bin_size: int | None, n_bins: int | None) -> Bins:
+    if isinstance(source, Bins):
+        if bin_size is not None or n_bins is not None:
+            raise InputError("bins are given, and a number or size of bins", "leave it out", code="parameter")
+        return source
     one_of(binning, ("adaptive", "uniform"), "binning")
     if binning == "adaptive":
         if bin_size is None and n_bins is None:
@@ -122,8 +86,8 @@ def _bins(source: Pairs, binning: str, bin_size: int | None, n_bins: int | None)
 
 
 def plug_in_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: ArrayLike | Summed,
+    y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     binning: Binning = "adaptive",
@@ -139,7 +103,7 @@ def plug_in_calibration_error(
     Parameters
     ----------
     y_true
-        (n,) labels 0 / 1: whether the event happened.
+        (n,) labels 0 / 1: whether the event happened; or pairs, a tally or bins, alone.
     y_prob
         (n,) predicted probabilities of the event, in [0, 1].
     sample_weight
@@ -167,13 +131,13 @@ def plug_in_calibration_error(
     >>> round(plug_in_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, n_bins=2), 4)
     0.7106
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return plug_in_calibration_error_of(_bins(source, binning, bin_size, n_bins))
+    bins = _bins(source_of(y_true, y_prob, sample_weight=sample_weight), binning, bin_size, n_bins)
+    return float(np.sqrt(plug_in_squared_error(bins)))
 
 
 def expected_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: ArrayLike | Summed,
+    y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     binning: Binning = "uniform",
@@ -199,13 +163,13 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200), 6)
     0.55
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return expected_calibration_error_of(_bins(source, binning, bin_size, n_bins))
+    bins = _bins(source_of(y_true, y_prob, sample_weight=sample_weight), binning, bin_size, n_bins)
+    return float(np.dot(bins.share, np.abs(bins.residual)))
 
 
 def max_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: ArrayLike | Summed,
+    y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     binning: Binning = "adaptive",
@@ -222,8 +186,8 @@ def max_calibration_error(
     >>> max_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, n_bins=2)
     1.0
     """
-    source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return max_calibration_error_of(_bins(source, binning, bin_size, n_bins))
+    bins = _bins(source_of(y_true, y_prob, sample_weight=sample_weight), binning, bin_size, n_bins)
+    return float(np.abs(bins.residual).max())
 
 
 def class_errors(

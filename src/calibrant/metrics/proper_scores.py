@@ -11,10 +11,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, Integers, Pairs, pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant._parallel import check_threads, slices
 from calibrant.metrics.binning import Source
 from calibrant.metrics.grouping import ratio
+from calibrant.metrics.sources import source_of
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.records import Quantity
 from calibrant.records.words import counted
@@ -96,70 +97,9 @@ def _convex_sums(
     return float(np.dot(weight, at_mean)), float(np.dot(weight, greatest))
 
 
-def scores_of(source: Source, *, threads: int | None = None) -> Scores:
-    """Return Brier score and log loss of pairs or of a tally, with their skill against climatology.
-
-    From pairs both are exact. From a compressed tally the Brier score is exact and the log loss
-    comes from row means, within ``log_loss_bound`` (at most 1e-6).
-
-    Examples
-    --------
-    >>> from calibrant._checks import pairs
-    >>> result = scores_of(pairs([0, 1, 1, 1], [0.2, 0.9, 0.6, 1.0]))
-    >>> round(result.brier, 4), round(result.log_loss.estimate, 4), result.certain_and_wrong
-    (0.0525, 0.2098, 0)
-    """
-    tally = as_tally(source)
-    if isinstance(source, Tally):
-        log_loss, wrong, bound = log_loss_of_tally(tally)
-    else:
-        (log_loss, wrong), bound = log_loss_of_pairs(source, threads=threads), 0.0
-    brier = brier_of(tally)
-    base_rate = float(tally.weight_positives.sum() / tally.total_weight)
-    brier_climatology, log_climatology = base_rate * (1 - base_rate), entropy(base_rate)
-    one_class = tally.total_positives in (0, tally.total_n)
-    infinite = infinite_reason(wrong) if wrong else None
-    no_skill = ONE_CLASS if one_class else None
-    return Scores(
-        brier=brier,
-        brier_climatology=brier_climatology,
-        brier_skill=Quantity(None if one_class else 1 - brier / brier_climatology, reason=no_skill),
-        log_loss=Quantity(None if wrong else log_loss, reason=infinite),
-        log_loss_bound=None if wrong else bound,
-        log_climatology=log_climatology,
-        log_skill=Quantity(
-            None if wrong or one_class else 1 - log_loss / log_climatology, reason=infinite or no_skill
-        ),
-        certain_and_wrong=wrong,
-        base_rate=base_rate,
-        n=tally.total_n,
-        weight_sum=tally.total_weight,
-    )
-
-
-def brier_of(source: Source) -> float:
-    """Return the mean squared difference of label and score, exact for any tally.
-
-    Examples
-    --------
-    >>> from calibrant._checks import pairs
-    >>> round(brier_of(pairs([0, 1], [0.2, 0.9])), 3)
-    0.025
-    """
-    tally = as_tally(source)
-    # (1 - q)^2 of the events and q^2 of the rest, from sums of q - anchor: nothing cancels.
-    negatives = tally.weight - tally.weight_positives
-    total = (
-        tally.weight_positives * (1 - tally.anchor) ** 2
-        + negatives * tally.anchor**2
-        - 2 * tally.offset_positive
-        + 2 * tally.anchor * tally.offset
-        + tally.offset2
-    )
-    return float(total.sum() / tally.total_weight)
-
-
-def brier_score(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+def brier_score(
+    y_true: ArrayLike | Source, y_prob: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Return the Brier score: the mean squared difference of label and predicted probability.
 
     Strictly proper: the true probabilities minimize it in expectation. It mixes calibration and
@@ -168,7 +108,7 @@ def brier_score(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLik
     Parameters
     ----------
     y_true
-        (n,) labels 0 / 1: whether the event happened.
+        (n,) labels 0 / 1: whether the event happened; or pairs or a tally, alone.
     y_prob
         (n,) predicted probabilities of the event, in [0, 1].
     sample_weight
@@ -189,10 +129,23 @@ def brier_score(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLik
     >>> round(brier_score([0, 1], [0.2, 0.9]), 3)
     0.025
     """
-    return brier_of(pairs(y_true, y_prob, sample_weight=sample_weight))
+    source = source_of(y_true, y_prob, sample_weight=sample_weight)
+    tally = as_tally(source)
+    # (1 - q)^2 of the events and q^2 of the rest, from sums of q - anchor: nothing cancels.
+    negatives = tally.weight - tally.weight_positives
+    total = (
+        tally.weight_positives * (1 - tally.anchor) ** 2
+        + negatives * tally.anchor**2
+        - 2 * tally.offset_positive
+        + 2 * tally.anchor * tally.offset
+        + tally.offset2
+    )
+    return float(total.sum() / tally.total_weight)
 
 
-def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float | None:
+def log_loss(
+    y_true: ArrayLike | Source, y_prob: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
+) -> float | None:
     """Return the log loss: the mean of -log(probability of the outcome), in nats; None if infinite.
 
     Strictly proper. One pair whose outcome had probability 0 makes it infinite: that is not
@@ -207,18 +160,53 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike |
     >>> log_loss([0, 1], [0.2, 0.0]) is None
     True
     """
-    value, wrong = log_loss_of_pairs(pairs(y_true, y_prob, sample_weight=sample_weight))
+    source = source_of(y_true, y_prob, sample_weight=sample_weight)
+    value, wrong, *_ = (log_loss_of_tally if isinstance(source, Tally) else log_loss_of_pairs)(source)
     return None if wrong else value
 
 
-def scores(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Scores:
+def scores(
+    y_true: ArrayLike | Source,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Scores:
     """Return Brier score and log loss with their skill against climatology, in one record.
 
-    Parameters and errors are those of `brier_score`.
+    From pairs both are exact. From a compressed tally the Brier score is exact and the log loss comes from
+    row means, within ``log_loss_bound`` (at most 1e-6). Parameters and errors are those of `brier_score`;
+    the result does not depend on ``threads``.
 
     Examples
     --------
     >>> round(scores([0, 1, 1, 0], [0.2, 0.9, 0.7, 0.4]).brier_skill.estimate, 2)
     0.7
     """
-    return scores_of(pairs(y_true, y_prob, sample_weight=sample_weight))
+    source = source_of(y_true, y_prob, sample_weight=sample_weight)
+    tally = as_tally(source)
+    if isinstance(source, Tally):
+        log_loss, wrong, bound = log_loss_of_tally(tally)
+    else:
+        (log_loss, wrong), bound = log_loss_of_pairs(source, threads=threads), 0.0
+    brier = brier_score(tally)
+    base_rate = float(tally.weight_positives.sum() / tally.total_weight)
+    brier_climatology, log_climatology = base_rate * (1 - base_rate), entropy(base_rate)
+    one_class = tally.total_positives in (0, tally.total_n)
+    infinite = infinite_reason(wrong) if wrong else None
+    no_skill = ONE_CLASS if one_class else None
+    return Scores(
+        brier=brier,
+        brier_climatology=brier_climatology,
+        brier_skill=Quantity(None if one_class else 1 - brier / brier_climatology, reason=no_skill),
+        log_loss=Quantity(None if wrong else log_loss, reason=infinite),
+        log_loss_bound=None if wrong else bound,
+        log_climatology=log_climatology,
+        log_skill=Quantity(
+            None if wrong or one_class else 1 - log_loss / log_climatology, reason=infinite or no_skill
+        ),
+        certain_and_wrong=wrong,
+        base_rate=base_rate,
+        n=tally.total_n,
+        weight_sum=tally.total_weight,
+    )

@@ -18,7 +18,7 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import standard_error
-from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_error
+from calibrant.metrics.logistic import BALANCED, NO_NOISE, simple_mean_error
 from calibrant.metrics.moments import Moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
@@ -68,7 +68,7 @@ class SignedError:
     @classmethod
     def of(cls, tally: Tally) -> SignedError:
         """Return the signed error of the pairs of a slice."""
-        estimate = mean_error(tally, 0.95)
+        estimate = simple_mean_error(tally, 0.95)
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
         null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2

@@ -16,10 +16,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, Pairs, pairs
+from calibrant._checks import Floats, Pairs
 from calibrant._parallel import default_threads, slices
 from calibrant.metrics.binning import Source
 from calibrant.metrics.grouping import ratio
+from calibrant.metrics.sources import source_of
 from calibrant.metrics.tally import LARGEST_EXACT, Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothError
 
@@ -205,7 +206,7 @@ def _absolute_residuals(tally: Tally) -> tuple[Floats, Floats]:
     return tally.weight / tally.total_weight, np.maximum(total / tally.weight, 0.0)
 
 
-def smooth_calibration_error_of(source: Source) -> SmoothError:
+def smooth_error(source: Source) -> SmoothError:
     """Return the smooth calibration error of pairs or of a tally, with its bandwidth and error bound.
 
     See `smooth_calibration_error`. If the fixed point is below the resolution of the finest grid
@@ -215,7 +216,7 @@ def smooth_calibration_error_of(source: Source) -> SmoothError:
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> result = smooth_calibration_error_of(pairs([0] * 400, [0.1] * 200 + [1.0] * 200))
+    >>> result = smooth_error(pairs([0] * 400, [0.1] * 200 + [1.0] * 200))
     >>> round(result.value, 3), result.value == result.bandwidth
     (0.55, True)
     """
@@ -262,7 +263,7 @@ def _beyond_grid(value: float, bandwidth: float, absolute: float) -> float:
 
 
 def smooth_calibration_error(
-    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike | Source, y_prob: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return the smooth expected calibration error (smECE), a calibration error without bins.
 
@@ -274,7 +275,7 @@ def smooth_calibration_error(
     Parameters
     ----------
     y_true
-        (n,) labels 0 / 1: whether the event happened.
+        (n,) labels 0 / 1: whether the event happened; or pairs or a tally, alone.
     y_prob
         (n,) predicted probabilities of the event, in [0, 1].
     sample_weight
@@ -283,7 +284,7 @@ def smooth_calibration_error(
     Returns
     -------
     float
-        In [0, 1]. Computed on a grid; `smooth_calibration_error_of` gives the bound of its error.
+        In [0, 1]. Computed on a grid; `smooth_error` gives the bound of its error.
 
     References
     ----------
@@ -295,4 +296,4 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error([0, 0, 1, 1], [0.4, 0.4, 0.6, 0.6]), 3)
     0.174
     """
-    return smooth_calibration_error_of(pairs(y_true, y_prob, sample_weight=sample_weight)).value
+    return smooth_error(source_of(y_true, y_prob, sample_weight=sample_weight)).value

@@ -103,7 +103,7 @@ class TallyAccumulator:
     A loop of training, with whatever has ``__array__`` or DLPack (a PyTorch tensor, say):
 
     >>> import numpy as np
-    >>> from calibrant.metrics import debiased_squared_error_of
+    >>> from calibrant.metrics import debiased_squared_error
     >>> rng = np.random.default_rng(0)
     >>> batches = [(rng.random((64, 2)), rng.integers(0, 2, 64)) for _ in range(50)]
     >>> metric = TallyAccumulator(view="top")
@@ -112,7 +112,7 @@ class TallyAccumulator:
     ...     for weight, label in batches:  # the loop over validation batches
     ...         metric.update(label, weight / weight.sum(axis=1, keepdims=True))
     ...     tally = metric.result()
-    >>> tally.total_n, round(debiased_squared_error_of(tally), 2)
+    >>> tally.total_n, round(debiased_squared_error(tally), 2)
     (3200, 0.07)
     """
 

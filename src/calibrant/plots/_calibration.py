@@ -161,8 +161,8 @@ def smooth_curve(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.metrics.curve import smooth_curve_of
-    >>> curve = smooth_curve_of(pairs([0, 1] * 50, [0.2, 0.8] * 50), seed=1)
+    >>> from calibrant.metrics.curve import smooth_curve
+    >>> curve = smooth_curve(pairs([0, 1] * 50, [0.2, 0.8] * 50), seed=1)
     >>> smooth_curve(curve).get_ylabel()
     'label frequency'
     """

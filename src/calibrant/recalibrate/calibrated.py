@@ -24,6 +24,7 @@ from calibrant.recalibrate.base import (
     UnfittedError,
 )
 from calibrant.recalibrate.methods import method_named
+from calibrant.records.words import closest
 
 FOLDS = 5
 PREFIT = "prefit"
@@ -391,7 +392,7 @@ def _column(X: Any, name: str | None) -> NDArray[Any] | None:
     frame = _frame(X, name)
     if name not in frame.columns:
         columns = [str(label) for label in frame.columns]
-        near = _checks.closest(str(name), columns)
+        near = closest(str(name), columns)
         some = ", ".join(map(repr, columns[:5])) + (
             f" and {len(columns) - 5} more" if len(columns) > 5 else ""
         )

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from calibrant._checks import Floats, Integers, Pairs, one_of, positive_integer, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.compare import error_difference
-from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tails import cr2, effective_number, quantile
 from calibrant.progress import Progress, tell
@@ -231,7 +231,7 @@ def _losses(rows: Rows, score: Floats, objective: str) -> Floats:
 def _loss(rows: Rows, score: Floats, objective: str) -> float | None:
     """Return the loss of all scores; None if it is infinite or undefined."""
     if objective == "calibration":
-        return debiased_squared_error_of(_pairs(rows, score))
+        return debiased_squared_error(_pairs(rows, score))
     loss = float(_losses(rows, score, objective).mean())
     return loss if np.isfinite(loss) else None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 UNDEFINED = "-"
 """The symbol of an undefined number in every format for people; a footnote gives the reason."""
 
@@ -113,3 +115,18 @@ def lower(label: str) -> str:
     """
     abbreviated = any(char.isupper() or char.isdigit() for char in label.partition(" ")[0][1:])
     return label if abbreviated else label[:1].lower() + label[1:]
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the one of some names that a word is most like, in capitals or not; None if none is like it.
+
+    Examples
+    --------
+    >>> closest("Scores", ["item", "score"]), closest("score", ["item", "label"])
+    ('score', None)
+    """
+    from difflib import get_close_matches
+
+    names = {name.strip().lower(): name for name in known}
+    near = get_close_matches(word.strip().lower(), names, 1, 0.75)
+    return names[near[0]] if near else None

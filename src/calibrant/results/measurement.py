@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any
 
 from calibrant.exceptions import InputError
-from calibrant.lazy import offered
 from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
 from calibrant.records.fields import Library
 from calibrant.records.words import counted, decimal, percent
@@ -271,7 +271,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         InputError
             If the record was read from JSON, which does not contain the sums of its bins.
         """
-        drawn: Display = offered("draw_view")(self, ax, name=name)
+        # By name: figures and pages are layers above the records.
+        drawn: Display = import_module("calibrant.verbs.displays").draw_view(self, ax, name=name)
         return drawn
 
     def report(self, output: str | PathLike[str], *, title: str | None = None) -> Record:
@@ -282,7 +283,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         InputError
             If the file cannot be written, or its name does not end in .html.
         """
-        written: Record = offered("write_report")(self, output, title=title)
+        pages = import_module("calibrant.pages.report_page")
+        written: Record = pages.write_report(self, output, title=title)
         return written
 
     def other_signs(self) -> str | None:
@@ -436,7 +438,8 @@ class Measured(Record, frozen=True):
         InputError
             If the file cannot be written, or its name does not end in .html.
         """
-        written: Record = offered("write_report")(self, output, title=title)
+        pages = import_module("calibrant.pages.report_page")
+        written: Record = pages.write_report(self, output, title=title)
         return written
 
     def _library(self) -> Library | None:

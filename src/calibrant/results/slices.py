@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
-from calibrant.lazy import offered
 from calibrant.records import Column, Quantity, Record, Table, name, number, part, rows, setting
 from calibrant.records.words import percent
 
@@ -210,7 +210,8 @@ class SliceTable(Record, frozen=True, kw_only=True):
         InputError
             If no slice was measured, or ``ax`` are no axes.
         """
-        drawn: Display = offered("draw_slices")(self, ax, most=most)
+        # By name: figures are a layer above the records.
+        drawn: Display = import_module("calibrant.verbs.displays").draw_slices(self, ax, most=most)
         return drawn
 
     def called(self) -> str:

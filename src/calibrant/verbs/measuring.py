@@ -20,10 +20,10 @@ from calibrant.metrics.crossed import CrossedPairs
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
-from calibrant.metrics.logistic import cox_calibration_of, mean_error_of
+from calibrant.metrics.logistic import cox_calibration, mean_error
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.plug_in import plug_in_errors
-from calibrant.metrics.proper_scores import scores_of
+from calibrant.metrics.proper_scores import scores
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.resolutions import Resolutions, resolutions_of
 from calibrant.metrics.rows import rows_of
@@ -271,19 +271,19 @@ def measurement_of(
     source, level, seed = view.source, settings.level, settings.seed
     plug_in = plug_in_errors(bins)
     parts = brier_decomposition(bins)
-    scores = scores_of(view.alone, threads=view.threads)
+    proper = scores(view.alone, threads=view.threads)
     floor, mean_error, cox, limits = _by_rows(source, bins, widths, settings)
     sums = residuals(source)
     table = resolutions_of(sums) or sums  # computed once for interval and test
     interval = error_interval(table, level=level, seed=seed)
     if partial:
         dropped = Quantity(None, reason=DROPPED)
-        scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
+        proper = struct_replace(proper, log_loss=dropped, log_skill=dropped)
     return Measurement(
         view=view.view,
         n=view.n,
         positives=view.positives,
-        weight_sum=scores.weight_sum,
+        weight_sum=proper.weight_sum,
         clusters=source.cluster_count or None,
         tally="exact" if view.is_exact else "compressed",
         binning=Binning(bins.kind, bins.size, bins.asked, bins.used),
@@ -295,10 +295,10 @@ def measurement_of(
         ece_noise_floor=floor,
         interval=interval,
         test=calibration_test(table, seed=seed),
-        brier=scores.brier,
-        brier_skill=scores.brier_skill,
-        log_loss=scores.log_loss,
-        log_loss_skill=scores.log_skill,
+        brier=proper.brier,
+        brier_skill=proper.brier_skill,
+        log_loss=proper.log_loss,
+        log_loss_skill=proper.log_skill,
         refinement=parts.refinement,
         remainder=parts.remainder,
         reliability=parts.reliability,
@@ -331,8 +331,8 @@ def _by_rows(
         noise_floors(widths, clustered=clustered, level=level, seed=settings.seed)[
             "expected_calibration_error"
         ],
-        mean_error_of(both, level=level),
-        cox_calibration_of(both, level=level),
+        mean_error(both, level=level),
+        cox_calibration(both, level=level),
         bin_intervals(bins, level=level, clustered=clustered),
     )
 
@@ -413,9 +413,9 @@ def _other_interval(table: Residuals | Resolutions, bins: Bins, settings: Settin
 
 
 def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
-    from calibrant.metrics.smooth import smooth_calibration_error_of
+    from calibrant.metrics.smooth import smooth_error
 
-    found = smooth_calibration_error_of(source)
+    found = smooth_error(source)
     floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
     return {
         "smooth_ece": found.value,

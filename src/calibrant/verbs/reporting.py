@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError, printable
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.origin import reads_once
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
-from calibrant.metrics.curve import smooth_curve_of
+from calibrant.metrics.curve import smooth_curve
 from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.metrics.slices import slice_errors
@@ -253,9 +253,7 @@ def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, setti
     """Return the data of the figure ``what`` of a view; None: the data of all figures."""
     curve = bars = None
     if what in (None, "smooth"):
-        curve = smooth_curve_of(
-            view.summed, level=settings.level, resamples=CURVE_RESAMPLES, seed=settings.seed
-        )
+        curve = smooth_curve(view.summed, level=settings.level, resamples=CURVE_RESAMPLES, seed=settings.seed)
     if what is None:
         bars = consistency_bars(bins, level=settings.level)
     return Drawing(view.view, widths, bars, curve)

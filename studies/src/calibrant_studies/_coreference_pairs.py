@@ -12,8 +12,8 @@ from calibrant.metrics import Pairs
 from calibrant.metrics.binning import adaptive, default_bin_size
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.logistic import cox_calibration_of
-from calibrant.metrics.plug_in import plug_in_calibration_error_of
+from calibrant.metrics.logistic import cox_calibration
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant.metrics.tally import Tally
 from calibrant.seeds import generator
 from calibrant.structures.documents import Document
@@ -114,13 +114,13 @@ def error_row(pairs: Pairs) -> Row:
     """Return the plug-in and debiased error, and the direction of the error."""
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
     interval = error_interval(pairs)
-    slope = cox_calibration_of(pairs).slope
+    slope = cox_calibration(pairs).slope
     row = {
         "documents": pairs.cluster_count,
         "pairs": len(pairs),
         "coreferent": int(pairs.label.sum()),
         "b": bins.size,
-        "plug-in": plug_in_calibration_error_of(bins),
+        "plug-in": plug_in_calibration_error(bins),
         "debiased": interval.estimate,
         "low": interval.low,
         "high": interval.high,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from calibrant.exceptions import InputError
-from calibrant.metrics.plug_in import expected_calibration_error_of
+from calibrant.metrics.plug_in import expected_calibration_error
 from calibrant.metrics.tails import quantile
 from calibrant.seeds import generator
 from calibrant_studies._base import Finding, Row
@@ -54,7 +54,7 @@ def _row(name: str, dev: tuple[Floats, Integers], test: tuple[Floats, Integers])
         except InputError as error:
             return {"ECE": None, "log loss": None, "accuracy": None, "reason": error.message}
     return {
-        "ECE": expected_calibration_error_of(top_bins(prob, labels)),
+        "ECE": expected_calibration_error(top_bins(prob, labels)),
         "log loss": log_loss(prob, labels, np.ones(len(labels)) / len(labels)),
         "accuracy": float((prob.argmax(axis=1) == labels).mean()),
         "reason": "",

@@ -12,7 +12,7 @@ from scipy.special import softmax
 from calibrant.metrics import Pairs
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.plug_in import expected_calibration_error_of, max_calibration_error_of
+from calibrant.metrics.plug_in import expected_calibration_error, max_calibration_error
 from calibrant.metrics.views import class_predictions, top_view
 from calibrant.recalibrate import (
     BBQ,
@@ -156,8 +156,8 @@ def measures_of(prob: Floats, labels: Integers, first: Integers, weight: Floats 
     return [
         float(mean @ (top == labels)),
         float(mean @ prob.max(axis=1)),
-        expected_calibration_error_of(bins),
-        max_calibration_error_of(bins),
+        expected_calibration_error(bins),
+        max_calibration_error(bins),
         log_loss(prob, labels, mean),
         float(mean @ (top != first)),
     ]

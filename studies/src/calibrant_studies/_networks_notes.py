@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.decompositions import brier_decomposition
-from calibrant.metrics.plug_in import expected_calibration_error_of
+from calibrant.metrics.plug_in import expected_calibration_error
 from calibrant.metrics.proper_scores import log_loss_of_pairs
 from calibrant_studies._base import Finding, Row
 from calibrant_studies._networks_measure import NONE, Measured
@@ -88,7 +88,7 @@ def code_rows(found: Sequence[Measured]) -> list[Row]:
             "the notes' code": notes_error(score, right),
             "mean inside the bin": notes_error(score, right, inside=True),
             "and scores of 1 kept": notes_error(score, right, inside=True, ones=True),
-            "calibrant's ECE": round(expected_calibration_error_of(uniform(pairs(right, score), BINS)), 12),
+            "calibrant's ECE": round(expected_calibration_error(uniform(pairs(right, score), BINS)), 12),
         }
         for name, (score, right) in cases.items()
     ]
@@ -130,7 +130,7 @@ def _scored(name: str, score: Floats, label: Right) -> Row:
         "model": name,
         "accuracy": float(((score > 0.5) == label).mean()),
         "mean confidence": round(float(likelier.mean()), 12),
-        "ECE": round(expected_calibration_error_of(bins), 12),
+        "ECE": round(expected_calibration_error(bins), 12),
         "resolution": float(parts.resolution),
         "Brier score": float(parts.brier),
         "log loss": log_loss_of_pairs(checked)[0],

@@ -12,7 +12,7 @@ from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.groups import BIN_COUNT, calibration_changes
 from calibrant.metrics.noise_floor import noise_floors
-from calibrant.metrics.plug_in import plug_in_calibration_error_of
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant.recalibrate import resampled_changes
 from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant_studies._base import Row
@@ -211,7 +211,7 @@ def bin_rows(tagset: Tagset, after: Recalibrated) -> list[Row]:
         for count in MORE_BINS:
             bins = adaptive(checked, n_bins=count)
             floor = noise_floors(bins, resamples=200, seed=0)["plug_in_calibration_error"]
-            row[f"{count} bins"] = plug_in_calibration_error_of(bins)
+            row[f"{count} bins"] = plug_in_calibration_error(bins)
             row[f"{count} bins, calibrated"] = floor.mean
         rows.append(row)
     return rows

@@ -12,8 +12,8 @@ from calibrant.metrics.binning import adaptive, default_bin_size
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.logistic import cox_calibration_of
-from calibrant.metrics.plug_in import plug_in_calibration_error_of
+from calibrant.metrics.logistic import cox_calibration
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant.metrics.tally import Tally
 from calibrant.results.intervals import ErrorDifference
 from calibrant_studies._base import Row
@@ -81,9 +81,9 @@ def error_row(found: Evaluated, query: str) -> Row:
     """Return the errors of one query, plug-in and debiased, and their direction."""
     pairs = found.query(query)
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
-    plug_in = plug_in_calibration_error_of(bins)
+    plug_in = plug_in_calibration_error(bins)
     interval = error_interval(pairs)
-    slope = cox_calibration_of(pairs).slope
+    slope = cox_calibration(pairs).slope
     return {
         "set": found.texts.title,
         "model": found.title,
@@ -170,7 +170,7 @@ def pooled_difference(first: Evaluated, second: Evaluated, query: str) -> ErrorD
 def pseudocount_row(found: Evaluated, dev_accuracy: float) -> Row:
     """Accuracy and error of all tags of an HMM with one pseudocount."""
     pairs = found.query(ALL_TAGS)
-    interval, slope = error_interval(pairs), cox_calibration_of(pairs).slope
+    interval, slope = error_interval(pairs), cox_calibration(pairs).slope
     return {
         "set": found.texts.title,
         "model": found.title,

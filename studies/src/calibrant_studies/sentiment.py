@@ -19,10 +19,10 @@ from calibrant.data import SETS, SPLITS, predictions
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.compare import error_difference
-from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
-from calibrant.metrics.plug_in import plug_in_calibration_error_of
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 from calibrant.seeds import generator
@@ -148,7 +148,7 @@ def _model_findings(p: Predicted, note: str, seed: int) -> list[Finding]:
         Finding(
             f"{key}/plug_in_calibration_error",
             f"{title}: calibration error (plug-in, b = {size:,})",
-            plug_in_calibration_error_of(bins),
+            plug_in_calibration_error(bins),
             sampled.low,
             sampled.high,
             PAPER_ERROR[p.model],
@@ -187,7 +187,7 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
     """Naive Bayes' error is larger, and logistic regression's less than half of it."""
     bayes, logistic = (_checked(p) for p in pair.both)
     difference = error_difference(bayes, logistic)
-    plug_in = [plug_in_calibration_error_of(adaptive(p, size=BIN_SIZE[name])) for p in (bayes, logistic)]
+    plug_in = [plug_in_calibration_error(adaptive(p, size=BIN_SIZE[name])) for p in (bayes, logistic)]
     relative = difference.relative_change
     ratio, low, high = (
         None if change is None else 1 + change for change in (relative.estimate, relative.low, relative.high)
@@ -296,12 +296,12 @@ def _size_rows(name: str, pair: _Pair) -> list[Row]:
     rows: list[Row] = []
     measured = [_checked(p) for p in pair.both]
     for size in BIN_SIZES[name]:
-        errors = [plug_in_calibration_error_of(adaptive(p, size=size)) for p in measured]
+        errors = [plug_in_calibration_error(adaptive(p, size=size)) for p in measured]
         row: Row = {"set": name, "b": size, "bins": adaptive(measured[0], size=size).used}
         for model, error, p in zip(TITLE, errors, measured, strict=True):
             row[TITLE[model]] = error
             row[f"{TITLE[model]}, debiased"] = float(
-                np.sqrt(max(0.0, debiased_squared_error_of(p, bin_size=size)))
+                np.sqrt(max(0.0, debiased_squared_error(p, bin_size=size)))
             )
         row["ratio"] = errors[1] / errors[0]
         floors = [float(np.sqrt(np.mean(p.score * (1 - p.score)) / size)) for p in measured]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.debiased import debiased_squared_error_of
-from calibrant.metrics.plug_in import plug_in_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error
+from calibrant.metrics.plug_in import plug_in_squared_error
 from calibrant.metrics.tally import Tally
 from calibrant.seeds import generator, generator_of
 from calibrant.synthetic import BetaScores, Shift, Transform, mean_over, sample, squared_error
@@ -119,8 +119,8 @@ def _rows(drawn: Sequence[tuple[Tally, int]], beta: Beta, condition: str) -> lis
     for pairs, size in drawn:
         bins = adaptive(pairs, size=size)
         row: Row = {"scores": _name(beta), "condition": condition, "n": pairs.total_n, "b": size}
-        row |= {"bins": bins.used, "plug-in": plug_in_squared_error_of(bins)}
-        row |= {"debiased": debiased_squared_error_of(pairs, bin_size=size)}
+        row |= {"bins": bins.used, "plug-in": plug_in_squared_error(bins)}
+        row |= {"debiased": debiased_squared_error(pairs, bin_size=size)}
         rows.append({**row, "noise": noise * bins.used / pairs.total_n, "population": truth})
     return rows
 
@@ -144,7 +144,7 @@ def _spreads(beta: Beta, seed: int) -> Iterator[Row]:
         row: Row = {"scores": _name(beta), "sample": number + 1}
         for condition in TRANSFORMS:
             pairs = _draw(PAIRS, beta, condition, rng)
-            errors = [plug_in_squared_error_of(adaptive(pairs, size=size)) for size in STEPS]
+            errors = [plug_in_squared_error(adaptive(pairs, size=size)) for size in STEPS]
             row[condition] = float(np.diff(errors).std())
         yield {**row, "ratio": row["uncalibrated"] / row["calibrated"]}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from calibrant.exceptions import InputError
-from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.structures.posterior import (
     AntecedentPosterior,
     ChainPosterior,
@@ -94,7 +94,7 @@ def test_tags_and_pairs_are_recalibrated_together(chain: ChainPosterior, gold: N
     found = fit_temperature(hot, gold, objective="calibration", query=partial(tag_pairs, top=6))
     for query in (all_tags, tag_pairs):
         before, after = (
-            debiased_squared_error_of(query(each, gold).tally(by_cluster=True))
+            debiased_squared_error(query(each, gold).tally(by_cluster=True))
             for each in (hot, tempered(hot, found.temperature))
         )
         assert after < 0.1 * before

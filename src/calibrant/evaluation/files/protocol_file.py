@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from calibrant._checks import LARGEST, closest, repeated, shown
+from calibrant._checks import LARGEST, repeated, shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.origin import reads_once, unreadable
+from calibrant.records.words import closest
 
 Text = Annotated[str, Meta(pattern=r"\S")]
 Share = Annotated[float, Meta(gt=0, lt=1)]

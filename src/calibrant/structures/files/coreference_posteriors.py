@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calibrant._checks import Floats, closest, positive_integer, repeated
+from calibrant._checks import Floats, positive_integer, repeated
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import writing_or_printing
 from calibrant.io.text import open_lines
 from calibrant.progress import Progress
+from calibrant.records.words import closest
 from calibrant.structures.documents import Document, Mention, check_mentions
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.results.recalibration import ChainTemperature
 from calibrant.structures.posterior._query import UNSEEN, Gold, GoldTags, Query
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
@@ -216,7 +216,7 @@ def _by_calibration(
 
     def error(logarithm: float) -> float:
         asked = query(tempered(posterior, math.exp(logarithm)), gold, clusters=clusters)
-        return debiased_squared_error_of(asked.tally(by_cluster=True, threads=threads))
+        return debiased_squared_error(asked.tally(by_cluster=True, threads=threads))
 
     tried = [error(math.log(temperature)) for temperature in TRIED]
     best = int(np.argmin(tried))
