@@ -133,7 +133,6 @@ REACHED: dict[str, tuple[set[str], str]] = {
     "verbs/test_recalibrating.py": ({"calibrant.verbs._methods"}, LIMIT),
     "test_clusters.py": ({"_ensure_connected"}, "Dask must answer wrongly once, at the moment it connects"),
     "test_environment.py": (
-        {"calibrant.__main__._reads_little"},
         "which commands leave kernels as they are written shows in their time alone",
     ),
     "test_help_examples.py": (
@@ -148,13 +147,13 @@ LONGEST_FUNCTION = 100
 # in docs/architecture.md that says what the lines are for.
 BUDGET = {
     "": 111,
-    "__main__": 60,
+    "__main__": 37,
     "_checks": 695,
-    "_kernels": 1854,
+    "_kernels": 1894,
     "_parallel": 75,
-    "_special": 79,
+    "_special": 85,
     "_version": 3,
-    "cli": 2311,
+    "cli": 2299,
     "data": 259,
     "demo": 629,
     "estimation": 3425,

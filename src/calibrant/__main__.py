@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import warnings
-
-# Size in bytes up to which Python computes a table in less time than numba needs to load.
-SMALL = 1 << 16
 
 
 def run() -> None:
@@ -20,12 +16,6 @@ def run() -> None:
     os.environ.pop("SOURCE_DATE_EPOCH", None)
     warnings.formatwarning = lambda message, *_: f"calibrant: warning: {message}\n"
     try:
-        if _reads_little(sys.argv[1:]):
-            from calibrant._kernels.jit import interpret
-            from calibrant._special import load_compiled
-
-            interpret()
-            load_compiled()
         from calibrant.cli import main
 
         main(prog_name="calibrant")
@@ -41,19 +31,6 @@ def _open_streams() -> None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
-
-
-def _reads_little(arguments: list[str]) -> bool:
-    """Return True if a command measures one small table of text, without clusters or recalibration."""
-    tables = [argument for argument in arguments[1:] if argument.endswith((".csv", ".tsv", ".jsonl"))]
-    more = any(argument.startswith(("--cluster", "--model", "--method", "--dev")) for argument in arguments)
-    if arguments[:1] not in (["measure"], ["report"]) or len(tables) != 1 or more:
-        return False
-    try:
-        status = os.stat(tables[0])
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size <= SMALL
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Compiled functions of SciPy: special functions, and the cosine transform.
 
 Importing `scipy.special` or `scipy.fft` takes longer than measuring a small table: both packages prepare for
-arrays of other libraries than NumPy. A process that reads one small table may load their compiled parts
-alone.
+arrays of other libraries than NumPy. If nothing has imported them, their compiled parts are loaded alone.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,12 +21,15 @@ _FUNCTIONS = "scipy.special._ufuncs"
 _TRANSFORMS = (("_pocketfft", "pypocketfft"), ("_duccfft", "pyduccfft"))  # SciPy to 1.17; from 1.18 on
 
 
-def load_compiled() -> None:
+@cache
+def _load_compiled() -> None:
     """Load the compiled functions without their packages, where SciPy has them as it does today.
 
-    They are the ones that the packages pass on. For a process that has one thread yet: another one could
-    import a package meanwhile, and would find it empty.
+    They are the ones that the packages pass on. Another thread could import a package meanwhile, and would
+    find it empty, so a process with several threads imports the packages.
     """
+    if threading.active_count() > 1:
+        return
     import scipy
 
     root = Path(scipy.__file__).parent
@@ -63,6 +67,7 @@ def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> cosine_transform(np.array([[1.0, 2.0, 3.0]]))
     array([[ 8., -2.,  0.]])
     """
+    _load_compiled()
     names = (f"scipy.fft.{package}.{module}" for package, module in _TRANSFORMS)
     compiled: Any = next((sys.modules[name] for name in names if name in sys.modules), None)
     if compiled is None:
@@ -75,5 +80,6 @@ def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):  # an import asks for `__path__`
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _load_compiled()
     function = getattr(sys.modules.get(_FUNCTIONS), name, None)
     return getattr(import_module("scipy.special"), name) if function is None else function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -172,10 +173,10 @@ def test_commands_work_in_a_read_only_container(site: Path) -> None:
     shutil.copytree(PACKAGE, whole / "calibrant", ignore=shutil.ignore_patterns("__pycache__"))
     read_only(whole)
     table = site.parent / "dev.csv"
-    table.write_text("score,label\n" + "0.2,0\n0.4,1\n0.7,1\n" * 4_000, encoding="utf-8")
+    table.write_text("score,label\n" + "0.2,0\n0.4,1\n0.7,1\n" * 40_000, encoding="utf-8")
     measured = calibrant("measure", str(table), "--json")
     assert measured.returncode == 0, measured.stderr
-    assert json.loads(measured.stdout)["views"][0]["n"] == 12_000
+    assert json.loads(measured.stdout)["views"][0]["n"] == 120_000
     assert all(line.startswith("calibrant: ") for line in measured.stderr.splitlines())
     assert measured.stderr.count("NUMBA_CACHE_DIR") == 1
     missing = calibrant("measure", str(site / "missing.csv"))
@@ -244,22 +245,56 @@ def test_a_report_on_a_small_table_is_the_same_to_the_same_bit_without_numba(tmp
         assert one == other
 
 
+def counted(total: Any, values: Any) -> float:
+    """Add values up; a division by zero goes on in compiled code, and raises in Python."""
+    for i in range(len(values)):
+        total[0] += 1
+        total[1] += 1 / values[i]
+    return float(total[1])
+
+
 def test_what_fails_in_a_kernel_as_it_is_written_is_compiled(tmp_path: Path) -> None:
-    table = small_tables(tmp_path)[-1]
-    broken = """
-from calibrant._kernels.jit import interpret
-interpret()
+    """The compiled kernel starts from the arrays as they were."""
+    program = f"""
+import sys
 import numpy as np
-from calibrant._kernels import tally
-def overflow(*given): np.int8(100) + np.int8(100)
-tally.grid_rows = tally.tally = overflow
+from calibrant._kernels.jit import by_size
+{inspect.getsource(counted)}
+kernel = by_size(counted)
+total = np.zeros(2)
+print(kernel(total, np.array([2.0, 4.0])), total.tolist(), "numba" in sys.modules)
+print(kernel(total, np.array([2.0, 0.0])), total.tolist(), "numba" in sys.modules)
 """
-    again = measured(table, broken)
-    assert again.stdout == measured(table, "").stdout
-    assert again.stderr == ""
+    path = tmp_path / "program.py"
+    path.write_text(program.replace("Any", "object"))
+    ran = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert ran.stdout == "0.75 [2.0, 0.75] False\ninf [4.0, inf] True\n"
+
+
+def test_a_kernel_is_compiled_when_calls_have_had_many_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = jit_module.SizedKernel(counted)
+    monkeypatch.setattr(jit_module.SizedKernel, "elements", 0)
+    monkeypatch.setattr(jit_module, "FEW", 100)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    compiled: list[float] = []
+
+    def compile_here(self: Any) -> Any:
+        compiled.append(self.elements)
+        return counted
+
+    monkeypatch.setattr(jit_module.SizedKernel, "compiled", compile_here)
+    for _ in range(5):
+        kernel(np.zeros(2), np.ones(30))
+    assert compiled == [128, 160]
+
+
+def test_a_compiled_kernel_calls_kernels_that_are_chosen_by_size() -> None:
+    half = jit_module.by_size(lambda value: value / 2)
+    quarter = jit_module.jit(lambda value: half(half(value)))
+    assert quarter(1.0) == 0.25
 
 
 def test_tables_that_are_not_small_are_measured_with_compiled_kernels(tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
-    table.write_text("score,label\n" + "0.25,0\n0.75,1\n" * 6_000)
-    assert measured(table, AT_EXIT).stderr == "True\n"
+    table.write_text("score,label\n" + "0.25,0\n0.75,1\n" * 90_000)
+    assert measured(table, AT_EXIT).stderr.endswith("True\n")

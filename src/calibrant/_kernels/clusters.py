@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, by_size, by_size_or
 
 
-@jit
+@by_size
 def scatter_by_cluster(
     score: NDArray[Any],
     residual: Floats,
@@ -54,7 +54,7 @@ def scatter_by_cluster(
             row_weight[at] = weight[i]
 
 
-@jit
+@by_size
 def write_cells(
     start: Integers,
     row_bin: NDArray[np.int32],
@@ -93,7 +93,7 @@ def write_cells(
     return used
 
 
-@jit
+@by_size
 def squares_by_bin(
     start: Integers,
     row_bin: NDArray[np.int32],
@@ -135,7 +135,7 @@ def squares_by_bin(
                 sums[b, 2] += 1.0
 
 
-@jit
+@by_size
 def power_sums(cell_bin: NDArray[np.int32], cell_residual: Floats, cell_weight: Floats, sums: Floats) -> None:
     """Add W^2, U^2, U^3, U^4 and U^6 of the cells to ``sums`` (bins, 5)."""
     for i in range(len(cell_bin)):
@@ -149,7 +149,7 @@ def power_sums(cell_bin: NDArray[np.int32], cell_residual: Floats, cell_weight: 
         sums[b, 4] += square * square * square
 
 
-@jit
+@by_size
 def grouped_power_sums(
     start: Integers,
     cell_bin: NDArray[np.int32],
@@ -184,7 +184,7 @@ def grouped_power_sums(
                     weight[b] = 0.0
 
 
-@jit
+@by_size
 def contrast(
     start: Integers,
     cell_bin: NDArray[np.int32],
@@ -222,7 +222,7 @@ def products_in_arrays(
         dense[b] = 0.0
 
 
-@jit_or(products_in_arrays)
+@by_size_or(products_in_arrays)
 def products(start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, product: Floats) -> None:
     """Add up U_b U_b' over clusters into ``product`` (bins, bins); the diagonal is U_b^2."""
     bins = len(product)
@@ -239,7 +239,7 @@ def products(start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats
             dense[cell_bin[i]] = 0.0
 
 
-@jit
+@by_size
 def influence(
     start: Integers,
     cell_bin: NDArray[np.int32],
@@ -272,7 +272,7 @@ def influence(
     return own, total
 
 
-@jit
+@by_size
 def signed_sums(
     start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, sign: Floats, residual: Floats
 ) -> None:
@@ -283,7 +283,7 @@ def signed_sums(
             residual[cell_bin[i]] += sign[c] * cell_residual[i]
 
 
-@jit
+@by_size
 def resampled_sums(
     start: Integers,
     cell_bin: NDArray[np.int32],
@@ -307,7 +307,7 @@ def resampled_sums(
                 sums[3, b] += w * w
 
 
-@jit
+@by_size
 def leave_one_out(
     start: Integers,
     cell_bin: NDArray[np.int32],

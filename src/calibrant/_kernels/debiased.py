@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, by_size, by_size_or
 
 
 def sum_whole_ties_in_arrays(
@@ -33,7 +33,7 @@ def sum_whole_ties_in_arrays(
     return used
 
 
-@jit_or(sum_whole_ties_in_arrays)
+@by_size_or(sum_whole_ties_in_arrays)
 def sum_whole_ties(
     packed: Integers, size: int, least: int, edge_key: Integers, first_key: Integers, sums: Floats
 ) -> int:
@@ -79,7 +79,7 @@ def sum_whole_ties(
     return used
 
 
-@jit
+@by_size
 def bins_of_rows(
     low: Floats, n: Integers, size: int, least: int, edge: Floats, row_bin: NDArray[np.int32]
 ) -> int:
@@ -110,7 +110,7 @@ def bins_of_rows(
     return used
 
 
-@jit
+@by_size
 def join_thin(
     start: Integers,
     unit: Integers,
@@ -155,7 +155,7 @@ def join_thin(
         group[first:] = used - 1
 
 
-@jit
+@by_size
 def sampled_errors(
     normal: Floats,
     frequency: Floats,

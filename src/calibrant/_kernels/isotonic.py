@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit
+from calibrant._kernels.jit import Floats, Integers, by_size
 from calibrant._kernels.selection import HALF_BITS, write_rows
 
 _BLOCK = 2048
 NO_KEY = np.iinfo(np.int64).max
 
 
-@jit
+@by_size
 def pool_adjacent_violators(weight: Floats, weight_positives: Floats) -> Integers:
     """Return where each block of the isotonic fit begins; rows come in order of the score."""
     n = len(weight)
@@ -38,7 +38,7 @@ def pool_adjacent_violators(weight: Floats, weight_positives: Floats) -> Integer
     return start[:blocks].copy()
 
 
-@jit
+@by_size
 def may_have_corners(n: Integers, positives: Integers, start: Integers, rounding: float) -> NDArray[np.bool_]:
     """Return True for each range in which a block of the fit may begin or end, from the blocks of ranges."""
     wanted = np.zeros(len(n), np.bool_)
@@ -61,7 +61,7 @@ def may_have_corners(n: Integers, positives: Integers, start: Integers, rounding
     return wanted
 
 
-@jit
+@by_size
 def count_labels(score: NDArray[Any], label: NDArray[Any], low: int, shift: int, count: NDArray[Any]) -> None:
     """Add checked pairs to ``count`` (2 row + label); a key's row is (key >> shift) - low, or an end one."""
     last = len(count) // 2 - 1
@@ -74,7 +74,7 @@ def count_labels(score: NDArray[Any], label: NDArray[Any], low: int, shift: int,
             count[2 * np.int64(row[i]) + (label[start + i] != 0)] += 1
 
 
-@jit
+@by_size
 def gather(
     score: NDArray[Any],
     label: NDArray[Any],
@@ -114,7 +114,7 @@ def gather(
     return used
 
 
-@jit
+@by_size
 def merge_by_key(
     packed: Integers, tied: Integers, tied_count: Integers, key: Integers, count: Integers
 ) -> int:

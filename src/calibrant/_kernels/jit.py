@@ -1,7 +1,7 @@
 """The one way kernels are compiled: cached on disk, without the GIL, with IEEE arithmetic.
 
-A process that reads one small table spends more time on loading numba than on computing. It may ask for the
-kernels as they are written (`interpret`), before it imports one.
+Loading numba takes longer than all computations on a small table. Kernels whose time is linear in the size of
+their arrays therefore run as they are written while all calls of the process have had few elements.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import os
 import re
 import stat
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,27 +31,11 @@ R = TypeVar("R")
 PACKAGE = Path(__file__).parent.parent
 IMPORTED = re.compile(rb"^from calibrant\.(\S*\b_kernels(?:\.\w+)?) import", re.MULTILINE)
 COMPILED = "CALIBRANT_COMPILED"  # an environment variable that keeps a process from interpreting kernels
-_interpreted = False
-
-
-def interpret() -> None:
-    """Leave the kernels that are imported from now on as they are written, unless the environment forbids it.
-
-    Where a compiled kernel would go on with an overflow or a division by zero, such a process raises. So its
-    numbers are those of compiled kernels, or there are none.
-    """
-    global _interpreted
-    if COMPILED in os.environ:
-        return
-    import numpy as np
-
-    _interpreted = True
-    np.seterr(over="raise", divide="raise", invalid="raise")
-
-
-def is_interpreted() -> bool:
-    """Return True if kernels are interpreted, not compiled."""
-    return _interpreted
+# Elements of arrays in all interpreted calls of a process, which take less time than loading numba does.
+FEW = 1 << 19
+IN_ARRAYS = 1 / 16  # time of an element in NumPy, relative to a loop in Python
+UNLIKE_COMPILED = (FloatingPointError, ZeroDivisionError, OverflowError)
+_thread = threading.local()
 
 
 @cache
@@ -59,7 +44,7 @@ def load_numba() -> Any:
 
     Raises
     ------
-    InputError
+    CalibrantError
         If an environment variable keeps numba from loading, or has a value that numba cannot read.
     """
     try:
@@ -68,11 +53,11 @@ def load_numba() -> Any:
             warnings.filterwarnings("error", "Environment variable", RuntimeWarning)
             import numba
     except (RuntimeWarning, ValueError) as error:
-        from calibrant.exceptions import InputError
+        from calibrant.exceptions import CalibrantError  # no `InputError`, to which readers add a row
 
         reason = str(error).partition("\n")[0].rstrip(".")
         hint = "set NUMBA_NUM_THREADS to at least 1, or unset the variables that begin with NUMBA_"
-        raise InputError(f"numba cannot be loaded: {reason}", hint, code="parameter") from error
+        raise CalibrantError(f"numba cannot be loaded: {reason}", hint) from error
     from numba.core import event
 
     class Notice(event.Listener):
@@ -87,22 +72,77 @@ def load_numba() -> Any:
             pass
 
     cast(Any, event).register("numba:compile", Notice())
+
+    @numba.extending.typeof_impl.register(SizedKernel)
+    def type_of(kernel: SizedKernel[..., Any], context: object) -> Any:
+        return numba.types.Dispatcher(kernel.compiled())  # of a kernel that a compiled one calls
+
     return numba
+
+
+class SizedKernel(Generic[P, R]):
+    """A kernel that is compiled when the arrays of the process's calls have more than a few elements.
+
+    Until then it runs as it is written, or as ``arrays``: its NumPy version. The numbers are bit-identical.
+    """
+
+    elements = 0.0  # in all interpreted calls of the process
+
+    def __init__(self, function: Callable[P, R], arrays: Callable[P, R] | None = None) -> None:
+        self._function = function
+        self._written = arrays or function
+        self._compiled: Callable[P, R] | None = None
+
+    def compiled(self) -> Callable[P, R]:
+        """Return the compiled kernel."""
+        if self._compiled is None:
+            self._compiled = _cached(self._function)
+        return self._compiled
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the kernel."""
+        if self._compiled is not None:
+            return self._compiled(*args, **kwargs)
+        if getattr(_thread, "interprets", False):  # called by a kernel that runs as it is written
+            return self._function(*args, **kwargs)
+        size = sum(getattr(value, "size", 1) for value in args)
+        SizedKernel.elements += size if self._written is self._function else size * IN_ARRAYS
+        if SizedKernel.elements > FEW or "numba" in sys.modules or COMPILED in os.environ:
+            return self.compiled()(*args, **kwargs)
+        import numpy as np
+
+        before = [value.copy() if isinstance(value, np.ndarray) else None for value in args]
+        _thread.interprets = True
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                return self._written(*args, **kwargs)
+        except UNLIKE_COMPILED:  # where a compiled kernel goes on: it starts from the same arrays
+            for value, copy in zip(args, before, strict=True):
+                if isinstance(value, np.ndarray) and value.flags.writeable:
+                    value[...] = copy
+            return self.compiled()(*args, **kwargs)
+        finally:
+            _thread.interprets = False
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a kernel: compiled on its first call, from the cache on disk afterwards."""
-    return function if _interpreted else _cached(function)
+    return _cached(function)
 
 
-def jit_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a kernel for which a process that leaves kernels as they are written calls ``arrays``.
+def by_size(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a kernel whose time is linear in the size of its arrays: compiled if they are not small."""
+    return SizedKernel(function)
+
+
+def by_size_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate such a kernel, for which ``arrays`` is called while arrays are small.
 
     The result of NumPy is identical, and its calls take less time than a loop over thousands of rows in
     Python. Sums are accumulated in the order of the loop, as in `numpy.add.accumulate` and `numpy.bincount`
     but not in `numpy.sum`. Compiled kernels call `math.exp` too.
     """
-    return lambda function: arrays if _interpreted else _cached(function)
+    return lambda function: SizedKernel(function, arrays)
 
 
 def _cached(function: Callable[P, R]) -> Callable[P, R]:

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from calibrant._kernels.jit import Floats, Integers, jit
+from calibrant._kernels.jit import Floats, Integers, by_size
 
 
-@jit
+@by_size
 def log_odds_map(score: Floats, a: float, b: float, c: float, clip: float, out: Floats) -> None:
     """Write 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))), with q moved into [clip, 1 - clip]."""
     for i in range(len(score)):
@@ -17,7 +17,7 @@ def log_odds_map(score: Floats, a: float, b: float, c: float, clip: float, out: 
         out[i] = 1.0 / (1.0 + math.exp(b * math.log1p(-q) - a * math.log(q) - c))
 
 
-@jit
+@by_size
 def softmax_map(logit: Floats, scale: Floats, bias: Floats, out: Floats) -> None:
     """Write the softmax of every row (n, K) of ``scale * logit + bias``."""
     classes = logit.shape[1]
@@ -34,7 +34,7 @@ def softmax_map(logit: Floats, scale: Floats, bias: Floats, out: Floats) -> None
             out[i, k] /= total
 
 
-@jit
+@by_size
 def temperature_sums(logit: Floats, label: Integers, weight: Floats, inverse: float, sums: Floats) -> None:
     """Add the negative log-likelihood of softmax(inverse * logit) and its two derivatives to ``sums``."""
     classes = logit.shape[1]
@@ -59,7 +59,7 @@ def temperature_sums(logit: Floats, label: Integers, weight: Floats, inverse: fl
         sums[2] += w * (second / mass - mean * mean)
 
 
-@jit
+@by_size
 def vector_sums(
     logit: Floats, label: Integers, weight: Floats, scale: Floats, bias: Floats, sums: Floats
 ) -> None:
@@ -88,7 +88,7 @@ def vector_sums(
             sums[1 + classes + k] += residual
 
 
-@jit
+@by_size
 def softmax_residuals(part: Floats, label: Integers, weight: Floats) -> float:
     """Return the negative log-likelihood of the softmax of the rows, which become its derivatives."""
     classes = part.shape[1]
@@ -109,7 +109,7 @@ def softmax_residuals(part: Floats, label: Integers, weight: Floats) -> float:
     return total
 
 
-@jit
+@by_size
 def logistic_sums(
     design: Floats, weight: Floats, positives: Floats, beta: Floats, gradient: Floats, information: Floats
 ) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, by_size, by_size_or
 
 _BLOCK = 4096  # rows summed plainly, so that rounding grows by blocks and not by rows
 
@@ -41,7 +41,7 @@ def log_likelihood_in_arrays(
         sums += np.add.accumulate(terms, axis=1)[:, -1]
 
 
-@jit_or(log_likelihood_in_arrays)
+@by_size_or(log_likelihood_in_arrays)
 def log_likelihood(
     x: Floats, weight: Floats, positives: Floats, intercept: float, slope: float, sums: Floats
 ) -> None:
@@ -94,7 +94,7 @@ def sums_by_cluster_in_arrays(
         sums[:, column] = np.bincount(cluster, term, len(sums))
 
 
-@jit_or(sums_by_cluster_in_arrays)
+@by_size_or(sums_by_cluster_in_arrays)
 def sums_by_cluster(
     x: Floats,
     weight: Floats,
@@ -125,7 +125,7 @@ _FULL = 1e-200
 _SMALL = 2.0**-10
 
 
-@jit
+@by_size
 def log_loss_sums(score: NDArray[Any], label: NDArray[np.bool_]) -> tuple[float, int]:
     """Sum of -log(probability of the outcome) over the pairs where it is finite, and the others' number.
 
@@ -158,7 +158,7 @@ def log_loss_sums(score: NDArray[Any], label: NDArray[np.bool_]) -> tuple[float,
     return logs - math.log(product) + small, impossible
 
 
-@jit
+@by_size
 def weighted_log_loss_sums(
     score: NDArray[Any], label: NDArray[np.bool_], weight: Floats
 ) -> tuple[float, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant._kernels.jit import Floats, Integers, jit
+from calibrant._kernels.jit import Floats, Integers, by_size
 
 _BLOCK = 1024
 
 
-@jit
+@by_size
 def _count_at_most(edge: Floats, score: Floats, count: Integers) -> None:
     """Write the number of sorted edges that are at most each score.
 
@@ -25,7 +25,7 @@ def _count_at_most(edge: Floats, score: Floats, count: Integers) -> None:
         length -= half
 
 
-@jit
+@by_size
 def steps(edge: Floats, value: Floats, score: Floats, out: Floats) -> None:
     """Write ``value[i]`` where i edges are at most the score; one value more than edges."""
     count = np.empty(_BLOCK, np.int64)
@@ -36,7 +36,7 @@ def steps(edge: Floats, value: Floats, score: Floats, out: Floats) -> None:
             out[start + i] = value[count[i]]
 
 
-@jit
+@by_size
 def interpolate(knot: Floats, value: Floats, score: Floats, out: Floats) -> None:
     """Write the values of the line through the knots, flat beyond them; it never leaves [value, next]."""
     last = len(knot) - 1
@@ -56,7 +56,7 @@ def interpolate(knot: Floats, value: Floats, score: Floats, out: Floats) -> None
                 out[start + i] = min(high, low + (high - low) * share)
 
 
-@jit
+@by_size
 def _links(x: Floats, y: Floats) -> Integers:
     """Before each point, the one that precedes it on the lower hull of the points so far; -1 for none."""
     before = np.empty(len(x), np.int64)
@@ -72,7 +72,7 @@ def _links(x: Floats, y: Floats) -> Integers:
     return before
 
 
-@jit
+@by_size
 def slopes_with_positive(
     left_x: Floats, left_y: Floats, right_x: Floats, right_y: Floats, left_at: Integers, right_at: Integers
 ) -> Floats:

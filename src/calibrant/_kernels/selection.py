@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, by_size, by_size_or
 
 HALF_BITS = 0x3FE0000000000000  # the bits of 0.5
 TOP_KEY = HALF_BITS  # the key of 1.0; that of 0.0 is -TOP_KEY
@@ -27,7 +27,7 @@ def write_keys_in_arrays(score: NDArray[Any], buffer: Floats, key: Integers) -> 
     key[:n] = np.where(q >= 0.5, from_half, -from_half)
 
 
-@jit_or(write_keys_in_arrays)
+@by_size_or(write_keys_in_arrays)
 def write_keys(score: NDArray[Any], buffer: Floats, key: Integers) -> None:
     """Write the key of each score to the front of ``key``, and min(q, 1 - q) to that of ``buffer``."""
     bits = buffer.view(np.int64)
@@ -39,7 +39,7 @@ def write_keys(score: NDArray[Any], buffer: Floats, key: Integers) -> None:
         key[i] = from_half if np.float64(score[i]) >= 0.5 else -from_half
 
 
-@jit
+@by_size
 def write_rows(
     score: NDArray[Any], low: int, shift: int, last: int, buffer: Floats, row: NDArray[np.int32]
 ) -> int:
@@ -61,7 +61,7 @@ def write_rows(
     return bad
 
 
-@jit
+@by_size
 def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint32]) -> int:
     """Add the number of scores in each row of the root to ``count``; the end rows take what lies beyond.
 
@@ -80,13 +80,13 @@ def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint
     return bad
 
 
-@jit
+@by_size
 def _row_of_node(key: int, node: Any, low: Integers, shift: Integers, offset: Integers) -> int:
     last = offset[node + 1] - offset[node] - 1
     return int(offset[node] + min(max((key >> shift[node]) - low[node], 0), last))
 
 
-@jit
+@by_size
 def count_nodes(
     score: NDArray[Any],
     table: NDArray[np.int32],
@@ -115,7 +115,7 @@ def count_nodes(
                 node = -2 - table[row]
 
 
-@jit
+@by_size
 def _key(q: float, buffer: Floats, bits: Integers) -> int:
     """The key of one score, through a buffer of one."""
     buffer[0] = min(q, 1.0 - q)
@@ -123,7 +123,7 @@ def _key(q: float, buffer: Floats, bits: Integers) -> int:
     return int(from_half if q >= 0.5 else -from_half)
 
 
-@jit
+@by_size
 def accumulate(
     score: NDArray[Any],
     label: NDArray[Any],
@@ -171,7 +171,7 @@ def accumulate(
     return -1 if bad else used
 
 
-@jit
+@by_size
 def fold_compensated(part: Floats, total: Floats, lost: Floats) -> None:
     """Add ``part`` to ``total``, keep in ``lost`` what rounding took, clear ``part`` (all flat).
 
@@ -187,7 +187,7 @@ def fold_compensated(part: Floats, total: Floats, lost: Floats) -> None:
         part[i] = 0.0
 
 
-@jit
+@by_size
 def accumulate_compensated(
     score: NDArray[Any],
     label: NDArray[Any],
@@ -214,7 +214,7 @@ def accumulate_compensated(
     return used
 
 
-@jit
+@by_size
 def sum_gathered(gathered: Integers, start: Integers, sums: Floats) -> None:
     """Sum packed, sorted pairs by segment into ``sums`` (2 segment + label, [n, sum q, sum q^2])."""
     buffer = np.empty(1, np.float64)
@@ -237,7 +237,7 @@ def counting_sort_in_arrays(code: NDArray[Any], items: NDArray[Any], sorted_item
     sorted_items[:] = given[np.argsort(code[given], kind="stable")]
 
 
-@jit_or(counting_sort_in_arrays)
+@by_size_or(counting_sort_in_arrays)
 def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:
     """Write items in order of their code, those of one code in the order of ``items``.
 
@@ -268,7 +268,7 @@ def group_starts_in_arrays(
     return len(found)
 
 
-@jit_or(group_starts_in_arrays)
+@by_size_or(group_starts_in_arrays)
 def group_starts(code: NDArray[Any], within: NDArray[Any], items: NDArray[Any], start: Integers) -> int:
     """Write where code or ``within`` changes along sorted items; return how many groups there are."""
     groups = 0

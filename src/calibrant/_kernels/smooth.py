@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, by_size, by_size_or
 
 
 def mean_absolute_in_arrays(values: Floats, mean: Floats) -> None:
@@ -18,7 +18,7 @@ def mean_absolute_in_arrays(values: Floats, mean: Floats) -> None:
     mean[:] = np.add.accumulate(area, axis=1)[:, -1] / (2 * area.shape[1])
 
 
-@jit_or(mean_absolute_in_arrays)
+@by_size_or(mean_absolute_in_arrays)
 def mean_absolute(values: Floats, mean: Floats) -> None:
     """Integral over [0, 1] of the absolute value of each row, taken as linear between equal steps."""
     rows, nodes = values.shape
@@ -35,7 +35,7 @@ def mean_absolute(values: Floats, mean: Floats) -> None:
         mean[row] = total / (2 * (nodes - 1))
 
 
-@jit
+@by_size
 def put_residuals(
     score: NDArray[Any], label: NDArray[np.bool_], weight: Floats, nodes: Floats
 ) -> tuple[float, float]:
@@ -68,7 +68,7 @@ def add_by_cluster_in_arrays(
         sums[at] += x * factor[row]
 
 
-@jit_or(add_by_cluster_in_arrays)
+@by_size_or(add_by_cluster_in_arrays)
 def add_by_cluster(place: Integers, cluster: Integers, value: Floats, factor: Floats, sums: Floats) -> None:
     """Add every value times its cluster's factors to the sums of its place.
 

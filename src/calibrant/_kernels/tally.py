@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import Floats, Integers, jit, jit_or
+from calibrant._kernels.jit import Floats, Integers, by_size, by_size_or
 from calibrant._kernels.selection import HALF_BITS, write_keys
 
 GRID_SHIFT = 44  # 2^8 rows an octave of min(q, 1 - q)
@@ -17,7 +17,7 @@ GRID_ROWS = (52 - (1 - 64)) * 256 + 3  # ... up to 1 - q = 2^-53, and 1.0 itself
 _BLOCK = 2048
 
 
-@jit
+@by_size
 def _rows_and_offsets(
     score: NDArray[Any], part_of: NDArray[np.int8], cut: Floats, buffer: Floats, row: Integers, offset: Floats
 ) -> None:
@@ -41,7 +41,7 @@ def _rows_and_offsets(
             row[i] = GRID_ROWS + part
 
 
-@jit
+@by_size
 def tally(
     score: NDArray[Any], label: NDArray[Any], part_of: NDArray[np.int8], cut: Floats, sums: Floats
 ) -> None:
@@ -63,7 +63,7 @@ def tally(
             sums[at, 2] += d * d
 
 
-@jit
+@by_size
 def tally_weighted(
     score: NDArray[Any],
     label: NDArray[Any],
@@ -90,7 +90,7 @@ def tally_weighted(
             sums[at, 4] += w * offset[i] * offset[i]
 
 
-@jit
+@by_size
 def grid_rows(
     score: NDArray[Any], part_of: NDArray[np.int8], cut: Floats, row: Integers, offset: Floats
 ) -> None:
@@ -116,7 +116,7 @@ def sum_runs_in_arrays(
         sums[:, run] = total[:, -1] + np.add.accumulate(np.hstack([zero, lost]), axis=1)[:, -1]
 
 
-@jit_or(sum_runs_in_arrays)
+@by_size_or(sum_runs_in_arrays)
 def sum_runs(columns: Floats, start: Integers, row: NDArray[Any], fraction: Floats, sums: Floats) -> None:
     """Sum ``fraction * columns[:, row]`` over runs that begin at ``start``, with Neumaier's correction.
 
@@ -139,7 +139,7 @@ def sum_runs(columns: Floats, start: Integers, row: NDArray[Any], fraction: Floa
             sums[column, run] = total + lost
 
 
-@jit
+@by_size
 def first_above(bits: NDArray[Any], largest: Any) -> int:
     """Index of the first unsigned integer above ``largest``, or -1.
 
@@ -159,7 +159,7 @@ def first_above(bits: NDArray[Any], largest: Any) -> int:
     return -1
 
 
-@jit
+@by_size
 def any_other_integer(label: NDArray[Any]) -> bool:
     """Return True if an integer label is neither 0 nor 1; much faster than finding it."""
     seen = label[0]
@@ -168,7 +168,7 @@ def any_other_integer(label: NDArray[Any]) -> bool:
     return bool(seen != 0 and seen != 1)
 
 
-@jit
+@by_size
 def first_other_label(label: NDArray[Any]) -> int:
     """Index of the first label other than 0 and 1, or -1."""
     n = len(label)

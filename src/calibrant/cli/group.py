@@ -237,21 +237,9 @@ def _fail(error: Exception) -> NoReturn:
     elif isinstance(error, OSError):
         _say(str(error))
     else:
-        _compiled_instead()
         bug = f"a bug in calibrant; please report it with the traceback that {DEBUG}=1 shows"
         _say(f"{type(error).__name__}: {error} ({bug})")
     sys.exit(1)
-
-
-def _compiled_instead() -> None:
-    """Run the command again with compiled kernels if it failed with interpreted kernels."""
-    from calibrant._kernels.jit import COMPILED, is_interpreted
-
-    if is_interpreted():
-        # Never with the working directory on the path: it holds data, and perhaps a click.py.
-        alone = "-I" if sys.flags.isolated else "-P"
-        command = [sys.executable, alone, "-m", "calibrant", *sys.argv[1:]]
-        os.execve(sys.executable, command, {**os.environ, COMPILED: "1"})
 
 
 # Options whose name differs from the parameter that they set.
