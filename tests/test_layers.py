@@ -132,9 +132,6 @@ REACHED: dict[str, tuple[set[str], str]] = {
     ),
     "verbs/test_recalibrating.py": ({"calibrant.verbs._methods"}, LIMIT),
     "test_clusters.py": ({"_ensure_connected"}, "Dask must answer wrongly once, at the moment it connects"),
-    "test_environment.py": (
-        "which commands leave kernels as they are written shows in their time alone",
-    ),
     "test_help_examples.py": (
         {"calibrant_studies.datasets._fetching.digest_of"},
         "the files of data sets are made up, so they have other checksums",
