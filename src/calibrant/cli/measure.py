@@ -80,13 +80,13 @@ def command(
         keep_sources(plot, predictions)
     settings = settings_of(options)
     with ProgressLine() as progress:
-        found = measure(predictions, progress=progress, **settings)
+        record = measure(predictions, progress=progress, **settings)
     wrote = []
     if plot is not None:
         from calibrant.plots import measured_curves
         from calibrant.verbs import save_figure
 
-        first = found.views[0]
-        save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
+        first = record.views[0]
+        save_figure(measured_curves([(record.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: view {first.view}"]
-    printing.show(found, lambda: [*_lines_of(found, predictions, settings), *wrote])
+    printing.show(record, lambda: [*_lines_of(record, predictions, settings), *wrote])

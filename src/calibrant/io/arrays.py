@@ -106,8 +106,8 @@ def array_predictions(
         # checks that rows sum to 1
         score = class_predictions(code, score, label_name="y", score_name="p").prob[:, 1]
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
-    found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
-    predictions = _table(found, pairs.weight, pairs.cluster, _second(second, columns))
+    table = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
+    predictions = _table(table, pairs.weight, pairs.cluster, _second(second, columns))
     predictions.notes = paired
     if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
         predictions.notes = (

@@ -44,11 +44,11 @@ def worker_sources(
         return None
     # Codes of classes by their text, as the tallies have them, do not serve to read the rows again.
     again = predictions.through(replace(reader, class_codes=Codes()), predictions.name)
-    found = []
+    sources = []
     for view, tally in _on_workers(reader, predictions, views).items():
         chunks = partial(_chunks, again, view, False) if exact else None
-        found.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
-    return found, rows
+        sources.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
+    return sources, rows
 
 
 def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
@@ -64,15 +64,15 @@ def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[s
         raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
     classes = {str(name): tally for (name,), tally in by_class.items()}
     predictions.met_classes(list(classes))
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     for view in expanded(views, predictions.classes):
         if view.startswith(CLASS):
-            found[view] = classes[predictions.classes[class_of(view, predictions)]]
+            tallies[view] = classes[predictions.classes[class_of(view, predictions)]]
         elif cluster is None and "item" in reader.roles:
-            found[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
+            tallies[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
         else:
-            found[view] = reduce(Tally.merge, classes.values())
-    return found
+            tallies[view] = reduce(Tally.merge, classes.values())
+    return tallies
 
 
 CLASS = "class:"
@@ -380,10 +380,10 @@ def view_sources(
         of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
         others = [view for view in views if view != "top"]
         answers = predictions.of_top_labels()
-        found, rows = of(answers, ["top"])
+        top, rows = of(answers, ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         predictions.notes = tuple(dict.fromkeys(predictions.notes + answers.notes))
-        return found + more, rows
+        return top + more, rows
     most = IN_MEMORY if fetched is None else fetched
     there = None if whole else worker_sources(predictions, views, exact=exact, fetched=most, threads=threads)
     if there is not None:
@@ -414,7 +414,9 @@ def view_sources(
     batches, held = chain(held, batches), []
     sources, rows = _tallied(predictions, batches, views, threads)
     if exact:
-        sources = [replace(each, chunks=partial(_chunks, predictions, each.view, items)) for each in sources]
+        sources = [
+            replace(source, chunks=partial(_chunks, predictions, source.view, items)) for source in sources
+        ]
     return sources, rows
 
 
@@ -430,14 +432,14 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
 def _in_memory(
     predictions: Predictions, table: Batch, views: Sequence[str], threads: int | None
 ) -> list[ViewSource]:
-    found = []
+    sources = []
     for view in expanded(views, predictions.classes):
         found_pairs = pairs_of(view, table, predictions)
         pairs, codes = compact(found_pairs, _cluster_order(found_pairs, table, predictions))
         if not len(pairs):
             raise _no_pairs(view, predictions)
-        found.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
-    return found
+        sources.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
+    return sources
 
 
 def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
@@ -506,13 +508,13 @@ def _tallied(
                 parts[view].add(pairs)
             rows += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
-    found, names = [], sortable(predictions.clusters or predictions.items)
+    sources, names = [], sortable(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
         if tally is None:
             raise _no_pairs(view, predictions)
         named = len(names) > 0 and tally.clusters is not None
-        found.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
-    return found, rows
+        sources.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
+    return sources, rows
 
 
 def _chunks(predictions: Predictions, view: str, items: bool) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
