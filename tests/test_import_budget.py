@@ -164,3 +164,30 @@ def test_help_loads_no_numpy() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert ran.stdout == "False True\n"
+
+
+ENTERED = """
+import sys
+entered = set()
+
+def note(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and "calibrant" in code.co_filename and code.co_flags & 1 and "<" not in code.co_name:
+        entered.add((code.co_filename, code.co_qualname))
+
+from calibrant.cli import main
+sys.setprofile(note)
+main(["measure", {path!r}], standalone_mode=False)
+sys.setprofile(None)
+print(len({{file for file, _ in entered}}), len(entered), file=sys.stderr)
+"""
+
+
+def test_measuring_a_small_table_enters_few_modules_and_functions(tmp_path: Path) -> None:
+    """The way of a pair in docs/architecture.md: these numbers may fall, and rise only with a reason."""
+    (tmp_path / "small.csv").write_text("score,label\n0.1,0\n0.7,1\n0.6,0\n")
+    code = ENTERED.format(path=str(tmp_path / "small.csv"))
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules, functions = map(int, run.stderr.split())
+    assert modules <= 54
+    assert functions <= 405
