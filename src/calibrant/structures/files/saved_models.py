@@ -145,8 +145,12 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     ...     load_model(f"{folder}/small.model").tags
     ('PRON', 'VERB')
     """
+    return _load(path, _header(os.fspath(path)), features)
+
+
+def _load(path: str | os.PathLike[str], header: _Header, features: FeatureFunction | None) -> Any:
+    """Return the model; the modules of the other kinds are not imported."""
     name = os.fspath(path)
-    header = _header(name)
     state = header.state
     kind = state.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -155,13 +159,17 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     if features is not None and (kind != "crf" or state.get("features") is not None):
         message = "the model was not trained with a feature function"
         raise InputError(message, "leave the function out", code="parameter", file=name)
-    from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger
-
     with ENVELOPE.reviving(name):
         if kind == "crf":
+            from calibrant.structures.models import CRFTagger
+
             return CRFTagger.from_state(state, features=features)
         if kind == "hmm":
+            from calibrant.structures.models import HMMTagger
+
             return HMMTagger.from_state(state)
+        from calibrant.structures.models import CoreferenceModel
+
         model = CoreferenceModel.from_state(state)
     model.trained_on = header.trained_on
     return model
@@ -179,12 +187,11 @@ def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | Non
     ...     load_tagger(f"{folder}/small.model").tags
     ('PRP',)
     """
-    from calibrant.structures.models import CoreferenceModel
-
-    model = load_model(path, features=features)
-    if isinstance(model, CoreferenceModel):
+    header = _header(os.fspath(path))
+    if header.state.get("kind") == COREFERENCE:
         raise _other(path, "a coreference model", "a tagger", "calibrant tag train")
-    return model
+    tagger: Tagger = _load(path, header, features)
+    return tagger
 
 
 def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
@@ -200,11 +207,10 @@ def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: ...small.model: this is a tagger, not a coreference model: ...
     """
-    from calibrant.structures.models import CoreferenceModel
-
-    model = load_model(path)
-    if not isinstance(model, CoreferenceModel):
+    header = _header(os.fspath(path))
+    if header.state.get("kind") in ("crf", "hmm"):
         raise _other(path, "a tagger", "a coreference model", "calibrant coref train")
+    model: CoreferenceModel = _load(path, header, None)
     return model
 
 
