@@ -191,3 +191,17 @@ def test_measuring_a_small_table_enters_few_modules_and_functions(tmp_path: Path
     modules, functions = map(int, run.stderr.split())
     assert modules <= 54
     assert functions <= 405
+
+
+def test_a_coreference_model_loads_no_tagger() -> None:
+    """`calibrant events run` loaded 185 modules of ours, among them every trainer."""
+    code = (
+        "from importlib.resources import as_file, files\n"
+        "import calibrant.events.verbs.extraction\n"
+        "from calibrant.structures.files.saved_models import load_coreference_model\n"
+        "with as_file(files('calibrant.structures.models') / 'shipped' / 'litbank.model') as path:\n"
+        "    load_coreference_model(path)"
+    )
+    ours = {name for name in loaded_by(code) if name.startswith("calibrant")}
+    assert not [name for name in ours if "models.crf" in name or "models.hmm" in name or "tempering" in name]
+    assert len(ours) <= 92

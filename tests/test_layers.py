@@ -170,7 +170,7 @@ BUDGET = {
     "records": 1784,
     "results": 2702,
     "seeds": 69,
-    "structures": 18245,
+    "structures": 18258,
     "synthetic": 253,
     "testing": 127,
     "verbs": 5518,

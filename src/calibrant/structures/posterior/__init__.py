@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from calibrant.structures.posterior._paths import BestSequences
-from calibrant.structures.posterior.antecedent import AntecedentPosterior, probable_entities
-from calibrant.structures.posterior.chain import ChainPosterior
-from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
-from calibrant.structures.posterior.tempering import (
-    antecedent_losses,
-    fit_antecedent_temperature,
-    fit_temperature,
-    tempered,
-)
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.structures.posterior._paths import BestSequences
+    from calibrant.structures.posterior.antecedent import AntecedentPosterior, probable_entities
+    from calibrant.structures.posterior.chain import ChainPosterior
+    from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
+    from calibrant.structures.posterior.tempering import (
+        antecedent_losses,
+        fit_antecedent_temperature,
+        fit_temperature,
+        tempered,
+    )
+else:
+    __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "AntecedentPosterior",
