@@ -205,7 +205,8 @@ def main(samples: int) -> None:
                 print(lines[-1], file=sys.stderr, flush=True)
     harmed = sum(line.endswith("| yes |") for line in lines)
     TARGET.write_text(
-        PAGE.format(samples=samples, table="\n".join(lines), rows=len(lines), harmed=harmed), "utf-8"
+        PAGE.format(samples=samples, head=HEAD, table="\n".join(lines), rows=len(lines), harmed=harmed),
+        "utf-8",
     )
 
 
