@@ -213,11 +213,11 @@ def _private_folder() -> Path | None:
 
 def _is_private(folder: Path) -> bool:
     """Return True if only this user can write or replace a folder."""
-    status = folder.lstat()
+    found = folder.lstat()
     return (
-        stat.S_ISDIR(status.st_mode)
-        and status.st_uid == os.getuid()
-        and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.getuid()
+        and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
         and all(_keeps_entries(parent.stat()) for parent in folder.parents)
     )
 

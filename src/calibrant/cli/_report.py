@@ -21,23 +21,23 @@ def lines_of(report: Report) -> list[str]:
     header = ["model", "view", "n", "error", f"{level} interval", "mean error", f"{level} interval"]
     header += ["CalibErr", "ECE", "Brier"]
     # Classes are left out beside views of all of them.
-    whole = any(not view.view.startswith("class:") for view in report.models[0].measured.views)
+    whole = any(not each.view.startswith("class:") for each in report.models[0].measured.views)
     rows = [
         [
             model.name,
-            view.view,
-            text.count(view.n),
-            text.decimal(view.calibration_error.estimate),
-            text.interval(view.calibration_error.low, view.calibration_error.high),
-            text.decimal(view.mean_error.estimate, plus=True),
-            text.interval(view.mean_error.low, view.mean_error.high),
-            text.decimal(view.plug_in_calibration_error),
-            text.decimal(view.ece),
-            text.decimal(view.brier),
+            each.view,
+            text.count(each.n),
+            text.decimal(each.calibration_error.estimate),
+            text.interval(each.calibration_error.low, each.calibration_error.high),
+            text.decimal(each.mean_error.estimate, plus=True),
+            text.interval(each.mean_error.low, each.mean_error.high),
+            text.decimal(each.plug_in_calibration_error),
+            text.decimal(each.ece),
+            text.decimal(each.brier),
         ]
         for model in report.models
-        for view in model.measured.views
-        if not whole or not view.view.startswith("class:")
+        for each in model.measured.views
+        if not whole or not each.view.startswith("class:")
     ]
     lines = text.table([header, *rows], left=2)
     warned: dict[str, list[str]] = {}  # models by warning
@@ -55,13 +55,13 @@ def lines_of(report: Report) -> list[str]:
         part = group_part(report.groups)
         lines += ["", "Groups of classes", *text.table([part.table.head, *part.table.rows])]
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
-    for compared in report.differences:
-        difference, roots = compared.difference, compared.difference.rms_difference
+    for found in report.differences:
+        difference, roots = found.difference, found.difference.rms_difference
         scores = difference.brier_difference
         lines += [
             "",
-            f"Difference of the errors in common bins (above: own bins), {compared.first} - "
-            f"{compared.second}, view {compared.view}",
+            f"Difference of the errors in common bins (above: own bins), {found.first} - {found.second}, "
+            f"view {found.view}",
             f"  {text.decimal(roots.estimate)}, {level} interval "
             f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (
@@ -69,7 +69,7 @@ def lines_of(report: Report) -> list[str]:
                 if difference.p_value is None
                 else text.p_value(difference.p_value)
             )
-            + _adjusted(compared, len(report.differences)),
+            + _adjusted(found, len(report.differences)),
             *([] if scores is None else [_brier(scores, level)]),
             *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
@@ -83,13 +83,13 @@ def _brier(scores: Quantity, level: str) -> str:
     return f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval {interval}{reason}"
 
 
-def _adjusted(compared: ModelDifference, several: int) -> str:
+def _adjusted(found: ModelDifference, several: int) -> str:
     """Return the adjusted p-value if there are several comparisons, and how intervals treat the map."""
     said = ""
-    if several > 1 and compared.adjusted_p_value is not None:
-        said = f", after Holm's method {text.p_value(compared.adjusted_p_value)}"
-    if compared.difference.calibration_map is not None:
-        said += f"; the intervals {MAPS[compared.difference.calibration_map]}"
+    if several > 1 and found.adjusted_p_value is not None:
+        said = f", after Holm's method {text.p_value(found.adjusted_p_value)}"
+    if found.difference.calibration_map is not None:
+        said += f"; the intervals {MAPS[found.difference.calibration_map]}"
     return said
 
 
@@ -117,13 +117,13 @@ def _tasks(tasks: TaskErrors) -> list[str]:
 def _changes(report: Report, level: str) -> list[str]:
     """Return the lines of each view's squared error before and after recalibration, and its change."""
     rows = [["view", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
-    for compared in report.differences:
-        fall, relative = compared.difference.mse_difference, compared.difference.relative_change
+    for found in report.differences:
+        fall, relative = found.difference.mse_difference, found.difference.relative_change
         rows.append(
             [
-                compared.view,
-                text.decimal(compared.difference.mse_first),
-                text.decimal(compared.difference.mse_second),
+                found.view,
+                text.decimal(found.difference.mse_first),
+                text.decimal(found.difference.mse_second),
                 "-" if fall.estimate is None else text.decimal(-fall.estimate),
                 "-" if fall.low is None or fall.high is None else text.interval(-fall.high, -fall.low),
                 _share(relative.estimate),
@@ -132,7 +132,7 @@ def _changes(report: Report, level: str) -> list[str]:
                 else f"[{_share(relative.low)}, {_share(relative.high)}]",
             ]
         )
-    maps = dict.fromkeys(MAPS[compared.difference.calibration_map] for compared in report.differences)
+    maps = dict.fromkeys(MAPS[found.difference.calibration_map] for found in report.differences)
     return [
         f"Squared error (debiased) before and after {report.recalibrator}",
         *text.table(rows),

@@ -36,10 +36,10 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
 
     given = Columns(**columns)
     with ProgressLine() as progress:
-        record = apply(model, predictions, output, columns=given, progress=progress)
+        found = apply(model, predictions, output, columns=given, progress=progress)
     steps = []
     if Path(output).is_file():  # a pipe cannot be read again
         label = "" if "label" in open_table(output).columns else " --label LABEL"
         measure = f"calibrant measure {shlex.quote(output)}{spelled(given)}{label}"
         steps = [f"{measure}    if the table has labels"]
-    printing.show(record, steps=steps)
+    printing.show(found, steps=steps)

@@ -154,8 +154,8 @@ def check_names(kind: type[Record], condition: Condition) -> None:
     ValueError: there is no number 'calibration_eror'; similar: calibration_error, ...
     """
     path = condition.path
-    numbers = [*_in_record(kind, None, path, ())]
-    if not numbers:
+    found = [*_in_record(kind, None, path, ())]
+    if not found:
         names = [*dict.fromkeys(_paths(kind))]
         first, last = path.partition(".")[0], path.rpartition(".")[2]
         optional = _optional_parts(kind)
@@ -166,9 +166,9 @@ def check_names(kind: type[Record], condition: Condition) -> None:
             near = near or [name for name in known if last in name][:MOST_SHOWN]
         told = f"similar: {', '.join(near)}" if near else f"some known ones: {', '.join(names[:3])}"
         raise ValueError(f"there is no number {path!r}; {told}")
-    if condition.symbol is not None and all(number.truth for number in numbers):
+    if condition.symbol is not None and all(each.truth for each in found):
         raise ValueError(f"{path} is true or false: give only its name, without a comparison")
-    if condition.symbol is None and not all(number.truth for number in numbers):
+    if condition.symbol is None and not all(each.truth for each in found):
         raise ValueError(f"{path} is a number: compare it with another, such as {path} > 0.05")
 
 
@@ -195,20 +195,20 @@ def failure(record: Record, condition: Condition) -> str | None:
     'n < 10000 (binary: 6004)'
     """
     check_names(type(record), condition)
-    numbers = [*_in_record(type(record), record, condition.path, ())]
-    if not numbers:  # the name of a row is wrong
+    found = [*_in_record(type(record), record, condition.path, ())]
+    if not found:  # the name of a row is wrong
         rows = [*dict.fromkeys(_row_names(record))]
         near = get_close_matches(condition.path, rows, cutoff=0.3) or rows[:MOST_SHOWN]
         raise ValueError(f"there is no row for {condition.path!r}; some rows: {', '.join(near)}")
     failed = [
-        number
-        for number in numbers
-        if (not condition.if_defined if number.value is None else condition.meets(number.value))
+        each
+        for each in found
+        if (not condition.if_defined if each.value is None else condition.meets(each.value))
     ]
     if not failed:
         return None
     more = f" and {len(failed) - MOST_SHOWN} more" if len(failed) > MOST_SHOWN else ""
-    share = f"{len(failed)} of {len(numbers)}: " if len(numbers) > 1 else ""
+    share = f"{len(failed)} of {len(found)}: " if len(found) > 1 else ""
     return f"{condition.text} ({share}{'; '.join(map(str, failed[:MOST_SHOWN]))}{more})"
 
 
@@ -216,20 +216,20 @@ def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[s
     """Yield the numbers at a path; if the record is None, those that records of its kind can have."""
     if record is not None:
         kind = type(record)
-    numbers = [
-        number
+    found = [
+        each
         for field in fields_of(kind)
         if (rest := _after(path, field.name)) is not None
-        for number in _in_field(kind, field, record, rest, rows)
+        for each in _in_field(kind, field, record, rest, rows)
     ]
-    if numbers:
-        yield from numbers
+    if found:
+        yield from found
         return
     tables = {
-        field.name: numbers
+        field.name: found
         for field in fields_of(kind)
         if (field.role == "rows" or in_full(field))
-        and (numbers := [*_in_field(kind, field, record, path, rows)])
+        and (found := [*_in_field(kind, field, record, path, rows)])
     }
     if len(tables) > 1 and record is not None:
         said = " or ".join(f"{name}.{path}" for name in tables)
@@ -261,52 +261,52 @@ def _in_rows(field: Field, value: Any, rest: str, rows: tuple[str, ...]) -> Iter
     if not value:  # any text may be the name of a row
         ways = [rest, *(rest[place.end() :] for place in re.finditer(r"\.", rest))]
         for way in ways:
-            numbers = [*_in_row(field, None, way, ())]
-            if numbers:
-                yield Found(rows, None, f"{NONE} of {field.name}", numbers[0].truth)
+            found = [*_in_row(field, None, way, ())]
+            if found:
+                yield Found(rows, None, f"{NONE} of {field.name}", found[0].truth)
                 return
         return
     named = [*_named(value)]
-    every = [numbers for told, _, item in named for numbers in _in_row(field, item, rest, (*rows, told))]
+    every = [found for told, _, each in named for found in _in_row(field, each, rest, (*rows, told))]
     if every:
         yield from every
         return
     chosen: dict[int, list[Found]] = {}
-    for told, names, item in named:
+    for told, names, each in named:
         left = rest
         for name in names:
             left = left[len(name) + 1 :] if left.startswith(f"{name}.") else left
         if left != rest:
-            numbers = [*_in_row(field, item, left, (*rows, told))]
-            chosen.setdefault(len(left) if numbers else len(rest), []).extend(numbers)
+            found = [*_in_row(field, each, left, (*rows, told))]
+            chosen.setdefault(len(left) if found else len(rest), []).extend(found)
     yield from chosen[min(chosen)] if chosen else ()
 
 
-def _in_row(field: Field, item: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
+def _in_row(field: Field, each: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
     """Yield the numbers at the rest of a path in a row or in the entry of a mapping."""
     if field.kind is None:
-        if not rest and (item is None or isinstance(item, int | float)):
-            yield Found(rows, item)
+        if not rest and (each is None or isinstance(each, int | float)):
+            yield Found(rows, each)
     elif rest:
-        yield from _in_record(field.kind, item, rest, rows)
+        yield from _in_record(field.kind, each, rest, rows)
     elif issubclass(field.kind, Quantity):
-        yield Found(rows, None if item is None else item.estimate, None if item is None else item.reason)
+        yield Found(rows, None if each is None else each.estimate, None if each is None else each.reason)
 
 
 def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
     """Yield the name of each row, the names that lead to it, and the row; unnamed rows are numbered."""
     if isinstance(value, Mapping):
-        yield from ((str(key), (str(key),), item) for key, item in value.items())
+        yield from ((str(key), (str(key),), each) for key, each in value.items())
         return
-    for number, item in enumerate(value, 1):
-        kind: type[msgspec.Struct] = type(item)
+    for number, each in enumerate(value, 1):
+        kind: type[msgspec.Struct] = type(each)
         names = [field for field in fields_of(kind) if field.role == "name"]
-        told = tuple(worded(getattr(item, field.name), "seed") for field in names)
-        called = item.called() if isinstance(item, Record) else None
+        told = tuple(worded(getattr(each, field.name), "seed") for field in names)
+        called = each.called() if isinstance(each, Record) else None
         if told:
-            yield ", ".join(told), told, item
+            yield ", ".join(told), told, each
         else:
-            yield called or f"{number}", tuple(filter(None, (called, f"{number}"))), item
+            yield called or f"{number}", tuple(filter(None, (called, f"{number}"))), each
 
 
 def _row_names(record: Record) -> Iterator[str]:
@@ -316,8 +316,8 @@ def _row_names(record: Record) -> Iterator[str]:
         if field.role == "name":
             yield worded(value, "seed")
         if value is not None and (field.role == "rows" or in_full(field)):
-            for item in value if isinstance(value, tuple) else (value,):
-                yield from _row_names(item)
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from _row_names(each)
 
 
 def _paths(kind: type[msgspec.Struct]) -> Iterator[str]:
@@ -343,15 +343,15 @@ def _optional_parts(kind: type[msgspec.Struct]) -> set[str]:
 
 @cache
 def _shapes(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    return {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return {each.name: each.type for each in msgspec.structs.fields(kind)}
 
 
 def _shape(kind: type[msgspec.Struct], name: str) -> str:
     """Return the shape of a field: rows, mapping, truth, number, or other."""
     kinds = [*_alternatives(_shapes(kind)[name])]
-    origins = {get_origin(alternative) for alternative in kinds}
+    origins = {get_origin(each) for each in kinds}
     if origins & {tuple, list}:
-        records = (arg for alternative in kinds for arg in get_args(alternative) if isinstance(arg, type))
+        records = (arg for each in kinds for arg in get_args(each) if isinstance(arg, type))
         return "rows" if any(issubclass(arg, msgspec.Struct) for arg in records) else "other"
     if origins & {dict, Mapping}:
         return "mapping"
@@ -366,8 +366,8 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
     if origin is Annotated:
         yield from _alternatives(get_args(annotation)[0])
     elif origin in (Union, UnionType):
-        for argument in get_args(annotation):
-            yield from _alternatives(argument)
+        for each in get_args(annotation):
+            yield from _alternatives(each)
     else:
         yield annotation
 
@@ -394,15 +394,15 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
     kind = output_of(command)
     if kind is None:
         raise click.UsageError("--fail-if requires a command that measures something.")
-    conditions = []
+    found = []
     for text in texts:
         try:
             condition = condition_of(text)
             check_names(kind, condition)
         except ValueError as error:
             raise click.UsageError(f"--fail-if {text!r}: {error}") from None
-        conditions.append(condition)
-    return tuple(conditions)
+        found.append(condition)
+    return tuple(found)
 
 
 def check(record: Record, conditions: Sequence[Condition]) -> None:

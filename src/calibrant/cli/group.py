@@ -52,9 +52,7 @@ class CommandGroup(click.Group):
         for key, value in commands.items():
             heading, more = ("Commands", {key: value}) if isinstance(value, str) else (key, value)
             self._headings.setdefault(heading, {}).update(more)
-        self._modules = {
-            name: module for modules in self._headings.values() for name, module in modules.items()
-        }
+        self._modules = {name: module for each in self._headings.values() for name, module in each.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; the command without arguments shows the help.
@@ -67,8 +65,8 @@ class CommandGroup(click.Group):
         if not all(map(str.isascii, args)):
             from calibrant.io.origin import check_name
 
-            for argument in args:
-                check_name(argument)
+            for each in args:
+                check_name(each)
         return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -114,8 +112,8 @@ class CommandGroup(click.Group):
         longest = max(map(len, self._modules))
         limit = formatter.width - 6 - longest
         for heading, names in self._headings.items():
-            commands = [(name.ljust(longest), self.get_command(ctx, name)) for name in names]
-            rows = [(name, command.get_short_help_str(limit)) for name, command in commands if command]
+            found = [(name.ljust(longest), self.get_command(ctx, name)) for name in names]
+            rows = [(name, command.get_short_help_str(limit)) for name, command in found if command]
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
@@ -131,11 +129,7 @@ class CommandGroup(click.Group):
         except CalibrantError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             name, is_, told = error.message.partition(" is ")
-            options = (
-                {name for parameter in command.params for name in parameter.opts}
-                if command is not None
-                else ()
-            )
+            options = {name for each in command.params for name in each.opts} if command is not None else ()
             if error.code == "parameter" and is_ and option_of(name) in options:
                 error.message = f"{option_of(name)} is {told}"
             raise
@@ -204,9 +198,7 @@ def _stoppable(received: list[int]) -> Iterator[None]:
         raise KeyboardInterrupt
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    before = {
-        number: previous for number, previous in handlers.items() if previous not in (signal.SIG_IGN, None)
-    }
+    before = {number: each for number, each in handlers.items() if each not in (signal.SIG_IGN, None)}
     for number in before:
         signal.signal(number, interrupt)
     try:
@@ -280,8 +272,8 @@ def _with_options(hint: str) -> str:
     hint = re.sub(r"`columns=\{'(\w+)': \.\.\.\}`", r"`\1`", hint)
     hint = re.sub(r"`columns=\{'(\w+)': ('\w+')\}`", r"`\1=\2`", hint)
 
-    def named(parameter: re.Match[str]) -> str:
-        name, value = parameter.groups()
+    def named(found: re.Match[str]) -> str:
+        name, value = found.groups()
         if value == "False":
             return option_of(f"no_{name}")
         return option_of(name) + (f" {value.strip(chr(39))}" if value not in (None, "True") else "")

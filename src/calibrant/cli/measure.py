@@ -80,13 +80,13 @@ def command(
         keep_sources(plot, predictions)
     settings = settings_of(options)
     with ProgressLine() as progress:
-        record = measure(predictions, progress=progress, **settings)
+        found = measure(predictions, progress=progress, **settings)
     wrote = []
     if plot is not None:
         from calibrant.plots import measured_curves
         from calibrant.verbs import save_figure
 
-        first = record.views[0]
-        save_figure(measured_curves([(record.recipe.file, first)]), plot, width=width)
+        first = found.views[0]
+        save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: view {first.view}"]
-    printing.show(record, lambda: [*_lines_of(record, predictions, settings), *wrote])
+    printing.show(found, lambda: [*_lines_of(found, predictions, settings), *wrote])

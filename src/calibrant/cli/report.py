@@ -61,10 +61,10 @@ def command(
     keep_sources(output, *predictions, *(options[name] for name in ("model", "dev", "group", "counts")))
     check_page(output)
     with ProgressLine() as progress:
-        record = report(predictions, names=names or None, progress=progress, **settings_of(options))
+        found = report(predictions, names=names or None, progress=progress, **settings_of(options))
         progress("drawing")
-        made = page(record, title=title)
+        made = page(found, title=title)
         write(output, made)
     from calibrant.cli._report import lines_of
 
-    printing.show(record, lambda: [*lines_of(record), "", f"Wrote {output}"])
+    printing.show(found, lambda: [*lines_of(found), "", f"Wrote {output}"])

@@ -67,7 +67,7 @@ def command(
     given = columns_of(options)
     crossed = [way.split(",") for way in ways]
     with ProgressLine() as progress:
-        record = slice_tables(
+        found = slice_tables(
             predictions,
             crossed,
             output=output,
@@ -78,4 +78,4 @@ def command(
             **options,
         )
     wrote = [] if output is None else ["", f"Wrote {output}"]
-    printing.show(record, lambda: [*record.to_text(most=most).splitlines(), *wrote])
+    printing.show(found, lambda: [*found.to_text(most=most).splitlines(), *wrote])

@@ -155,12 +155,12 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
         if labels.shape != matrix.shape[:2]:
             message = f"labels has shape {labels.shape} and {name} {matrix.shape}"
             raise _error(origin, message, "store one label per token", "length")
-        items, width = matrix.shape[1:]
-        matrix, labels, texts = matrix.reshape(-1, width), labels.ravel(), np.repeat(texts, items)
+        each, width = matrix.shape[1:]
+        matrix, labels, texts = matrix.reshape(-1, width), labels.ravel(), np.repeat(texts, each)
         arrays = {**arrays, name: matrix, "labels": labels}
         for part in ("clusters", "weights"):
-            if part in arrays and arrays[part].ndim == 1 and len(arrays[part]) * items == len(labels):
-                arrays[part] = np.repeat(arrays[part], items)
+            if part in arrays and arrays[part].ndim == 1 and len(arrays[part]) * each == len(labels):
+                arrays[part] = np.repeat(arrays[part], each)
         arrays.setdefault("clusters", texts)
     kept = labels != IGNORED
     if labels.ndim != 1 or kept.all() or len(matrix) != len(labels):

@@ -81,7 +81,7 @@ class ListReader:
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches with one row per text, or one row per token with its text as cluster."""
-        first, any_rows = 1, False
+        first, found = 1, False
         names = [self.columns.score, self.columns.label]
         names += [self.columns.item] if self.columns.item else []
         for file in self.files:
@@ -89,10 +89,10 @@ class ListReader:
                 for arrow in record_batches(file, names, max(1, size >> 6)):
                     batch = self._batch(arrow, first, items)
                     first += arrow.num_rows
-                    any_rows = any_rows or bool(len(batch))
+                    found = found or bool(len(batch))
                     if len(batch):
                         yield batch
-        if not any_rows:
+        if not found:
             hint = "write at least one; labels of -100 do not count"
             raise InputError("there are no labeled rows", hint, code="empty", file=self.name)
 
@@ -105,14 +105,14 @@ class ListReader:
         scores, labels = arrow.column(columns.score), arrow.column(columns.label)
         row: Integers = np.arange(len(labels), dtype=np.int64)
         if columns.by_token:
-            lengths = self._lengths(scores)
+            each = self._lengths(scores)
             given = self._lengths(labels)
-            wrong = np.flatnonzero(lengths != given)
+            wrong = np.flatnonzero(each != given)
             if len(wrong):
-                message = f"{lengths[wrong[0]]} lists of scores, but {given[wrong[0]]} labels"
+                message = f"{each[wrong[0]]} lists of scores, but {given[wrong[0]]} labels"
                 where = first + int(wrong[0])
                 raise self._error(message, "write one per token", "length", where, columns.score)
-            scores, labels, row = scores.flatten(), labels.flatten(), np.repeat(row, lengths)
+            scores, labels, row = scores.flatten(), labels.flatten(), np.repeat(row, each)
         matrix = self._matrix(scores, row + first)
         gold = Column(labels.cast(pa.int64()), self.name, columns.label, first, row)
         gold.complete()
@@ -228,7 +228,7 @@ def _dataset_files(folder: Path) -> tuple[Path, ...]:
     """Files of a data set saved to disk, from its state; names that lead out of the folder are refused."""
     try:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-        names = [str(entry["filename"]) for entry in state["_data_files"]]
+        names = [str(each["filename"]) for each in state["_data_files"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = "its state.json is not the file of a saved data set"
         raise FormatError(message, "save it again", code="file-broken", file=str(folder)) from error
@@ -251,8 +251,8 @@ def _columns(schema: pa.Schema, name: str) -> ListColumns | None:
         )
 
     kinds: Mapping[str, Any] = {field.name: field.type for field in schema}
-    score = next((column for column in SCORES if column in kinds and is_list(kinds[column])), None)
-    label = next((column for column in LABELS if column in kinds), None)
+    score = next((each for each in SCORES if each in kinds and is_list(kinds[each])), None)
+    label = next((each for each in LABELS if each in kinds), None)
     if score is None or label is None:
         return None
     by_token = is_list(kinds[score].value_type)
@@ -261,9 +261,9 @@ def _columns(schema: pa.Schema, name: str) -> ListColumns | None:
         message = f"{score} is {kinds[score]} and {label} is {kinds[label]}"
         hint = "write class positions: one for each list of scores"
         raise InputError(message, hint, code="column-type", file=name, column=label)
-    item = next((column for column in ITEMS if column in kinds and not is_list(kinds[column])), None)
-    for column in filter(None, (score, label, item)):
-        one_column(name, schema.names, column)
+    item = next((each for each in ITEMS if each in kinds and not is_list(kinds[each])), None)
+    for each in filter(None, (score, label, item)):
+        one_column(name, schema.names, each)
     return ListColumns(score, SCORES[score], label, by_token, item, _names(schema, label))
 
 
@@ -275,8 +275,8 @@ def _names(schema: pa.Schema, label: str) -> tuple[str, ...] | None:
         return None
     for _ in range(2):
         if isinstance(note, dict) and isinstance(note.get("names"), list):
-            names = tuple(str(name) for name in note["names"])
-            return names if all(is_unicode(name) for name in names) else None
+            names = tuple(str(each) for each in note["names"])
+            return names if all(is_unicode(each) for each in names) else None
         note = (
             note.get("feature")
             if isinstance(note, dict)

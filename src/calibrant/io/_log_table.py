@@ -183,18 +183,18 @@ def _apart(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def _newest(logs: Sequence[Log], name: str) -> tuple[list[Log], list[str]]:
     """Keep the newest run of each task of each model, and say which were left out."""
-    newest: dict[tuple[str, str], Log] = {}
+    found: dict[tuple[str, str], Log] = {}
     notes = []
     for log in logs:
         key = (log.model, log.task)
-        other = newest.get(key)
+        other = found.get(key)
         if other is None:
-            newest[key] = log
+            found[key] = log
             continue
         if not log.date or not other.date or log.date == other.date:
-            places = " and ".join(os.path.relpath(entry.path, name) for entry in (other, log))
+            places = " and ".join(os.path.relpath(each.path, name) for each in (other, log))
             message = f"task {log.task} of {log.model} is in {places}"
             raise InputError(message, "keep one of them", code="duplicate", file=name)
-        newest[key], older = (log, other) if log.date > other.date else (other, log)
+        found[key], older = (log, other) if log.date > other.date else (other, log)
         notes.append(f"Left out: {older.path.name}, an older run of {log.task} of {log.model}.")
-    return list(newest.values()), notes
+    return list(found.values()), notes

@@ -101,19 +101,19 @@ def loaded(data: bytes) -> Any:
 def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[str, Any]:
     """One JSON object; ``cut``: the last line, which may have been cut off."""
     try:
-        content = loaded(line)
+        found = loaded(line)
     except UnicodeDecodeError as error:
         message, hint = "this is not UTF-8 text", "save it as UTF-8"
         raise FormatError(message, hint, code="file-broken", file=name, line=number) from error
     except (ValueError, RecursionError) as error:
         if cut:
             raise truncated(name) from error
-        content = None
-    if not isinstance(content, dict):
+        found = None
+    if not isinstance(found, dict):
         shown = line.strip()[:60].decode("utf-8", "replace")
         hint = "write one object per line"
         raise FormatError(f"not a JSON object: {shown!r}", hint, code="file-row", file=name, line=number)
-    return content
+    return found
 
 
 def whole(path: Path, kind: type[Any]) -> Any:
@@ -124,7 +124,7 @@ def whole(path: Path, kind: type[Any]) -> Any:
         message = f"more than {LARGEST >> 30} GiB in one piece"
         raise FormatError(message, "write it as JSON lines, or as .eval", code="file-broken", file=str(path))
     try:
-        content = loaded(data.removeprefix(b"\xef\xbb\xbf"))
+        found = loaded(data.removeprefix(b"\xef\xbb\xbf"))
     except UnicodeDecodeError as error:
         message, hint = "this is not UTF-8 text", "save it as UTF-8"
         raise FormatError(message, hint, code="file-broken", file=str(path)) from error
@@ -132,15 +132,15 @@ def whole(path: Path, kind: type[Any]) -> Any:
         hint = "write it again"
         message = f"the file is not valid JSON ({error})"
         raise FormatError(message, hint, code="file-broken", file=str(path)) from error
-    if not isinstance(content, kind):
+    if not isinstance(found, kind):
         expected = "a list" if kind is list else "an object"
         hint = (
             "supported logs are objects; write other results as a table (.csv or .jsonl), one row per answer"
         )
         raise FormatError(f"the JSON is not {expected}", hint, code="file-broken", file=str(path))
-    if kind is list and not all(isinstance(item, dict) for item in content):
+    if kind is list and not all(isinstance(each, dict) for each in found):
         raise FormatError("the list has something else than objects", "is this a log?", file=str(path))
-    return content
+    return found
 
 
 class Members:
@@ -170,7 +170,7 @@ class Members:
         except (NotImplementedError, ValueError) as error:  # of another version, or names that are no text
             message, hint = "the zip file cannot be read", "write the log again"
             raise FormatError(message, hint, code="file-broken", file=self.name) from error
-        self._known = {member.filename: member for member in self._file.infolist()}
+        self._known = {each.filename: each for each in self._file.infolist()}
 
     def __contains__(self, name: str) -> bool:
         return name in self._known

@@ -41,11 +41,11 @@ class Answered:
 
 def chat_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
     """Tokens of a chat completion: each with its log-probability and the likeliest ones at its place."""
-    tokens = []
-    for token in logprobs.get("content") or []:
-        top = [(str(one["token"]), one["logprob"]) for one in token.get("top_logprobs") or []]
-        tokens.append((str(token["token"]), token["logprob"], top))
-    return tokens
+    found = []
+    for each in logprobs.get("content") or []:
+        top = [(str(one["token"]), one["logprob"]) for one in each.get("top_logprobs") or []]
+        found.append((str(each["token"]), each["logprob"], top))
+    return found
 
 
 def completion_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
@@ -102,7 +102,7 @@ def answered(
         announced = [place for place, text in zip(named, before, strict=True) if ANNOUNCED.search(text)]
         named = (announced or named)[-1:]
     token, value, top = tokens[named[0]]
-    listed = {name: _probability(logprob, name) for name, logprob in top}
+    listed = {name: _probability(each, name) for name, each in top}
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())
     if together > MOST:
@@ -121,8 +121,8 @@ def _shared(sums: dict[str, float], listed: Mapping[str, float], named: tuple[st
     known = fsum(sums.values())
     if absent:
         left = max(0.0, 1 - fsum(listed.values()))
-        share = min(left / len(absent), min(listed.values()))
-        sums.update(dict.fromkeys(absent, share))
+        each = min(left / len(absent), min(listed.values()))
+        sums.update(dict.fromkeys(absent, each))
     total = fsum(sums.values())
     return Answered([value / total for value in sums.values()], min(1.0, known), len(absent), named)
 

@@ -108,9 +108,9 @@ class HarnessLog:
         self.normalise = normalise
         own = [name for name, normal in METRICS.items() if normal == normalise]
         self._metrics = [*own, *(name for name in METRICS if name not in own)]
-        match = NAME.fullmatch(path.name)
-        self.task = match["task"] if match else path.name.removesuffix(".gz").removesuffix(".jsonl")
-        self.date = match["date"] if match else ""
+        found = NAME.fullmatch(path.name)
+        self.task = found["task"] if found else path.name.removesuffix(".gz").removesuffix(".jsonl")
+        self.date = found["date"] if found else ""
         self.run = run_of(path, self.task, self.date)
         self._mode: Mode | None = None
 
@@ -164,7 +164,7 @@ class HarnessLog:
         answers = line["filtered_resps"]
         if not isinstance(answers, list) or not answers:
             raise self._no_options(number, "its samples have no responses")
-        if not all(isinstance(answer, list) and len(answer) == 2 for answer in answers):
+        if not all(isinstance(each, list) and len(each) == 2 for each in answers):
             raise self._no_options(number, "its samples are texts or perplexities without log-likelihoods")
         texts = self._texts(line["arguments"], number)
         if len(texts) != len(answers):
@@ -180,7 +180,7 @@ class HarnessLog:
         options = [option for _, option in texts]
         if len(set(options)) == 1:
             options = [context for context, _ in texts]
-        values = [self._number(answer[0], place, number) for place, answer in enumerate(answers)]
+        values = [self._number(each[0], place, number) for place, each in enumerate(answers)]
         if max(values) == float("-inf"):
             message = "every option has the log-likelihood minus infinity"
             raise self._error(message, "drop the sample", "score-range", number)
@@ -194,26 +194,22 @@ class HarnessLog:
     def _texts(self, arguments: Any, number: int) -> list[tuple[str, str]]:
         """Context and option of each request."""
         if isinstance(arguments, dict):
-            requests = [
-                tuple(request.values()) if isinstance(request, dict) else () for request in arguments.values()
-            ]
+            requests = [tuple(each.values()) if isinstance(each, dict) else () for each in arguments.values()]
         else:
-            requests = [
-                tuple(request) if isinstance(request, list) else () for request in sequence(arguments)
-            ]
-        if not all(len(request) == 2 for request in requests):
+            requests = [tuple(each) if isinstance(each, list) else () for each in sequence(arguments)]
+        if not all(len(each) == 2 for each in requests):
             raise self._no_options(number, "its requests are not pairs of a context and an option")
         return [(str(context), str(option)) for context, option in requests]
 
     def _number(self, value: Any, place: int, number: int) -> float:
         try:
-            as_float = float("nan") if isinstance(value, bool) else float(value)
+            found = float("nan") if isinstance(value, bool) else float(value)
         except (TypeError, ValueError, OverflowError):
-            as_float = float("nan")
-        if not as_float <= ROUNDING:
+            found = float("nan")
+        if not found <= ROUNDING:
             message = f"the log-likelihood {shown(value)} of option {place + 1} is not a number of at most 0"
             raise self._error(message, "drop the sample or repair it", "score-range", number)
-        return as_float
+        return found
 
     def _scaled(
         self, values: list[float], texts: Sequence[str], normalise: Normalise, line: int
@@ -234,17 +230,17 @@ class HarnessLog:
         """How most of the first targets are written; ``acc`` tells the answer only if some cannot be read."""
         first = list(islice(self._samples(), PEEK))
         modes: tuple[Mode, ...] = ("position", "text")
-        alone = (replace(sample, accuracy=None) for sample in first)
-        if any(all(_gold_of(sample, mode) is None for mode in modes) for sample in alone):
+        alone = (replace(each, accuracy=None) for each in first)
+        if any(all(_gold_of(each, mode) is None for mode in modes) for each in alone):
             modes = (*modes, "accuracy")
-        good = Counter({mode: sum(_gold_of(sample, mode) is not None for sample in first) for mode in modes})
+        good = Counter({mode: sum(_gold_of(each, mode) is not None for each in first) for mode in modes})
         best, count = good.most_common(1)[0]
         if 2 * count > len(first):
             self._check_one_reading(first, good)
             return best
         if not first:
             raise self._no_options(1, "its file is empty")
-        worst = next(sample for sample in first if _gold_of(sample, best) is None)
+        worst = next(each for each in first if _gold_of(each, best) is None)
         told = (
             ""
             if worst.accuracy is None
@@ -268,9 +264,9 @@ class HarnessLog:
                 raise self._error(message, hint, "class-unknown", sample.line)
 
     def _gold(self, sample: Sample, mode: Mode) -> list[int]:
-        gold = _gold_of(sample, mode)
-        if gold is not None:
-            return gold
+        found = _gold_of(sample, mode)
+        if found is not None:
+            return found
         if _gold_of(replace(sample, accuracy=None), mode) is not None:
             message = (
                 f"the target is {shown(sample.target)} but the metric {sample.metric} is "
@@ -349,33 +345,33 @@ def run_of(path: Path, task: str, date: str) -> Run:
         return _run(whole(same, dict), same)
     others = () if date else sorted(path.parent.glob("results*.json"), reverse=True)
     for results in (path.with_name("results.json"), *others):
-        content = whole(results, dict) if results.is_file() else {}
-        if task in mapping(content.get("results")) or task in mapping(content.get("configs")):
-            return _run(content, results)
+        found = whole(results, dict) if results.is_file() else {}
+        if task in mapping(found.get("results")) or task in mapping(found.get("configs")):
+            return _run(found, results)
     return Run(path.absolute().parent.name or "model", {}, {})
 
 
-def _run(content: dict[str, Any], path: Path) -> Run:
-    version = str(content.get("lm_eval_version", "0.4"))
+def _run(found: dict[str, Any], path: Path) -> Run:
+    version = str(found.get("lm_eval_version", "0.4"))
     if not RELEASES.fullmatch(version):
         message = f"written by lm_eval {shown(version)}"
         hint = f"calibrant reads logs of lm_eval {KNOWN}"
         raise FormatError(message, hint, code="version", file=str(path))
-    config = mapping(content.get("config"))
+    config = mapping(found.get("config"))
     arguments = config.get("model_args")
     if isinstance(arguments, dict):
         arguments = arguments.get("pretrained") or arguments.get("model")
     elif isinstance(arguments, str):
         named = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
         arguments = named[1] if named else None
-    model = content.get("model_name") or arguments or config.get("model") or path.absolute().parent.name
-    subtasks = mapping(content.get("group_subtasks"))
+    model = found.get("model_name") or arguments or config.get("model") or path.absolute().parent.name
+    subtasks = mapping(found.get("group_subtasks"))
     inside = {group: sequence(tasks) for group, tasks in subtasks.items() if sequence(tasks)}
-    results = {**mapping(content.get("results")), **mapping(content.get("groups"))}
+    results = {**mapping(found.get("results")), **mapping(found.get("groups"))}
     titles = {
-        str(task): str(numbers["alias"]).strip(" -") or str(task)
-        for task, numbers in results.items()
-        if isinstance(numbers, dict) and numbers.get("alias")
+        str(task): str(each["alias"]).strip(" -") or str(task)
+        for task, each in results.items()
+        if isinstance(each, dict) and each.get("alias")
     }
     groups = {task: _outermost(task, inside) for task in titles if task not in inside}
     return Run(str(model), {task: group for task, group in groups.items() if group}, titles)
@@ -383,10 +379,10 @@ def _run(content: dict[str, Any], path: Path) -> Run:
 
 def _outermost(task: str, inside: Mapping[str, Sequence[str]]) -> str:
     """The group that a task belongs to in the end; empty where it belongs to none."""
-    outermost, name = "", task
+    found, name = "", task
     for _ in range(len(inside)):
         above = next((group for group, tasks in inside.items() if name in tasks), None)
         if above is None:
             break
-        outermost = name = above
-    return outermost
+        found = name = above
+    return found

@@ -81,21 +81,21 @@ class InspectLog:
     @property
     def notes(self) -> list[str]:
         """Notes on the samples read so far."""
-        notes = []
+        found = []
         if self.status != "success":
-            notes.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
+            found.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
         if self.items:
-            notes.append(
+            found.append(
                 f"{self.task}: the log-probabilities listed for the options add up to "
                 f"{self.listed / self.items:.3f} on average; not listed: {counted(self.unlisted, 'option')}"
             )
-        notes += [f"{self.task}: {note}" for note in self.left_out.notes()]
-        return notes
+        found += [f"{self.task}: {note}" for note in self.left_out.notes()]
+        return found
 
     def _head(self) -> dict[str, Any]:
         if not self._zipped:
-            content: dict[str, Any] = whole(self.path, dict)
-            return content
+            found: dict[str, Any] = whole(self.path, dict)
+            return found
         members = Members(self.path)
         try:
             for name in ("header.json", "_journal/start.json"):
@@ -159,12 +159,12 @@ class InspectLog:
                 message = f"sample {sample.get('id')} is listed twice"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
             seen.add(item)
-            answer = (self._options if evidence == "log-probabilities" else self._stated)(sample, where)
-            if isinstance(answer, str):
-                self._leave_out(sample, answer)
+            found = (self._options if evidence == "log-probabilities" else self._stated)(sample, where)
+            if isinstance(found, str):
+                self._leave_out(sample, found)
                 continue
             self.left_out.read += 1
-            names, values, gold = answer
+            names, values, gold = found
             subject = _subject(sample, self.task)
             collector.add(
                 self.model, self.task, subject, item, names, values, gold, cluster=cluster, logs=False
@@ -210,7 +210,7 @@ class InspectLog:
             return scores.get(self.scorer, {})
         told = {name: [_part(score, part) for part in parts] for name, score in scores.items()}
         told = {
-            name: recorded for name, recorded in told.items() if any(value is not None for value in recorded)
+            name: recorded for name, recorded in told.items() if any(each is not None for each in recorded)
         }
         if any(recorded != first for first in [*told.values()][:1] for recorded in told.values()):
             message = f"the scorers {', '.join(told)} recorded different {parts[0]}s"
@@ -242,19 +242,19 @@ class InspectLog:
         if _contradicts(score, names, gold):
             return CONTRADICTION
         try:
-            answer = answered(chat_tokens(logprobs), names, recorded=recorded, last=True)
+            found = answered(chat_tokens(logprobs), names, recorded=recorded, last=True)
         except (KeyError, TypeError, AttributeError) as error:
             message = "its log-probabilities are not as inspect_ai writes them"
             raise FormatError(message, "write the log again", code="log", file=where) from error
         except InputError as error:
             error.file = where
             raise
-        if answer is None:
+        if found is None:
             return "whose recorded answer is not among the tokens"
         self.items += 1
-        self.listed += answer.listed
-        self.unlisted += answer.unlisted
-        return names, answer.values, gold
+        self.listed += found.listed
+        self.unlisted += found.unlisted
+        return names, found.values, gold
 
     def _stated(self, sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | str:
         """A single option: that the answer is right, with the confidence that was stated."""
@@ -319,8 +319,8 @@ def _in_utc(time: str) -> str:
 
 def _logprobs(sample: Sample) -> dict[str, Any] | None:
     choices = sequence(mapping(sample.get("output")).get("choices"))
-    logprobs = mapping(mapping(choices[0]).get("logprobs")) if choices else {}
-    return logprobs if logprobs.get("content") else None
+    found = mapping(mapping(choices[0]).get("logprobs")) if choices else {}
+    return found if found.get("content") else None
 
 
 def _scores(sample: Sample) -> dict[str, dict[str, Any]]:
@@ -364,7 +364,7 @@ def _contradicts(score: dict[str, Any], names: list[str], gold: list[int]) -> bo
 def _confidence(score: dict[str, Any]) -> Any:
     """Return the confidence that a score states; a number in a text as a number."""
     stated = (mapping(score.get("metadata")).get(key) for key in CONFIDENCE)
-    value = next((confidence for confidence in stated if confidence is not None), None)
+    value = next((each for each in stated if each is not None), None)
     with suppress(ValueError):
         return float(value) if isinstance(value, str) else value
     return value

@@ -32,11 +32,11 @@ def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     >>> response_of({"custom_id": "1", "response": {"body": {"choices": []}}})
     {'choices': []}
     """
-    response: Any = line
+    found: Any = line
     for key in ("response", "body"):
-        if isinstance(response, dict) and "choices" not in response and isinstance(response.get(key), dict):
-            response = response[key]
-    return response if isinstance(response, dict) and isinstance(response.get("choices"), list) else None
+        if isinstance(found, dict) and "choices" not in found and isinstance(found.get(key), dict):
+            found = found[key]
+    return found if isinstance(found, dict) and isinstance(found.get("choices"), list) else None
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
@@ -78,14 +78,14 @@ class AnswerLog:
     @property
     def notes(self) -> list[str]:
         """Notes on the responses read so far."""
-        notes = [f"options: {', '.join(self._options)}"] if self._options else []
+        found = [f"options: {', '.join(self._options)}"] if self._options else []
         if self.items:
-            notes.append(
+            found.append(
                 f"the log-probabilities listed for the options add up to {self.listed / self.items:.3f} on "
                 f"average; not listed: {counted(self.unlisted, 'option')}"
             )
-        notes += self.left_out.notes()
-        return notes
+        found += self.left_out.notes()
+        return found
 
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
         """Line, what it holds, the response in it, and its name."""
@@ -111,15 +111,15 @@ class AnswerLog:
 
     def _all_options(self) -> list[str]:
         """The different right answers of the file, which are the options where no line lists them."""
-        options: set[str] = set()
+        found: set[str] = set()
         for number, line, response, name in self._responses():
             if response is not None and not sequence(line.get("options")):
-                options.add(self._right(line, response, name, number))
-            if len(options) > MOST_OPTIONS:
+                found.add(self._right(line, response, name, number))
+            if len(found) > MOST_OPTIONS:
                 hint = "list the possible answers of each line in its key options"
                 message = f"more than {MOST_OPTIONS} different right answers are too many to be options"
                 raise NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=number)
-        return sorted(options)
+        return sorted(found)
 
     def blocks(self) -> Iterator[Block]:
         """Read the responses.
@@ -141,7 +141,7 @@ class AnswerLog:
             if name in seen:
                 raise self._error(f"{shown(name)} is listed twice", "keep one response", "duplicate", number)
             seen.add(name)
-            options = [str(option).strip() for option in sequence(line.get("options")) or self._options]
+            options = [str(each).strip() for each in sequence(line.get("options")) or self._options]
             if response is None and not line.keys() & RESPONSE:
                 there = ", ".join(list(line)[:12])
                 hint = "write the responses as they came, one per line"
@@ -150,16 +150,16 @@ class AnswerLog:
                 message = f"the options are {', '.join(options[:8])}"
                 hint = "list at least two different options, and no empty one"
                 raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
-            answer = None if response is None else self._answered(response, options, number)
+            found = None if response is None else self._answered(response, options, number)
             if response is None:
                 self.left_out.add("that failed")
                 continue
-            if answer is None:
+            if found is None:
                 self._leave_out(response)
                 continue
-            if len(answer.named) > 1:
+            if len(found.named) > 1:
                 several = f"with several tokens that are different options, such as {shown(name)}"
-                self._several = self._several or f"{several} ({', '.join(answer.named[:8])})"
+                self._several = self._several or f"{several} ({', '.join(found.named[:8])})"
                 self.left_out.add(self._several)
                 continue
             right = self._right(line, response, name, number)
@@ -168,14 +168,14 @@ class AnswerLog:
                 raise self._error(message, "repair one of them", "class-unknown", number)
             self.items += 1
             self.left_out.read += 1
-            self.listed += answer.listed
-            self.unlisted += answer.unlisted
+            self.listed += found.listed
+            self.unlisted += found.unlisted
             task, subject = str(line.get("task") or self.task), str(line.get("subject") or self.task)
             if (model := str(response.get("model") or self.model)) != self.model:
                 message = f"a response of {shown(model)}, after those of {shown(self.model)}"
                 raise self._error(message, "write the responses of each model to a file", "parameter", number)
             place = [options.index(right)]
-            collector.add(model, task, subject, name, options, answer.values, place, logs=False)
+            collector.add(model, task, subject, name, options, found.values, place, logs=False)
             yield from collector.take()
         if not self.items:
             self._nothing()

@@ -77,20 +77,20 @@ class PartsTable:
         """Return the types of columns; raise if a file lacks one, or types differ (null fits every type)."""
         import pyarrow as pa
 
-        stored: dict[str, tuple[ParquetTable, Any]] = {}
+        found: dict[str, tuple[ParquetTable, Any]] = {}
         for part, column in product(self._parts, columns):
             if column not in part.columns:
-                there = next(file.name for file in self._parts if column in file.columns)
+                there = next(each.name for each in self._parts if column in each.columns)
                 message = f"column {column!r} is in {there} and not in {part.name}"
                 raise InputError(message, SAME, code="column-missing", file=part.name)
             kind = _kind(part, column)
-            one, known = stored.setdefault(column, (part, kind))
+            one, known = found.setdefault(column, (part, kind))
             if known == pa.null():
-                stored[column] = part, kind
+                found[column] = part, kind
             elif kind not in (known, pa.null()):
                 message = f"the column is {kind} in {part.name} and {known} in {one.name}"
                 raise InputError(message, SAME, code="column-type", file=part.name, column=column)
-        return {column: known for column, (_, known) in stored.items()}
+        return {column: known for column, (_, known) in found.items()}
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, file by file."""
@@ -143,28 +143,28 @@ def notes_on_copies(files: Sequence[Path]) -> tuple[str, ...]:
 
 def _partitions(files: Sequence[Path], name: str) -> dict[str, pa.Array]:
     """The values of the partition columns, one per file."""
-    partitions = [_named(file, name) for file in files]
-    for file, values in zip(files, partitions, strict=True):
-        if list(values) != list(partitions[0]):
-            one, other = (", ".join(keys) or "none" for keys in (partitions[0], values))
+    found = [_named(file, name) for file in files]
+    for file, values in zip(files, found, strict=True):
+        if list(values) != list(found[0]):
+            one, other = (", ".join(each) or "none" for each in (found[0], values))
             message = f"partition columns differ: its path has {other}, but that of {files[0]} has {one}"
             hint = "partition all files by the same columns, or measure them separately"
             raise InputError(message, hint, code="column-missing", file=os.fspath(file))
-    return {column: _typed([values[column] for values in partitions]) for column in partitions[0]}
+    return {column: _typed([values[column] for values in found]) for column in found[0]}
 
 
 def _named(file: Path, name: str) -> dict[str, str | None]:
     """The ``key=value`` folders of a file below a folder, or anywhere in its path for a pattern."""
     below = file if any(sign in name for sign in WILD) else file.relative_to(name)
-    partitions: dict[str, str | None] = {}
+    found: dict[str, str | None] = {}
     for folder in below.parts[:-1]:
         key, sign, value = folder.partition("=")
         if sign and key:
-            if unquote(key) in partitions:
+            if unquote(key) in found:
                 message = f"two folders of the path name the partition {unquote(key)!r}"
                 raise InputError(message, "rename one", code="column", file=os.fspath(file))
-            partitions[unquote(key)] = None if value in ("", MISSING) else unquote(value)
-    return partitions
+            found[unquote(key)] = None if value in ("", MISSING) else unquote(value)
+    return found
 
 
 def _typed(values: list[str | None]) -> pa.Array:
@@ -191,8 +191,8 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
     if one.equals(other):
         return
     row = next(row for row in range(len(one)) if one[row].as_py() != other[row].as_py())
-    value = objects(stored[row : row + 1])[0]
-    message = f"the value is {value!r}, and the folder says {column}={given[row].as_py()}"
+    found = objects(stored[row : row + 1])[0]
+    message = f"the value is {found!r}, and the folder says {column}={given[row].as_py()}"
     hint = "move the row to its folder, or leave the column out of the files"
     raise InputError(message, hint, code="partition", file=file, row=first + row, column=column)
 

@@ -60,8 +60,8 @@ class TokenTable:
         wanted |= {TOKEN: "name", REFERENCE: "name", self._score: "number"}
         for block in blocks(self._table, wanted, size):
             made = self._made(block, group)
-            arrays = [made[name] if name in made else block.rows.column(name) for name in columns]
-            yield pa.RecordBatch.from_arrays(arrays, list(columns))
+            found = [made[name] if name in made else block.rows.column(name) for name in columns]
+            yield pa.RecordBatch.from_arrays(found, list(columns))
 
     def _made(self, block: Block, group: dict[str, int]) -> dict[str, pa.Array]:
         import pyarrow as pa
@@ -70,7 +70,7 @@ class TokenTable:
         token, reference = (_text(block.column(name)) for name in (TOKEN, REFERENCE))
         encoded = dictionary(token)
         last = len(self._names) - 1
-        codes = [group.get(group_name, last) for group_name in encoded.dictionary.to_pylist()]
+        codes = [group.get(each, last) for each in encoded.dictionary.to_pylist()]
         code = np.array(codes, np.int32)[as_numpy(encoded.indices)]
         return {
             "score": pa.array(self._scores(block.column(self._score))),
@@ -95,8 +95,8 @@ class TokenTable:
         counts: Counter[str] = Counter()
         for block in blocks(self._table, {REFERENCE: "name"}, size):
             encoded = dictionary(_text(block.column(REFERENCE)))
-            in_block = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
-            counts.update(dict(zip(encoded.dictionary.to_pylist(), in_block.tolist(), strict=True)))
+            each = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
+            counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
         if not counts:
             raise InputError("there are no rows", "write at least one", code="empty", file=self.name)
         groups = by_frequency(counts, GROUPS)

@@ -128,9 +128,9 @@ def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> tuple[ND
     ([1, 2], 1)
     """
     largest = np.maximum.reduceat(values, start[:-1])
-    places = np.flatnonzero(values == np.repeat(largest, np.diff(start)))
-    first = np.searchsorted(places, start[:-1])
-    return places[first], int(np.count_nonzero(np.diff(first, append=len(places)) > 1))
+    found = np.flatnonzero(values == np.repeat(largest, np.diff(start)))
+    first = np.searchsorted(found, start[:-1])
+    return found[first], int(np.count_nonzero(np.diff(first, append=len(found)) > 1))
 
 
 def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
@@ -200,8 +200,8 @@ class Collector:
         if logs.all():
             values = probabilities(values, start)
         elif logs.any():
-            of_option = np.repeat(logs, np.diff(start))
-            values = np.where(of_option, probabilities(np.where(of_option, values, 0.0), start), values)
+            each = np.repeat(logs, np.diff(start))
+            values = np.where(each, probabilities(np.where(each, values, 0.0), start), values)
         model, task, subject, item, cluster = self._texts
         return Block(
             model, task, subject, item, cluster, start, self._names, values, np.array(self._gold, np.bool_)

@@ -234,10 +234,10 @@ def ungzipped(data: bytes, name: str) -> bytes:
     """
     most = most_unpacked(len(data))
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
+        found = stream.read(most + 1)
+    if len(found) > most:
         raise too_large(name, most)
-    return content
+    return found
 
 
 def unpacking(packed: IO[bytes], name: str) -> io.BufferedReader:
@@ -298,11 +298,11 @@ class _Unpacked(_Counted):
         super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=cast(IO[bytes], self._packed))))
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        count = super().readinto(buffer)
+        found = super().readinto(buffer)
         most = most_unpacked(self._packed.count)
         if self.count > most:
             raise too_large(self._name, most)
-        return count
+        return found
 
 
 def members(
@@ -316,9 +316,9 @@ def members(
         They are far more.
     """
     most = left = most_unpacked(size)
-    for member in names:
+    for each in names:
         try:
-            with archive.open(member) as stream:
+            with archive.open(each) as stream:
                 data = stream.read(left + 1)
         except RuntimeError as error:
             hint = "save it without a password"
@@ -326,7 +326,7 @@ def members(
         left -= len(data)
         if left < 0:
             raise too_large(name, most)
-        yield member, data
+        yield each, data
 
 
 def array_of(data: bytes) -> NDArray[Any]:

@@ -307,7 +307,7 @@ class Columns:
                 f"`columns` is {shown(given)}", "pass a mapping: {'score': NAME}", code="parameter"
             )
         names = {"class_column" if name == "class" else name: value for name, value in given.items()}
-        known = [field.name for field in fields(cls)]
+        known = [each.name for each in fields(cls)]
         for name in names:
             if name not in known:
                 hint = f"the keys are {', '.join(known)}"
@@ -380,9 +380,9 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
         if parts is not None or columns.engine != "kernel":
             from calibrant.io._parts import notes_on_copies
 
-            predictions = predictions_of(_files(source, parts, columns.engine), columns)
-            predictions.notes = predictions.source_notes = predictions.notes + notes_on_copies(parts or ())
-            return predictions
+            found = predictions_of(_files(source, parts, columns.engine), columns)
+            found.notes = found.source_notes = found.notes + notes_on_copies(parts or ())
+            return found
         log = _log(source, columns)
         if log is not None:
             return predictions_of(log, columns, log=log)
@@ -434,14 +434,14 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
     from calibrant.io.engines import relation_of
     from calibrant.io.frames import FrameTable
 
-    table = PartsTable(files, os.fspath(Path(files[0]).parent) if parts is None else name)
-    if table.in_both:
-        message = f"column {table.in_both[0]!r} is in the files and in the names of their folders"
+    found = PartsTable(files, os.fspath(Path(files[0]).parent) if parts is None else name)
+    if found.in_both:
+        message = f"column {found.in_both[0]!r} is in the files and in the names of their folders"
         hint = "leave it out of the files, or leave the engine out"
         raise InputError(message, hint, code="partition", file=name)
-    stored = table.types(column for column in table.columns if column not in table.partitions)
+    stored = found.types(column for column in found.columns if column not in found.partitions)
     kinds = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
-    types = {column: kinds[str(values.type)] for column, values in table.partitions.items()}
+    types = {column: kinds[str(values.type)] for column, values in found.partitions.items()}
     zones = {column: kind.tz for column, kind in stored.items() if getattr(kind, "tz", None)}
     return FrameTable(relation_of(files, types), name, zones)
 
@@ -456,7 +456,7 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.
     least = None if RECALIBRATED_KEY in table.metadata and not wide else threshold
     reader = TableReader(table, roles, {name: place for place, name in enumerate(wide)}, least)
-    predictions = Predictions(
+    found = Predictions(
         reader,
         name=table.name,
         form="wide" if wide else "long",
@@ -468,20 +468,20 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         has_classes=bool(wide) or "class" in roles,
         has_items="item" in roles,
     )
-    predictions.crossed = SECOND in roles
+    found.crossed = SECOND in roles
     if INCLUSION in table.columns and "weight" not in roles and INCLUSION not in asked.named.values():
-        predictions.notes = predictions.source_notes = (INCLUSION_NOTE,)
+        found.notes = found.source_notes = (INCLUSION_NOTE,)
     if log is None:
-        return predictions
+        return found
     if asked.form == "wide":
         log.check_one_model()
-        side_by_side = predictions.by_item()
+        side_by_side = found.by_item()
         next(side_by_side.batches())  # names the classes
         return side_by_side
-    predictions.log = log
-    predictions._again = lambda log: predictions_of(log, asked, log=log)
-    predictions._tops = lambda: TableReader(log.seen_as("top"), {**roles, "class": Role("class")})
-    return predictions
+    found.log = log
+    found._again = lambda log: predictions_of(log, asked, log=log)
+    found._tops = lambda: TableReader(log.seen_as("top"), {**roles, "class": Role("class")})
+    return found
 
 
 def _log(path: str | os.PathLike[str], columns: Columns) -> LogTable | None:
@@ -542,7 +542,7 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
             hint = "the arrays of an .npz archive have fixed names"
             raise InputError(f"{part} cannot be renamed here", hint, code="column", file=origin.name)
     reader, classes, threshold = open_archive(origin)
-    predictions = Predictions(
+    found = Predictions(
         reader,
         name=origin.name,
         form="wide",
@@ -554,5 +554,5 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         has_items=reader.item is not None,
     )
     if reader.ignored:
-        predictions.notes = predictions.source_notes = (note_on_ignored(reader.ignored),)
-    return predictions
+        found.notes = found.source_notes = (note_on_ignored(reader.ignored),)
+    return found

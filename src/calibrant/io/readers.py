@@ -65,7 +65,7 @@ class Batch:
         def some(values: Any) -> Any:
             return None if values is None else values[rows]
 
-        return Batch(*(some(getattr(self, field.name)) for field in fields(self)))
+        return Batch(*(some(getattr(self, each.name)) for each in fields(self)))
 
     def long(self) -> Batch:
         """Return one row per score of a wide table, as a long table has them."""
@@ -123,7 +123,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """
     if len(batches) == 1:
         return batches[0]
-    columns: Any = (join(getattr(batch, field.name) for batch in batches) for field in fields(Batch))
+    columns: Any = (join(getattr(batch, each.name) for batch in batches) for each in fields(Batch))
     return Batch(*columns)
 
 
@@ -211,10 +211,8 @@ class TableReader:
 
     def meaning_of(self, column: str) -> str | None:
         """Return the meaning of a column of scores or labels; None for any other column."""
-        meaning = next((part for part, role in self.roles.items() if role.name == column), "item")
-        return {"score": "the score", "label": "the label"}.get(
-            meaning, None if meaning in PARTS else "a score"
-        )
+        found = next((part for part, role in self.roles.items() if role.name == column), "item")
+        return {"score": "the score", "label": "the label"}.get(found, None if found in PARTS else "a score")
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches of at most ``size`` rows (text formats: of some megabytes)."""
@@ -327,9 +325,9 @@ class _Repeats:
         again = order[1:][np.diff(together[order]) == 0]
         if not len(again):
             return
-        row = int(together[again.min()])
-        item = self._reader.item_codes.names[row >> 32]
-        name = self._reader.class_codes.names[row & 0xFFFFFFFF]
+        found = int(together[again.min()])
+        item = self._reader.item_codes.names[found >> 32]
+        name = self._reader.class_codes.names[found & 0xFFFFFFFF]
         message = f"item {_checks.shown(item)} has class {_checks.shown(name)} twice"
         hint = (
             "write one row per item and class; name repeated labels of an item in a column cluster, "
@@ -604,13 +602,13 @@ class ItemReader:
             end = int(np.flatnonzero(np.append(-1, rows.item[:-1]) != rows.item)[-1])
             held = [rows.take(slice(end, None))]
             if end:
-                items_batch = self._side_by_side(rows.take(slice(0, end)), last, width)
-                assert items_batch.item is not None
-                last, width = int(items_batch.item[-1]), items_batch.score.shape[1]
-                yield items_batch if items else replace(items_batch, item=None)
+                found = self._side_by_side(rows.take(slice(0, end)), last, width)
+                assert found.item is not None
+                last, width = int(found.item[-1]), found.score.shape[1]
+                yield found if items else replace(found, item=None)
         if held:
-            items_batch = self._side_by_side(held[0], last, width)
-            yield items_batch if items else replace(items_batch, item=None)
+            found = self._side_by_side(held[0], last, width)
+            yield found if items else replace(found, item=None)
 
     def _side_by_side(self, rows: Batch, last: int, width: int) -> Batch:
         """Reshape whole items; ``last`` and ``width`` are the item before and its number of classes."""
@@ -660,12 +658,12 @@ class ItemReader:
         """Return the value that all rows of an item have."""
         if values is None:
             return None
-        rows = values.reshape(-1, width)
-        differ = np.flatnonzero((rows != rows[:, :1]).any(axis=1))
+        each = values.reshape(-1, width)
+        differ = np.flatnonzero((each != each[:, :1]).any(axis=1))
         if len(differ):
             hint = "slice the view pooled" if name == "slice" else f"give them one {name}"
             raise self._error(item[differ[0]], f"its rows differ in {name}", hint)
-        return rows[:, 0]
+        return each[:, 0]
 
     def _error(self, code: int, message: str, hint: str) -> InputError:
         name = self.item_codes.names[code]

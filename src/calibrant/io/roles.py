@@ -137,22 +137,22 @@ def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
     ['score', 'label']
     """
     asked = list(roles)
-    roles_of_parts: dict[str, Role] = {}
+    found: dict[str, Role] = {}
     parts: dict[str, str] = {}
     for role in asked:
         if not (role.needed or role.column is not None or role.name in table.columns):
             continue
         how = f"name it with `{role.part}`" if role.how is None else role.how
-        one_column(table.name, table.columns, role.name, how, others=[other.name for other in asked])
-        roles_of_parts[role.part] = role
-    for part, role in roles_of_parts.items():
+        one_column(table.name, table.columns, role.name, how, others=[each.name for each in asked])
+        found[role.part] = role
+    for part, role in found.items():
         first = parts.setdefault(role.name, part)
         both = {first, part}
         if first != part and not (both & GROUPS and both <= GROUPS | UNITS):
             message = f"column {role.name!r} is used for both {first} and {part}"
             hint = role.how or f"name another column with `{part}`"
             raise InputError(message, hint, code="column-ambiguous", file=table.name)
-    return roles_of_parts
+    return found
 
 
 def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
@@ -269,7 +269,7 @@ class FoundColumns:
         """Raise if two names of a part look alike: but for capitals and spaces, or as 1, 01 and 1.0 do."""
         seen: dict[str, tuple[str, str]] = {}
         for code, name in enumerate(self.names[part]):
-            visible = "".join(sign for sign in unicodedata.normalize("NFKC", name) if sign not in INVISIBLE)
+            visible = "".join(each for each in unicodedata.normalize("NFKC", name) if each not in INVISIBLE)
             text = " ".join(visible.split()).casefold()
             number = re.sub(r"^\+?(-?)0*(\d+)(\.0*)?$", r"\1\2", text)
             number = "0" if number == "-0" else number
@@ -329,48 +329,48 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
 
 def read_table(table: Table, roles: Iterable[Role], *, may_be_empty: bool = False) -> FoundColumns:
     """Read whole columns of an open table, which may have no rows if this is stated; see `read`."""
-    roles_of_parts = find(table, roles)
-    codes = {part: Codes() for part in roles_of_parts}
-    parts: dict[str, list[NDArray[Any]]] = {part: [] for part in roles_of_parts}
+    found = find(table, roles)
+    codes = {part: Codes() for part in found}
+    parts: dict[str, list[NDArray[Any]]] = {part: [] for part in found}
     rows = [np.empty(0, np.int64)]
     seen = 0
-    gaps = [role for role in roles_of_parts.values() if role.gaps]
-    for block in blocks(table, kinds_of(roles_of_parts.values()), may_be_empty=may_be_empty):
+    gaps = [role for role in found.values() if role.gaps]
+    for block in blocks(table, kinds_of(found.values()), may_be_empty=may_be_empty):
         count = block.rows.num_rows
-        columns = {part: block.column(role.name) for part, role in roles_of_parts.items()}
+        columns = {part: block.column(role.name) for part, role in found.items()}
         there = np.ones(count, np.bool_)
         for role in gaps:
             there &= columns[role.part].present()
         kept = np.flatnonzero(there)
-        for part, role in roles_of_parts.items():
+        for part, role in found.items():
             column = columns[part] if len(kept) == count else columns[part].take(kept)
             parts[part].append(role.checked(column, codes[part]))
         rows.append(table.first_row + seen + kept)
         seen += count
     names = {
         part: tuple(class_name(name) for name in codes[part].names)
-        for part, role in roles_of_parts.items()
+        for part, role in found.items()
         if role.what == "name"
     }
-    values = {part: np.concatenate(arrays or rows) for part, arrays in parts.items()}
+    values = {part: np.concatenate(each or rows) for part, each in parts.items()}
     columns_found = FoundColumns(
-        table, roles_of_parts, np.concatenate(rows), seen - sum(map(len, rows)), values, names
+        table, found, np.concatenate(rows), seen - sum(map(len, rows)), values, names
     )
     _check(columns_found)
     return columns_found
 
 
-def _check(columns: FoundColumns) -> None:
+def _check(found: FoundColumns) -> None:
     """Raise if no row is left, or a name that is there once is repeated."""
-    for part, role in columns.roles.items():
-        if role.gaps and not len(columns.rows):
+    for part, role in found.roles.items():
+        if role.gaps and not len(found.rows):
             message, hint = "there is no value in any row", "fill in some"
-            raise InputError(message, hint, code="empty", file=columns.table.name, column=role.name)
-        names, code = columns.names.get(part, ()), columns[part]
+            raise InputError(message, hint, code="empty", file=found.table.name, column=role.name)
+        names, code = found.names.get(part, ()), found[part]
         if role.once and len(names) < len(code):
             last = np.maximum.accumulate(code)  # codes count up as names appear
             row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])
-            file, other = place_of(columns.table, int(columns.rows[np.flatnonzero(code == code[row])[0]]))
-            of = "" if file == columns.table.name else f" of {file}"
+            file, other = place_of(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
+            of = "" if file == found.table.name else f" of {file}"
             message = f"{part} {shown(names[code[row]])} is also in row {other}{of}"
-            raise columns.error(row, message, f"keep one row per {part}", "duplicate", part=part)
+            raise found.error(row, message, f"keep one row per {part}", "duplicate", part=part)

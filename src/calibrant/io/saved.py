@@ -198,10 +198,10 @@ def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     values = encoded.dictionary
     # Only the different names are sorted: those of rows may be millions of texts.
     try:
-        values_there = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
+        found = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
     except UnicodeDecodeError as error:
         raise _damaged(name) from error
-    names, place = np.unique(values_there, return_inverse=True)
+    names, place = np.unique(found, return_inverse=True)
     return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
 

@@ -229,14 +229,14 @@ def file_digest(path: Any) -> str | None:
         return None
     files: dict[str, Path] | None = None
     if os.path.isdir(path):
-        paths = sorted(path_inside for path_inside in Path(path).rglob("*") if path_inside.is_file())
-        files = {path_inside.relative_to(path).as_posix(): path_inside for path_inside in paths}
+        found = sorted(each for each in Path(path).rglob("*") if each.is_file())
+        files = {each.relative_to(path).as_posix(): each for each in found}
     elif not os.path.exists(path):
         from calibrant.io.table_formats import parquet_parts
 
-        files = {path_inside.as_posix(): path_inside for path_inside in parquet_parts(path) or ()} or None
+        files = {each.as_posix(): each for each in parquet_parts(path) or ()} or None
     if files is not None:
-        parts = [f"{name}\0{file_digest(path_inside)}\n" for name, path_inside in files.items()]
+        parts = [f"{name}\0{file_digest(each)}\n" for name, each in files.items()]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

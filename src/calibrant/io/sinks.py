@@ -97,7 +97,7 @@ class TextSink:
         import pyarrow as pa
         from pyarrow import compute
 
-        texts = {name: self._texts(known) for name, known in names.items()}
+        texts = {name: self._texts(each) for name, each in names.items()}
         parts: list[Any] = []
         for before, name in zip(self._before, self._columns, strict=True):
             column = pa.array(values[name])

@@ -192,7 +192,7 @@ class Slices:
     def keys(self) -> list[Keys]:
         """Return the key of each code."""
         first, *others = (own.keys() for own in self.columns)
-        joint_keys: list[Keys] = [(key,) for key in first]
+        found: list[Keys] = [(key,) for key in first]
         for joint, keys in zip(self._joint, others, strict=True):
-            joint_keys = [(*joint_keys[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
-        return joint_keys
+            found = [(*found[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
+        return found

@@ -33,12 +33,12 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
         A column is not there, is named twice, or holds what the model says or should say.
     """
     reader = _reader(predictions)
-    columns = slice_columns(reader, by)
-    for column in columns:
+    found = slice_columns(reader, by)
+    for column in found:
         if column.bands is not None:
             kind: dict[str, Kind] = {column.name: "number"}
             column.cut(block.column(column.name) for block in blocks(reader.table, kind))
-    slices = Slices(columns)
+    slices = Slices(found)
     return predictions.through(replace(reader, slices=slices), predictions.name), slices
 
 
@@ -74,13 +74,13 @@ def slice_columns(reader: TableReader, by: Sequence[str]) -> list[SliceColumn]:
     InputError
         As `sliced`.
     """
-    columns = [_slice_column(reader, name) for name in by]
-    names = [column.name for column in columns]
+    found = [_slice_column(reader, name) for name in by]
+    names = [column.name for column in found]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         message, hint = "the column is named twice", "name each column once"
         raise InputError(message, hint, code="column", file=reader.table.name, column=twice)
-    return columns
+    return found
 
 
 def _slice_column(reader: TableReader, asked: str) -> SliceColumn:

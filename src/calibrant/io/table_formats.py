@@ -155,9 +155,9 @@ def format_of(ending: str) -> TableFormat:
     return form
 
 
-def title_of(kind: str) -> str:
+def title_of(found: str) -> str:
     """Return the display name of the format that `looks_like` returned."""
-    return FORMATS[kind].title if kind in FORMATS else OTHERS[kind]
+    return FORMATS[found].title if found in FORMATS else OTHERS[found]
 
 
 def written_format(name: str, *, stdout: bool = True) -> str:
@@ -175,7 +175,7 @@ def written_format(name: str, *, stdout: bool = True) -> str:
         return kind
     if not packed and kind not in FORMATS and is_format(kind) and format_of(kind).sink is not None:
         return kind
-    hint = f"end it in {', '.join(f'.{ending}' for ending in WRITTEN)}; .gz goes with text"
+    hint = f"end it in {', '.join(f'.{each}' for each in WRITTEN)}; .gz goes with text"
     raise InputError("the name has no ending of a table format", hint, code="file-kind", file=name)
 
 
@@ -209,9 +209,9 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     kind = "arrow" if kind == "feather" else kind  # version 2 of Feather is Arrow IPC
     if file.exists() and not (kind in TEXT if packed else is_format(kind)):
         known = (
-            ", ".join(f".{ending}" for ending in FORMATS)
+            ", ".join(f".{each}" for each in FORMATS)
             + "; gz for "
-            + ", ".join(f".{ending}.gz" for ending in TEXT)
+            + ", ".join(f".{each}.gz" for each in TEXT)
         )
         hint = f"end the file name in its format: {known}"
         if kind in ("npy", "pt", "pth", "safetensors"):
@@ -275,14 +275,14 @@ def _piped(name: str, data: bytes) -> Origin:
 
 
 def _agree(name: str, kind: str, packed: bool, head: bytes) -> None:
-    looks = looks_like(head)
+    found = looks_like(head)
     expected = "gzip" if packed else ("text" if kind in TEXT and kind != "jsonl" else kind)
-    if looks == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
-        looks = "text"
-    if looks != expected:
+    if found == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
+        found = "text"
+    if found != expected:
         ending = f".{kind}.gz" if packed else f".{kind}"
-        message = f"the name says {ending} but the content is {title_of(looks)}"
-        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if looks == "utf16" else "rename it, or write it again"
+        message = f"the name says {ending} but the content is {title_of(found)}"
+        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again"
         raise FormatError(message, hint, code="file-mislabelled", file=name)
 
 
@@ -305,11 +305,11 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     if path.exists() or not any(sign in name for sign in WILD):
         return None
     named = _left_out(path)
-    fits = sorted(Path(file) for file in glob.glob(name, recursive=True))
-    fitting = [file for file in fits if all(any(map(Path(part).match, named)) for part in _left_out(file))]
-    if not fitting:
+    fits = sorted(Path(each) for each in glob.glob(name, recursive=True))
+    found = [each for each in fits if all(any(map(Path(part).match, named)) for part in _left_out(each))]
+    if not found:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
-    others = [file for file in fitting if file.suffix.lower() != ".parquet"]
+    others = [each for each in found if each.suffix.lower() != ".parquet"]
     if others:
         folder = others[0].is_dir()
         hint = (
@@ -317,32 +317,32 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         )
         message = f"the pattern also fits {others[0].name}"
         raise InputError(message, f"name Parquet files only; {hint}", code="file-kind", file=name)
-    return _named(fitting)
+    return _named(found)
 
 
 def _named(files: Iterable[Path]) -> tuple[Path, ...]:
     """Return the files if each name is UTF-8."""
-    paths = tuple(files)
-    for file in paths:
+    found = tuple(files)
+    for file in found:
         check_name(str(file))
-    return paths
+    return found
 
 
 def _below(folder: Path) -> tuple[Path, ...]:
     """Return each Parquet file below a folder once, links last: they may lead to a folder that was read."""
-    waiting, seen, parts = deque([folder]), set(), []
+    waiting, seen, found = deque([folder]), set(), []
     while waiting:
         path = waiting.popleft()
         if (real := os.path.realpath(path)) in seen:
             continue
         seen.add(real)
         if path.is_dir():
-            for entry in sorted(path.iterdir()):
-                if not _hidden(entry.name):
-                    (waiting.append if entry.is_symlink() else waiting.appendleft)(entry)
+            for each in sorted(path.iterdir()):
+                if not _hidden(each.name):
+                    (waiting.append if each.is_symlink() else waiting.appendleft)(each)
         elif path.suffix.lower() == ".parquet":
-            parts.append(path)
-    return tuple(sorted(parts))
+            found.append(path)
+    return tuple(sorted(found))
 
 
 def _left_out(path: Path) -> list[str]:

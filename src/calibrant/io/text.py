@@ -148,8 +148,8 @@ def _check_head(name: str, head: bytes) -> None:
     if looks_like(head) == "utf16":
         raise FormatError("this is UTF-16", "save it as UTF-8", code="file-mislabelled", file=name)
     if b"\x00" in head or looks_like(head[:512]) == "parquet":
-        content = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
-        raise FormatError(f"this is {content}, not text", "give a text", code="file-mislabelled", file=name)
+        found = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
+        raise FormatError(f"this is {found}, not text", "give a text", code="file-mislabelled", file=name)
 
 
 def _empty(name: str) -> InputError:
@@ -186,7 +186,7 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     {'NN': 'open', 'DT': 'closed'}
     """
     name, lines = read_lines(path)
-    table: dict[str, str] = {}
+    found: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -195,10 +195,10 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
             hint = "write a name, a tab, and what it has, such as its group, count or answer"
             message = f"{line[:60]!r} does not have two parts"
             raise InputError(message, hint, code="file-row", file=name, line=number)
-        if parts[0] in table:
+        if parts[0] in found:
             message = f"{parts[0]!r} is in two lines"
             raise InputError(message, "name each once", code="file-row", file=name, line=number)
-        table[parts[0]] = parts[1]
-    if not table:
+        found[parts[0]] = parts[1]
+    if not found:
         raise InputError("the file is empty", "write one line per class", code="empty", file=name)
-    return table
+    return found

@@ -111,21 +111,21 @@ def _parts(
 
 
 def _tallies(parts: Iterable[Batch]) -> dict[int, Tally]:
-    tallies: dict[int, Tally] = {}
+    found: dict[int, Tally] = {}
     waiting: list[Batch] = []
     rows = 0
     for part in parts:
         waiting.append(part)
         rows += len(part)
         if rows >= TALLIED_AT_ONCE:
-            _add(tallies, joined(waiting))
+            _add(found, joined(waiting))
             waiting, rows = [], 0
     if waiting:
-        _add(tallies, joined(waiting))
-    return tallies
+        _add(found, joined(waiting))
+    return found
 
 
-def _add(tallies: dict[int, Tally], part: Batch) -> None:
+def _add(found: dict[int, Tally], part: Batch) -> None:
     """Add the rows of each class to its tally."""
     if part.class_code is None:
         pieces: list[tuple[int, Batch]] = [(0, part)]
@@ -138,7 +138,7 @@ def _add(tallies: dict[int, Tally], part: Batch) -> None:
         ]
     for code, piece in pieces:
         tally = Tally.from_pairs(Pairs(piece.score, piece.label, piece.weight), exact=False)
-        tallies[code] = tallies[code].merge(tally) if code in tallies else tally
+        found[code] = found[code].merge(tally) if code in found else tally
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,12 @@ def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: 
     return chosen.make(**given)
 
 
-def class_counts(scores: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
+def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
     """Return how often each class is the true class."""
-    if isinstance(scores, dict):
-        return {classes[code]: tally.total_positives for code, tally in scores.items()}
-    assert scores.code is not None
-    count = np.bincount(scores.code[scores.label.astype(bool)], minlength=len(classes))
+    if isinstance(found, dict):
+        return {classes[code]: tally.total_positives for code, tally in found.items()}
+    assert found.code is not None
+    count = np.bincount(found.code[found.label.astype(bool)], minlength=len(classes))
     return dict(zip(classes, count.tolist(), strict=True))
 
 
@@ -208,15 +208,15 @@ def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, i
     """Return how often classes occur, from a mapping or a file."""
     if isinstance(counts, Mapping):
         return dict(counts)
-    by_class: dict[str, int] = {}
+    found: dict[str, int] = {}
     for row, (name, text) in enumerate(read_class_table(counts).items(), 1):
         if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
             shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
             message = f"the count of {name!r} is {shown!r}"
             hint = f"write a whole number of at most {MOST_DIGITS} digits"
             raise InputError(message, hint, code="column-type", file=os.fspath(counts), row=row)
-        by_class[name] = int(text)
-    return by_class
+        found[name] = int(text)
+    return found
 
 
 def composed(
@@ -263,23 +263,23 @@ def check_grouping(group: str, given: Mapping[str, object]) -> None:
             raise InputError(message, hint, code="parameter")
 
 
-def fit_to(estimator: Any, scores: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
+def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
     """Fit to scores in memory, or to tallies."""
-    if isinstance(scores, dict):
+    if isinstance(found, dict):
         if classes:
-            estimator.fit_tallies({classes[code]: tally for code, tally in scores.items()})
+            estimator.fit_tallies({classes[code]: tally for code, tally in found.items()})
         else:
-            estimator.fit_tally(scores[0])
-    elif scores.code is not None:
-        estimator.fit(scores.score, scores.label, scores.code, scores.weight, scores.unit, names=classes)
-    elif scores.score.ndim == 1:
-        estimator.fit(scores.score, scores.label, scores.weight, scores.unit)
+            estimator.fit_tally(found[0])
+    elif found.code is not None:
+        estimator.fit(found.score, found.label, found.code, found.weight, found.unit, names=classes)
+    elif found.score.ndim == 1:
+        estimator.fit(found.score, found.label, found.weight, found.unit)
     else:
-        label = scores.label
+        label = found.label
         estimator.set_params(classes=list(classes))  # errors then name them
         if any(name.lstrip("-").isdigit() for name in classes):  # else they could be read as positions
             label = np.array(classes)[label]
-        estimator.fit(scores.score, label, scores.weight, scores.unit)
+        estimator.fit(found.score, label, found.weight, found.unit)
 
 
 def map_count(recalibrator: Any) -> int:

@@ -30,25 +30,25 @@ def tried_maps(
     """Return the losses of each map that was compared; those of a named method are compared with no map."""
     parts = getattr(recalibrator, "parts_", ())
     sources = _by_part(recalibrator, data, classes) if parts else [(None, recalibrator, _source(data))]
-    trials: list[TriedMap] = []
+    found: list[TriedMap] = []
     for part, fitted, source in sources:
         called = part if len(parts) > 1 else None
         if isinstance(fitted, Auto):
-            trials += _records(called, fitted.chosen_name_, fitted.tried_, fitted.clusters_)
+            found += _records(called, fitted.chosen_name_, fitted.tried_, fitted.clusters_)
             continue
         try:
             losses = cross_fitted({method: fitted}, source)
         except InputError:  # fewer than two clusters
             continue
         chosen = method if method in losses.by_map else NO_MAP
-        trials += _records(called, chosen, losses.compared(chosen), losses.clusters)
-    return tuple(trials)
+        found += _records(called, chosen, losses.compared(chosen), losses.clusters)
+    return tuple(found)
 
 
 def harm_warning(tried: Sequence[TriedMap]) -> str | None:
     """Return a warning if maps have a higher log loss or Brier score than no map in cross-fitting."""
-    none = {trial.part: trial for trial in tried if trial.name == NO_MAP}
-    losses = {trial.part: _higher(trial, none[trial.part]) for trial in tried if trial.chosen}
+    none = {each.part: each for each in tried if each.name == NO_MAP}
+    losses = {each.part: _higher(each, none[each.part]) for each in tried if each.chosen}
     worse = {part: said for part, said in losses.items() if said}
     if not worse:
         return None

@@ -177,25 +177,25 @@ class ReliabilityDisplay(Display):
         Examples
         --------
         >>> from calibrant import measure
-        >>> measurement = measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)
-        >>> ReliabilityDisplay(measurement).plot(legend=False).ax_.get_legend() is None
+        >>> found = measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)
+        >>> ReliabilityDisplay(found).plot(legend=False).ax_.get_legend() is None
         True
         """
         from calibrant.plots import calibration_curve
         from calibrant.plots.style import curve_count, legend_outside, score_names
 
         self._take(ax)
-        measurement = self.measurement
+        found = self.measurement
         self.ax_ = calibration_curve(
-            measurement.sums,
-            bin_limits(measurement),
+            found.sums,
+            bin_limits(found),
             label=name or self.name or "model",
             index=0 if ax is None else curve_count(ax),
             legend=False,
             ax=ax,
         )
         self.figure_ = self.ax_.figure
-        score, frequency = score_names(measurement.view)
+        score, frequency = score_names(found.view)
         self.ax_.set_xlabel(score)
         self.ax_.set_ylabel(frequency)
         if legend:
@@ -270,11 +270,11 @@ class SliceDisplay(Display):
         return f"{type(self).__name__}({self.table!r})"
 
 
-def draw_view(measurement: Measurement, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
+def draw_view(found: Measurement, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
     """Draw the calibration curve of a view: what `Measurement.plot` does."""
-    return ReliabilityDisplay(measurement, name=name).plot(ax)
+    return ReliabilityDisplay(found, name=name).plot(ax)
 
 
-def draw_slices(table: SliceTable, ax: Any = None, *, most: int = 20) -> SliceDisplay:
+def draw_slices(found: SliceTable, ax: Any = None, *, most: int = 20) -> SliceDisplay:
     """Draw the errors of slices: what `SliceTable.plot` does."""
-    return SliceDisplay(table).plot(ax, most=most)
+    return SliceDisplay(found).plot(ax, most=most)

@@ -302,8 +302,8 @@ class _Cluster(Elsewhere):
             raise self._no_workers() from error
         self._look()
         # A function of the standard library exists even without this package.
-        versions = self._client.run(version, "calibrant", on_error="return")
-        for place, theirs in versions.items():
+        found = self._client.run(version, "calibrant", on_error="return")
+        for place, theirs in found.items():
             if isinstance(theirs, BaseException):
                 theirs = "none"
             _check_version(theirs, f"the worker {place}", __version__)

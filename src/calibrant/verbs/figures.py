@@ -65,8 +65,8 @@ def plot(
     >>> import tempfile
     >>> from calibrant.data import predictions
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     record = plot([predictions()], f"{folder}/curve.pdf", width=3.3)
-    >>> len(record.models)
+    ...     found = plot([predictions()], f"{folder}/curve.pdf", width=3.3)
+    >>> len(found.models)
     1
     """
     from calibrant.plots import report_figure
@@ -74,11 +74,11 @@ def plot(
 
     one_of(what, WHAT, "what")
     figure_kind(output)
-    record = report(
+    found = report(
         sources, view="classwise" if what == "classes" and view is None else view, what=what, **options
     )
-    save_figure(report_figure(record, what), output, width=width)
-    return record
+    save_figure(report_figure(found, what), output, width=width)
+    return found
 
 
 def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float | None = None) -> None:

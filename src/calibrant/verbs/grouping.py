@@ -123,29 +123,29 @@ def changes_by_group(
     recalibration = Recalibration(saved, table)
     if saved.kind != "classes":
         raise InputError("the table has no classes to group", "give a long table with classes", code="view")
-    scores = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
-    if not isinstance(scores, Labelled):
+    found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
+    if not isinstance(found, Labelled):
         message = "groups cannot be measured in tables of more than 10^7 scores"
         raise InputError(message, "give fewer rows", code="parameter", file=table.name)
     counts = grouping.counts
-    known = class_counts(scores, table.classes) if counts is None else counts_of(counts)
+    known = class_counts(found, table.classes) if counts is None else counts_of(counts)
     members = _groups(saved, grouping.group, grouping.groups, known)
     resampled: tuple[ResampledChange, ...] = ()
     if dev is not None:
         from calibrant.verbs._refitting import refitted  # it loads scikit-learn
 
         resampled = refitted(saved, dev, table, members, grouping, progress)
-        changes = tuple(result.change for result in resampled)
+        changes = tuple(each.change for each in resampled)
     else:
         changes = calibration_changes(
-            scores.label,
-            scores.score,
-            recalibration(scores.score.astype("float64", copy=False), scores.code),
-            scores.code if scores.code is not None else (),
+            found.label,
+            found.score,
+            recalibration(found.score.astype("float64", copy=False), found.code),
+            found.code if found.code is not None else (),
             members,
             names=table.classes,
-            sample_weight=scores.weight,
-            clusters=scores.unit,
+            sample_weight=found.weight,
+            clusters=found.unit,
             threshold=saved.threshold or table.threshold or 0.0,
             class_mean=False,
             level=grouping.level,
@@ -180,11 +180,11 @@ def _groups(
     counts: Mapping[str, int],
 ) -> Groups:
     if group is None:
-        learned: Groups | None = getattr(saved.recalibrator, "groups", None)
-        if learned is None:
+        found: Groups | None = getattr(saved.recalibrator, "groups", None)
+        if found is None:
             message = "the recalibrator has no groups of classes"
             raise InputError(message, "choose groups to measure (`group='frequency'`)", code="parameter")
-        return learned
+        return found
     homes, _ = named_groups_of(group)
     if homes == FREQUENCY:
         return by_frequency(counts, FEW_GROUPS if groups is None else groups)

@@ -169,12 +169,12 @@ def read(
         return [stream_source(source, exact=exact, threads=threads)], recipe
     tally = _tally(source, asked)
     if tally is not None:
-        name, view, sums, copied = tally
+        name, view, found, copied = tally
         _check_view(view, name, "tally", asked, columns)
-        if exact and sums.kind != "exact":
+        if exact and found.kind != "exact":
             message = "the scores were summed on a fixed grid, so there are no exact bins"
             raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
-        return [ViewSource(view, sums, threads)], run.recipe(name, "tally", sums.total_n, notes=copied)
+        return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n, notes=copied)
     predictions = open_predictions(source, columns)
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
@@ -203,36 +203,33 @@ def _library(source: Any) -> Library | None:
 def measured(sources: Sequence[ViewSource], recipe: Recipe, settings: Settings, run: Run) -> Measured:
     """Measure each view; with ``classwise`` among the views, also the mean over classes."""
     measurements = []
-    for done, source in enumerate(sources):
+    for done, each in enumerate(sources):
         run.say("measuring", done, len(sources))
-        bins = bins_of(source, settings, several=len(sources) > 1)
-        measurements.append(measurement_of(source, settings, *bins, partial=recipe.threshold is not None))
+        bins = bins_of(each, settings, several=len(sources) > 1)
+        measurements.append(measurement_of(each, settings, *bins, partial=recipe.threshold is not None))
     return together(recipe, measurements, settings.views)
 
 
 def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
     """Return the measurements of a table, with the mean over classes if ``classwise`` was requested."""
-    by_class = any(measurement.view.startswith(CLASS) for measurement in measurements)
-    classwise = recipe.classes is not None and by_class and (not asked or "classwise" in asked)
+    found = any(each.view.startswith(CLASS) for each in measurements)
+    classwise = recipe.classes is not None and found and (not asked or "classwise" in asked)
     return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
 
 
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     """Return the mean over classes: the root of the mean of signed squared errors."""
-    classes = [measurement for measurement in measurements if measurement.view.startswith(CLASS)]
-    squares = [measurement.debiased_squared_error for measurement in classes]
-    known = [measurement.estimate for measurement in squares if measurement.estimate is not None]
+    classes = [each for each in measurements if each.view.startswith(CLASS)]
+    squares = [each.debiased_squared_error for each in classes]
+    known = [each.estimate for each in squares if each.estimate is not None]
     debiased = sum(known) / len(known) if len(known) == len(classes) else None
-    reason = next((measurement.reason for measurement in squares if measurement.estimate is None), None)
+    reason = next((each.reason for each in squares if each.estimate is None), None)
     return ClassMean(
         classes=len(classes),
         debiased_squared_error=Quantity(debiased, reason=reason),
         calibration_error=Quantity(None if debiased is None else max(0.0, debiased) ** 0.5, reason=reason),
-        plug_in_calibration_error=(
-            sum(measurement.plug_in_squared_error for measurement in classes) / len(classes)
-        )
-        ** 0.5,
-        ece=sum(measurement.ece for measurement in classes) / len(classes),
+        plug_in_calibration_error=(sum(each.plug_in_squared_error for each in classes) / len(classes)) ** 0.5,
+        ece=sum(each.ece for each in classes) / len(classes),
     )
 
 
@@ -375,16 +372,9 @@ def _error(interval: ErrorInterval) -> dict[str, Any]:
     }
 
 
-def _quantity(estimate: Estimate) -> Quantity:
+def _quantity(found: Estimate) -> Quantity:
     """Return an estimate at the level of the whole measurement."""
-    return Quantity(
-        estimate.estimate,
-        estimate.low,
-        estimate.high,
-        estimate.standard_error,
-        estimate.reason,
-        estimate.warning,
-    )
+    return Quantity(found.estimate, found.low, found.high, found.standard_error, found.reason, found.warning)
 
 
 def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
@@ -412,24 +402,24 @@ def _other_interval(table: Residuals | Resolutions, bins: Bins, settings: Settin
     """Return the interval of another method, if one is requested, with the number that it is for."""
     if settings.interval == "inverted":
         return {}
-    interval = error_interval(
+    found = error_interval(
         bins if settings.interval == "sampling" else table,
         method=settings.interval,
         level=settings.level,
         seed=settings.seed,
         samples=settings.samples,
     )
-    return {settings.interval: interval}
+    return {settings.interval: found}
 
 
 def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
     from calibrant.metrics.smooth import smooth_error
 
-    error = smooth_error(source)
+    found = smooth_error(source)
     floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
     return {
-        "smooth_ece": error.value,
-        "smooth_ece_bandwidth": error.bandwidth,
+        "smooth_ece": found.value,
+        "smooth_ece_bandwidth": found.bandwidth,
         "smooth_ece_noise_floor": floor,
     }
 

@@ -69,12 +69,12 @@ def plan(
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> needed = plan(error=0.02, pilot=predictions("dated", "naive-bayes"))
-    >>> needed.labels > 1000
+    >>> found = plan(error=0.02, pilot=predictions("dated", "naive-bayes"))
+    >>> found.labels > 1000
     True
     """
     scores, clustered = (None, False) if pilot is None else _scores(pilot, view, columns)
-    needed = labels_needed(
+    found = labels_needed(
         error=error,
         difference=difference,
         power=power,
@@ -85,8 +85,8 @@ def plan(
         label_correlation=label_correlation,
     )
     if clustered and cluster_size == 1:
-        return msgspec.structs.replace(needed, assumptions=(*needed.assumptions, LEFT_OUT))
-    return needed
+        return msgspec.structs.replace(found, assumptions=(*found.assumptions, LEFT_OUT))
+    return found
 
 
 def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] | None) -> tuple[Any, bool]:
@@ -96,7 +96,8 @@ def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] |
         raise InputError("the view classwise cannot be planned", hint, code="view")
     predictions = open_predictions(pilot, columns)
     views = asked_views(None if view is None else [view], predictions)[:1]
-    source = view_sources(predictions, views)[0][0].source
+    found = view_sources(predictions, views)[0][0]
+    source = found.source
     if not isinstance(source, Pairs):
         message = "the pilot has more than 10 million rows"
         raise InputError(message, "give fewer rows", code="parameter", file=predictions.name)

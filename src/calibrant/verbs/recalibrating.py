@@ -99,17 +99,17 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
         what = _behaviour(recalibrator) if single else None
         return told + _clipped([recalibrator]) + _rounding([recalibrator]) + (() if what is None else (what,))
-    notes: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for name, part in zip(recalibrator.part_names_, parts, strict=True):
         what = _behaviour(part)
         if what is not None:
-            notes.setdefault(what, []).append(name)
+            found.setdefault(what, []).append(name)
     alone = len(parts) == 1
     return (
         told
         + _clipped(parts)
         + _rounding(parts)
-        + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in notes.items())
+        + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items())
     )
 
 
@@ -191,7 +191,7 @@ class Asked:
 
 
 def chosen(
-    asked: Asked, scores: Labelled | dict[int, Tally], name: str, progress: Progress | None
+    asked: Asked, found: Labelled | dict[int, Tally], name: str, progress: Progress | None
 ) -> tuple[Any, str]:
     """Return the best candidate by the Brier score of five-fold cross-validation, and a note on the choice.
 
@@ -200,8 +200,8 @@ def chosen(
     InputError
         If scores are not in memory or have weights, or no candidate can be fitted to four fifths of them.
     """
-    if isinstance(scores, dict) or scores.weight is not None:
-        why = "more than 10^7 scores" if isinstance(scores, dict) else "scores with weights"
+    if isinstance(found, dict) or found.weight is not None:
+        why = "more than 10^7 scores" if isinstance(found, dict) else "scores with weights"
         hint = "give the numbers of bins and groups (`n_bins`, `groups`)"
         message = f"bins and groups cannot be chosen by cross-validation for {why}"
         raise InputError(message, hint, code="parameter", file=name)
@@ -217,9 +217,9 @@ def chosen(
             said = [counted(groups, "group")] if asked.groups == AUTO and isinstance(groups, int) else []
             said += [f"{bins} bins"] if asked.n_bins == AUTO else []
             candidates[", ".join(said)] = asked.made(groups, bins)
-    data = LabelledScores(scores.score, scores.label, scores.code, scores.unit, asked.classes or None)
+    data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)
     choice = choose_recalibrator(candidates, data, progress=progress)
-    loss = next(candidate.loss.estimate for candidate in choice.candidates if candidate.name == choice.chosen)
+    loss = next(each.loss.estimate for each in choice.candidates if each.name == choice.chosen)
     units = "scores" if choice.clusters is None else counted(choice.clusters, "cluster")
     return candidates[choice.chosen], (
         f"{choice.chosen}: the best of {len(candidates)} by the Brier score ({loss:.4g}) in five-fold "
@@ -326,21 +326,21 @@ def fit(
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, drop_below)
     choosing = AUTO in (groups, n_bins)
-    scores = labelled_scores(predictions, least, joint=joint, units=True, progress=progress)
+    found = labelled_scores(predictions, least, joint=joint, units=True, progress=progress)
     tell(progress, "fitting")
     classes = predictions.classes if predictions.has_classes else ()
     count_here = counts is None and homes == FREQUENCY
-    seen = class_counts(scores, classes) if count_here else counts_of(counts or {})
+    seen = class_counts(found, classes) if count_here else counts_of(counts or {})
     number = FEW_GROUPS if groups is None else groups
     asked = Asked(alone, homes, number, n_bins, min_scores, seen, () if joint else classes)
     said: list[str] = []
     with of_file(predictions.name):
         if choosing:
-            made, *said = chosen(asked, scores, predictions.name, progress)
+            made, *said = chosen(asked, found, predictions.name, progress)
         else:
             made = asked.made(number, n_bins)
-        fit_to(made, scores, classes)
-        tried = tried_maps(made, method, scores, classes)
+        fit_to(made, found, classes)
+        tried = tried_maps(made, method, found, classes)
     path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
     return SavedRecalibrator(
         made,

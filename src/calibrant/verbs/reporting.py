@@ -42,21 +42,21 @@ def by_model(
     sources: Sequence[Any], names: Sequence[str] | None, columns: Columns | Mapping[str, Any] | None
 ) -> tuple[list[Any], Sequence[str] | None]:
     """Open the logs among sources, one per model; the models give the names if all sources are logs."""
-    tables: list[Any] = []
+    found: list[Any] = []
     models: list[str] = []
     for source in sources:
         path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
         opened = open_predictions(source, columns) if path and is_log(source) else None
         if opened is None or opened.log is None:
-            tables.append(source)
+            found.append(source)
             continue
         several = len(opened.log.models) > 1
-        tables += [opened.of_model(model) for model in opened.log.models] if several else [opened]
+        found += [opened.of_model(model) for model in opened.log.models] if several else [opened]
         models += opened.log.models
-    named = len(models) == len(tables) == len(set(models))
-    if names is None and (named or len(tables) == len(sources)):
-        return tables, models if named else model_names(sources)
-    return tables, names
+    named = len(models) == len(found) == len(set(models))
+    if names is None and (named or len(found) == len(sources)):
+        return found, models if named else model_names(sources)
+    return found, names
 
 
 def is_log(path: Any) -> bool:
@@ -71,16 +71,16 @@ def task_errors(
     names: Sequence[str], sources: Sequence[Any], level: float
 ) -> tuple[tuple[TaskErrors, ...], list[str]]:
     """Return errors of each model's tasks if there are several, and notes on what logs left out."""
-    tables, notes = [], []
-    logs = {name: item for name, item in zip(names, sources, strict=True) if isinstance(item, Predictions)}
+    found, notes = [], []
+    logs = {name: each for name, each in zip(names, sources, strict=True) if isinstance(each, Predictions)}
     for name, predictions in logs.items():
         if predictions.log is None:
             continue
         tallies = tally_by(predictions, BY, view="top", exact=True)
-        tables.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
+        found.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
         notes += [note if len(names) == 1 else f"{name}: {note}" for note in predictions.log.notes]
-    several = any(len(item.table.slices) > 1 for item in tables)
-    return (tuple(tables) if several else ()), notes
+    several = any(len(each.table.slices) > 1 for each in found)
+    return (tuple(found) if several else ()), notes
 
 
 CURVE_RESAMPLES = 200
@@ -164,15 +164,15 @@ def report(
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> views = report([predictions(model="naive-bayes"), predictions(model="logistic-regression")])
-    >>> [model.name for model in views.models]
+    >>> found = report([predictions(model="naive-bayes"), predictions(model="logistic-regression")])
+    >>> [model.name for model in found.models]
     ['sentiment-dated-naive-bayes', 'sentiment-dated-logistic-regression']
-    >>> views.differences[0].difference.n
+    >>> found.differences[0].difference.n
     6004.0
     """
     settings, run = settings_of(asked_names(view), options)
     sources = source_list(sources)
-    if all(isinstance(item, (Measured, Measurement)) for item in sources):
+    if all(isinstance(each, (Measured, Measurement)) for each in sources):
         return _of_results(sources, names, run)
     dev = open_predictions(dev, columns) if reads_once(dev) else dev
     model = _fitted(model, method, dev, columns, run.progress)
@@ -189,27 +189,27 @@ def report(
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
-        views, recipe = read(source, settings, run, columns, items=len(sources) > 1)
-        views = _shown(views, what, models)
+        found, recipe = read(source, settings, run, columns, items=len(sources) > 1)
+        found = _shown(found, what, models)
         measurements, drawings = [], []
-        drawn = [] if what in UNDRAWN else drawn_views([item.view for item in views])
-        for done, item in enumerate(views):
-            run.say(f"measuring {name}", done, len(views))
-            smooth = settings.smooth or (what is None and item.view in drawn)
+        drawn = [] if what in UNDRAWN else drawn_views([each.view for each in found])
+        for done, each in enumerate(found):
+            run.say(f"measuring {name}", done, len(found))
+            smooth = settings.smooth or (what is None and each.view in drawn)
             special = replace(settings, smooth=smooth)
-            bins, widths = bins_of(item, settings, several=len(views) > 1)
+            bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
-            measurements.append(measurement_of(item, special, bins, widths, partial=partial))
-            if item.view in drawn:
-                drawings.append(_drawing(item, bins, widths, what, settings))
+            measurements.append(measurement_of(each, special, bins, widths, partial=partial))
+            if each.view in drawn:
+                drawings.append(_drawing(each, bins, widths, what, settings))
         models.append(ReportedModel(name, together(recipe, measurements, settings.views), tuple(drawings)))
-        read_sources.append(views)
+        read_sources.append(found)
     if model is not None:
-        read_sources = [[by_row(item) for item in views] for views in read_sources]
+        read_sources = [[by_row(each) for each in found] for found in read_sources]
     differences, unpaired = _differences(called, read_sources, settings, tables)
     notes = (
         _map_notes(tables, differences)
-        + view_notes(called, [[item.view for item in views] for views in read_sources])
+        + view_notes(called, [[each.view for each in found] for found in read_sources])
         + unpaired
     )
     tasks, left_out = task_errors(called, sources, settings.level)
@@ -239,10 +239,10 @@ def _of_results(results: Sequence[Measured | Measurement], names: Sequence[str] 
     """Return measurements side by side; one view becomes a measurement of only this view."""
     called = _named(["model"] if len(results) == 1 and not names else names, results)
     models = [
-        result
-        if isinstance(result, Measured)
-        else Measured(run.recipe(f"view {result.view}", "view", result.n), (result,))
-        for result in results
+        each
+        if isinstance(each, Measured)
+        else Measured(run.recipe(f"view {each.view}", "view", each.n), (each,))
+        for each in results
     ]
     note = "Differences need the items of both models: give tables instead of results of `measure`."
     notes = (note,) if len(models) > 1 else ()
@@ -259,12 +259,12 @@ def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, setti
     return Drawing(view.view, widths, bars, curve)
 
 
-def _shown(views: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
+def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
     """Return the views of a figure: each class, or else the first view of the first model."""
     if what in (None, "classes"):
-        return views
-    first = before[0].measured.views[0].view if before else views[0].view
-    return [view for view in views if view.view == first] or views
+        return found
+    first = before[0].measured.views[0].view if before else found[0].view
+    return [each for each in found if each.view == first] or found
 
 
 class _Tables(NamedTuple):
@@ -351,9 +351,7 @@ def _table_notes(models: Sequence[ReportedModel], sources: Sequence[Any]) -> lis
 
 def _map_notes(tables: _Tables, differences: Sequence[ModelDifference]) -> list[str]:
     """Return notes on the recalibrator and on views whose intervals treat its map as fixed."""
-    fixed = [
-        difference.view for difference in differences if difference.difference.calibration_map == "fixed"
-    ]
+    fixed = [each.view for each in differences if each.difference.calibration_map == "fixed"]
     notes = list(tables.notes)
     if tables.recalibrator is not None and fixed:
         of = f" ({', '.join(fixed)})" if tables.resampled or len(fixed) < len(differences) else ""
@@ -394,9 +392,9 @@ def _differences(
     settings: Settings,
     tables: _Tables,
 ) -> tuple[tuple[ModelDifference, ...], list[str]]:
-    differences, notes = [], []
+    found, notes = [], []
     for first, second in combinations(range(len(names)), 2):
-        others = {item.view: item for item in sources[second]}
+        others = {each.view: each for each in sources[second]}
         for one in sources[first]:
             if one.view not in others or one.view.startswith(CLASS):
                 continue
@@ -411,11 +409,11 @@ def _differences(
             else:
                 notes += left_out
                 difference = _of_map(difference, one, tables)
-                differences.append((one.view, names[first], names[second], difference))
-    adjusted = adjusted_p_values([difference.p_value for *_, difference in differences])
-    if len(names) > 1 and all(item.view.startswith(CLASS) for views in sources for item in views):
+                found.append((one.view, names[first], names[second], difference))
+    adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
+    if len(names) > 1 and all(each.view.startswith(CLASS) for views in sources for each in views):
         notes.append(OF_CLASSES)
-    return tuple(ModelDifference(*item, p) for item, p in zip(differences, adjusted, strict=True)), notes
+    return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
 
 
 def _contradicted(view: ViewSource, one: Any, other: Any, names: tuple[str, str]) -> str | None:

@@ -71,8 +71,8 @@ def slices(
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> errors = slices(predictions("dated", "naive-bayes"), "item:3")
-    >>> [(row.slice, row.n, row.error.found) for row in errors.slices]
+    >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
+    >>> [(row.slice, row.n, row.error.found) for row in found.slices]
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, True)]
     """
     predictions = copy(open_predictions(source, columns))
@@ -90,8 +90,8 @@ def slices(
         predictions, names, view=view, exact=True, columns=columns, threads=threads, progress=progress
     )
     tell(progress, "measuring", 0, len(tallies))
-    errors = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
-    return replace(errors, view=view, file=predictions.name, notes=(*predictions.told, *errors.notes))
+    found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
+    return replace(found, view=view, file=predictions.name, notes=(*predictions.told, *found.notes))
 
 
 @takes(slices)
@@ -133,8 +133,8 @@ def slice_tables(
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> tables = slice_tables(predictions(), [["item:2"], ["item:3"]])
-    >>> [len(table.slices) for table in tables.tables]
+    >>> found = slice_tables(predictions(), [["item:2"], ["item:3"]])
+    >>> [len(table.slices) for table in found.tables]
     [2, 3]
     """
     twice = next((way for place, way in enumerate(ways) if way in ways[:place]), None)
@@ -148,12 +148,12 @@ def slice_tables(
         figure_kind(output)
     predictions = open_predictions(source, columns)
     every = (slices(predictions, way, columns=columns, **options) for way in ways)
-    tables = SliceTables(tuple(every), command)
+    found = SliceTables(tuple(every), command)
     if output is not None:
         from calibrant.plots import slice_intervals
 
-        save_figure(slice_intervals(tables.tables[0], most=most), output, width=width)
-    return tables
+        save_figure(slice_intervals(found.tables[0], most=most), output, width=width)
+    return found
 
 
 def _default(predictions: Predictions, by: Sequence[str], columns: Columns | Mapping[str, Any] | None) -> str:

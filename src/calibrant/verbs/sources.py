@@ -44,11 +44,11 @@ def worker_sources(
         return None
     # Codes of classes by their text, as the tallies have them, do not serve to read the rows again.
     again = predictions.through(replace(reader, class_codes=Codes()), predictions.name)
-    sources = []
+    found = []
     for view, tally in _on_workers(reader, predictions, views).items():
         chunks = partial(_chunks, again, view, False) if exact else None
-        sources.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
-    return sources, rows
+        found.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
+    return found, rows
 
 
 def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
@@ -64,15 +64,15 @@ def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[s
         raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
     classes = {str(name): tally for (name,), tally in by_class.items()}
     predictions.met_classes(list(classes))
-    tallies: dict[str, Tally] = {}
+    found: dict[str, Tally] = {}
     for view in expanded(views, predictions.classes):
         if view.startswith(CLASS):
-            tallies[view] = classes[predictions.classes[class_of(view, predictions)]]
+            found[view] = classes[predictions.classes[class_of(view, predictions)]]
         elif cluster is None and "item" in reader.roles:
-            tallies[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
+            found[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
         else:
-            tallies[view] = reduce(Tally.merge, classes.values())
-    return tallies
+            found[view] = reduce(Tally.merge, classes.values())
+    return found
 
 
 CLASS = "class:"
@@ -380,10 +380,10 @@ def view_sources(
         of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
         others = [view for view in views if view != "top"]
         answers = predictions.of_top_labels()
-        top, rows = of(answers, ["top"])
+        found, rows = of(answers, ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         predictions.notes = tuple(dict.fromkeys(predictions.notes + answers.notes))
-        return top + more, rows
+        return found + more, rows
     most = IN_MEMORY if fetched is None else fetched
     there = None if whole else worker_sources(predictions, views, exact=exact, fetched=most, threads=threads)
     if there is not None:
@@ -414,9 +414,7 @@ def view_sources(
     batches, held = chain(held, batches), []
     sources, rows = _tallied(predictions, batches, views, threads)
     if exact:
-        sources = [
-            replace(source, chunks=partial(_chunks, predictions, source.view, items)) for source in sources
-        ]
+        sources = [replace(each, chunks=partial(_chunks, predictions, each.view, items)) for each in sources]
     return sources, rows
 
 
@@ -432,14 +430,14 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
 def _in_memory(
     predictions: Predictions, table: Batch, views: Sequence[str], threads: int | None
 ) -> list[ViewSource]:
-    sources = []
+    found = []
     for view in expanded(views, predictions.classes):
         found_pairs = pairs_of(view, table, predictions)
         pairs, codes = compact(found_pairs, _cluster_order(found_pairs, table, predictions))
         if not len(pairs):
             raise _no_pairs(view, predictions)
-        sources.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
-    return sources
+        found.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
+    return found
 
 
 def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
@@ -508,13 +506,13 @@ def _tallied(
                 parts[view].add(pairs)
             rows += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
-    sources, names = [], sortable(predictions.clusters or predictions.items)
+    found, names = [], sortable(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
         if tally is None:
             raise _no_pairs(view, predictions)
         named = len(names) > 0 and tally.clusters is not None
-        sources.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
-    return sources, rows
+        found.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
+    return found, rows
 
 
 def _chunks(predictions: Predictions, view: str, items: bool) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:

@@ -92,11 +92,9 @@ def tally(
     predictions = open_predictions(source, columns)
     predictions.check_one_cluster("a tally")
     views = [one_view(view, predictions)]
-    (single,), _ = view_sources(
-        predictions, views, whole=exact, fetched=0, threads=threads, progress=progress
-    )
-    result = tally_of_pairs(single.source, exact=exact) if isinstance(single.source, Pairs) else single.source
-    return replace(_named(result, predictions, single.codes), view=single.view)
+    (found,), _ = view_sources(predictions, views, whole=exact, fetched=0, threads=threads, progress=progress)
+    result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
+    return replace(_named(result, predictions, found.codes), view=found.view)
 
 
 def tally_by(
@@ -280,15 +278,15 @@ def one_view(view: str | None, predictions: Predictions) -> str:
     return name
 
 
-def _named(tally: Tally, predictions: Predictions, codes: Any) -> Tally:
+def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
     """Return the tally with the table's names of clusters, in sorted order."""
-    if tally.cluster is None or tally.clusters is None:
-        return tally
+    if found.cluster is None or found.clusters is None:
+        return found
     if predictions.form == "long" and not (predictions.clusters or predictions.items):
-        return tally  # workers have named them
-    code = tally.clusters if codes is None else codes[tally.clusters]
+        return found  # workers have named them
+    code = found.clusters if codes is None else codes[found.clusters]
     names = cluster_names(predictions, code)
-    return replace(ordered(tally, names), clusters=np.sort(names))
+    return replace(ordered(found, names), clusters=np.sort(names))
 
 
 def tally_files(
@@ -359,9 +357,9 @@ def tally_files(
     with workers_of(executor, workers) as pool:
         threads = None if executor is None and workers == 1 else 1
         doing = partial(_tallied, view=view, exact=exact, columns=columns, threads=threads)
-        with closing(pool.map(doing, files, lambda file: f"the file {file}")) as tallies:
+        with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
             merged: list[tuple[int, Tally]] = []
-            for part in _full(tallies, files, progress):
+            for part in _full(found, files, progress):
                 merge_part(merged, part)
     if not merged:
         raise InputError("there are no rows in any file", "write at least one", code="empty", file=files[0])
@@ -378,19 +376,17 @@ def _tallied(file: str, **settings: Any) -> Tally | None:
         raise
 
 
-def _full(
-    tallies: Iterable[Tally | None], files: Sequence[str], progress: Progress | None
-) -> Iterable[Tally]:
+def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
     first: tuple[str, Tally] | None = None
-    for number, (tally, file) in enumerate(zip(tallies, files, strict=True), 1):
-        if tally is not None:
-            first = first or (file, tally)
-            for what, one in (("clusters", tally.cluster is not None), ("weights", tally.weighted)):
+    for number, (each, file) in enumerate(zip(found, files, strict=True), 1):
+        if each is not None:
+            first = first or (file, each)
+            for what, one in (("clusters", each.cluster is not None), ("weights", each.weighted)):
                 if one != (first[1].weighted if what == "weights" else first[1].cluster is not None):
                     message = f"the file has {what if one else f'no {what}'}, unlike {first[0]}"
                     hint = f"add {what} to all files, or to none"
                     if what == "clusters":  # items repeat in some of the files only
                         hint += "; for items that repeat, name their column: columns={'cluster': ...}"
                     raise InputError(message, hint, code="cluster", file=file)
-            yield tally
+            yield each
         tell(progress, "tallying", number, len(files))
