@@ -6,7 +6,6 @@ from textwrap import wrap
 
 from calibrant.cli import text
 from calibrant.pages.groups import group_part
-from calibrant.records import Quantity
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
 
@@ -21,23 +20,23 @@ def lines_of(report: Report) -> list[str]:
     header = ["model", "view", "n", "error", f"{level} interval", "mean error", f"{level} interval"]
     header += ["CalibErr", "ECE", "Brier"]
     # Classes are left out beside views of all of them.
-    whole = any(not each.view.startswith("class:") for each in report.models[0].measured.views)
+    whole = any(not view.view.startswith("class:") for view in report.models[0].measured.views)
     rows = [
         [
             model.name,
-            each.view,
-            text.count(each.n),
-            text.decimal(each.calibration_error.estimate),
-            text.interval(each.calibration_error.low, each.calibration_error.high),
-            text.decimal(each.mean_error.estimate, plus=True),
-            text.interval(each.mean_error.low, each.mean_error.high),
-            text.decimal(each.plug_in_calibration_error),
-            text.decimal(each.ece),
-            text.decimal(each.brier),
+            view.view,
+            text.count(view.n),
+            text.decimal(view.calibration_error.estimate),
+            text.interval(view.calibration_error.low, view.calibration_error.high),
+            text.decimal(view.mean_error.estimate, plus=True),
+            text.interval(view.mean_error.low, view.mean_error.high),
+            text.decimal(view.plug_in_calibration_error),
+            text.decimal(view.ece),
+            text.decimal(view.brier),
         ]
         for model in report.models
-        for each in model.measured.views
-        if not whole or not each.view.startswith("class:")
+        for view in model.measured.views
+        if not whole or not view.view.startswith("class:")
     ]
     lines = text.table([header, *rows], left=2)
     warned: dict[str, list[str]] = {}  # models by warning
@@ -55,13 +54,17 @@ def lines_of(report: Report) -> list[str]:
         part = group_part(report.groups)
         lines += ["", "Groups of classes", *text.table([part.table.head, *part.table.rows])]
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
-    for found in report.differences:
-        difference, roots = found.difference, found.difference.rms_difference
-        scores = difference.brier_difference
+    for comparison in report.differences:
+        difference, roots = comparison.difference, comparison.difference.rms_difference
+        brier: list[str] = []
+        if (scores := difference.brier_difference) is not None:
+            reason = f" ({scores.reason})" if scores.reason else ""
+            interval = text.interval(scores.low, scores.high)
+            brier = [f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval {interval}{reason}"]
         lines += [
             "",
-            f"Difference of the errors in common bins (above: own bins), {found.first} - {found.second}, "
-            f"view {found.view}",
+            "Difference of the errors in common bins (above: own bins), "
+            f"{comparison.first} - {comparison.second}, view {comparison.view}",
             f"  {text.decimal(roots.estimate)}, {level} interval "
             f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (
@@ -69,32 +72,24 @@ def lines_of(report: Report) -> list[str]:
                 if difference.p_value is None
                 else text.p_value(difference.p_value)
             )
-            + _adjusted(found, len(report.differences)),
-            *([] if scores is None else [_brier(scores, level)]),
+            + _adjusted(comparison, len(report.differences)),
+            *brier,
             *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
 
 
-def _brier(scores: Quantity, level: str) -> str:
-    """Return the line on the difference of the Brier scores."""
-    interval = text.interval(scores.low, scores.high)
-    reason = f" ({scores.reason})" if scores.reason else ""
-    return f"  Brier scores: {text.decimal(scores.estimate)}, {level} interval {interval}{reason}"
-
-
-def _adjusted(found: ModelDifference, several: int) -> str:
+def _adjusted(comparison: ModelDifference, several: int) -> str:
     """Return the adjusted p-value if there are several comparisons, and how intervals treat the map."""
-    said = ""
-    if several > 1 and found.adjusted_p_value is not None:
-        said = f", after Holm's method {text.p_value(found.adjusted_p_value)}"
-    if found.difference.calibration_map is not None:
-        said += f"; the intervals {MAPS[found.difference.calibration_map]}"
-    return said
+    remark = ""
+    if several > 1 and comparison.adjusted_p_value is not None:
+        remark = f", after Holm's method {text.p_value(comparison.adjusted_p_value)}"
+    if comparison.difference.calibration_map is not None:
+        remark += f"; the intervals {MAPS[comparison.difference.calibration_map]}"
+    return remark
 
 
 def _tasks(tasks: TaskErrors) -> list[str]:
-    """Return the lines of a model's worst tasks."""
     table = tasks.table
     header = ["task", "subject", "n", "accuracy", "confidence", "error", "interval"]
     rows = [
@@ -117,13 +112,13 @@ def _tasks(tasks: TaskErrors) -> list[str]:
 def _changes(report: Report, level: str) -> list[str]:
     """Return the lines of each view's squared error before and after recalibration, and its change."""
     rows = [["view", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
-    for found in report.differences:
-        fall, relative = found.difference.mse_difference, found.difference.relative_change
+    for comparison in report.differences:
+        fall, relative = comparison.difference.mse_difference, comparison.difference.relative_change
         rows.append(
             [
-                found.view,
-                text.decimal(found.difference.mse_first),
-                text.decimal(found.difference.mse_second),
+                comparison.view,
+                text.decimal(comparison.difference.mse_first),
+                text.decimal(comparison.difference.mse_second),
                 "-" if fall.estimate is None else text.decimal(-fall.estimate),
                 "-" if fall.low is None or fall.high is None else text.interval(-fall.high, -fall.low),
                 _share(relative.estimate),
@@ -132,7 +127,7 @@ def _changes(report: Report, level: str) -> list[str]:
                 else f"[{_share(relative.low)}, {_share(relative.high)}]",
             ]
         )
-    maps = dict.fromkeys(MAPS[found.difference.calibration_map] for found in report.differences)
+    maps = dict.fromkeys(MAPS[comparison.difference.calibration_map] for comparison in report.differences)
     return [
         f"Squared error (debiased) before and after {report.recalibrator}",
         *text.table(rows),

@@ -34,12 +34,12 @@ def command(model: str, predictions: str, output: str, printing: Printing, **col
     from calibrant.io.roles import open_table
     from calibrant.verbs import apply
 
-    given = Columns(**columns)
+    named = Columns(**columns)
     with ProgressLine() as progress:
-        found = apply(model, predictions, output, columns=given, progress=progress)
+        record = apply(model, predictions, output, columns=named, progress=progress)
     steps = []
     if Path(output).is_file():  # a pipe cannot be read again
         label = "" if "label" in open_table(output).columns else " --label LABEL"
-        measure = f"calibrant measure {shlex.quote(output)}{spelled(given)}{label}"
+        measure = f"calibrant measure {shlex.quote(output)}{spelled(named)}{label}"
         steps = [f"{measure}    if the table has labels"]
-    printing.show(found, steps=steps)
+    printing.show(record, steps=steps)

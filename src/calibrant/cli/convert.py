@@ -40,5 +40,5 @@ def command(source: str, output: str, to: Any, printing: Printing, **options: An
     from calibrant.verbs import convert
 
     with ProgressLine() as progress:
-        found = convert(source, output, to=to, columns=columns_of(options), progress=progress)
-    printing.show(found, steps=[f"calibrant measure {shlex.quote(output)}"])
+        record = convert(source, output, to=to, columns=columns_of(options), progress=progress)
+    printing.show(record, steps=[f"calibrant measure {shlex.quote(output)}"])

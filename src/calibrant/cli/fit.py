@@ -138,11 +138,11 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     with ProgressLine() as progress:
         model = fit(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
-    found = summary(model, output=output, seconds=perf_counter() - begin)
+    record = summary(model, output=output, seconds=perf_counter() - begin)
     dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
     saved, named = shlex.quote(output), spelled(options["columns"])
     scores = spelled(options["columns"], ("form", "score", "class"))
     head = ("", f"Wrote {output}", "", "Next, on data that was not used for fitting")
     report = f"  calibrant report TEST{named} --model {saved}{dev} -o report.html    before and after"
     apply = f"  calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores"
-    printing.show(found, lambda: [*found.to_text().splitlines(), *head, report, apply])
+    printing.show(record, lambda: [*record.to_text().splitlines(), *head, report, apply])

@@ -68,7 +68,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Found:
+class Number:
     """A number to which a path leads.
 
     Attributes
@@ -90,12 +90,12 @@ class Found:
 
     def __str__(self) -> str:
         if self.value is None:
-            said = f"undefined, {self.reason or NONE}"
+            text = f"undefined, {self.reason or NONE}"
         elif isinstance(self.value, bool):
-            said = "true" if self.value else "false"
+            text = "true" if self.value else "false"
         else:
-            said = f"{self.value:.6g}"
-        return ": ".join((", ".join(self.rows), said)) if self.rows else said
+            text = f"{self.value:.6g}"
+        return ": ".join((", ".join(self.rows), text)) if self.rows else text
 
 
 def condition_of(text: str) -> Condition:
@@ -106,11 +106,6 @@ def condition_of(text: str) -> Condition:
     text
         ``PATH OPERATOR NUMBER``, or the path of a field that is true or false. With ``if defined`` at its
         end, an undefined number passes.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a condition; the message says why.
 
     Examples
     --------
@@ -154,21 +149,23 @@ def check_names(kind: type[Record], condition: Condition) -> None:
     ValueError: there is no number 'calibration_eror'; similar: calibration_error, ...
     """
     path = condition.path
-    found = [*_in_record(kind, None, path, ())]
-    if not found:
+    numbers = [*_in_record(kind, None, path, ())]
+    if not numbers:
         names = [*dict.fromkeys(_paths(kind))]
         first, last = path.partition(".")[0], path.rpartition(".")[2]
-        optional = _optional_parts(kind)
-        there = [name for name in names if name.partition(".")[0] not in optional]
+        parts = (field.name for field in fields_of(kind) if field.kind is not None)
+        # Parts that not every record has: their numbers are suggested only if the path begins like a part.
+        optional = {name for name in parts if type(None) in _alternatives(_shapes(kind)[name])}
+        always = [name for name in names if name.partition(".")[0] not in optional]
         near: list[str] = []
-        for known in [names] if get_close_matches(first, optional) else [there, names]:
+        for known in [names] if get_close_matches(first, optional) else [always, names]:
             near = near or get_close_matches(path, known) or get_close_matches(last, known)
             near = near or [name for name in known if last in name][:MOST_SHOWN]
-        told = f"similar: {', '.join(near)}" if near else f"some known ones: {', '.join(names[:3])}"
-        raise ValueError(f"there is no number {path!r}; {told}")
-    if condition.symbol is not None and all(each.truth for each in found):
+        known_names = f"similar: {', '.join(near)}" if near else f"some known ones: {', '.join(names[:3])}"
+        raise ValueError(f"there is no number {path!r}; {known_names}")
+    if condition.symbol is not None and all(number.truth for number in numbers):
         raise ValueError(f"{path} is true or false: give only its name, without a comparison")
-    if condition.symbol is None and not all(each.truth for each in found):
+    if condition.symbol is None and not all(number.truth for number in numbers):
         raise ValueError(f"{path} is a number: compare it with another, such as {path} > 0.05")
 
 
@@ -182,11 +179,6 @@ def failure(record: Record, condition: Condition) -> str | None:
     condition
         The condition. If its path has no names of tables and rows, it applies to all rows.
 
-    Raises
-    ------
-    ValueError
-        If the record has no such number; the message names similar ones.
-
     Examples
     --------
     >>> from calibrant import measure
@@ -195,52 +187,52 @@ def failure(record: Record, condition: Condition) -> str | None:
     'n < 10000 (binary: 6004)'
     """
     check_names(type(record), condition)
-    found = [*_in_record(type(record), record, condition.path, ())]
-    if not found:  # the name of a row is wrong
+    numbers = [*_in_record(type(record), record, condition.path, ())]
+    if not numbers:  # the name of a row is wrong
         rows = [*dict.fromkeys(_row_names(record))]
         near = get_close_matches(condition.path, rows, cutoff=0.3) or rows[:MOST_SHOWN]
         raise ValueError(f"there is no row for {condition.path!r}; some rows: {', '.join(near)}")
     failed = [
-        each
-        for each in found
-        if (not condition.if_defined if each.value is None else condition.meets(each.value))
+        number
+        for number in numbers
+        if (not condition.if_defined if number.value is None else condition.meets(number.value))
     ]
     if not failed:
         return None
     more = f" and {len(failed) - MOST_SHOWN} more" if len(failed) > MOST_SHOWN else ""
-    share = f"{len(failed)} of {len(found)}: " if len(found) > 1 else ""
+    share = f"{len(failed)} of {len(numbers)}: " if len(numbers) > 1 else ""
     return f"{condition.text} ({share}{'; '.join(map(str, failed[:MOST_SHOWN]))}{more})"
 
 
-def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Found]:
+def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Number]:
     """Yield the numbers at a path; if the record is None, those that records of its kind can have."""
     if record is not None:
         kind = type(record)
-    found = [
-        each
+    numbers = [
+        number
         for field in fields_of(kind)
         if (rest := _after(path, field.name)) is not None
-        for each in _in_field(kind, field, record, rest, rows)
+        for number in _in_field(kind, field, record, rest, rows)
     ]
-    if found:
-        yield from found
+    if numbers:
+        yield from numbers
         return
     tables = {
-        field.name: found
+        field.name: inside
         for field in fields_of(kind)
         if (field.role == "rows" or in_full(field))
-        and (found := [*_in_field(kind, field, record, path, rows)])
+        and (inside := [*_in_field(kind, field, record, path, rows)])
     }
     if len(tables) > 1 and record is not None:
-        said = " or ".join(f"{name}.{path}" for name in tables)
-        raise ValueError(f"{path!r} is in several tables: write {said}")
-    for inside in tables.values():
-        yield from inside
+        ways = " or ".join(f"{name}.{path}" for name in tables)
+        raise ValueError(f"{path!r} is in several tables: write {ways}")
+    for numbers in tables.values():
+        yield from numbers
 
 
 def _in_field(
     kind: type[msgspec.Struct], field: Field, record: Any, rest: str, rows: tuple[str, ...]
-) -> Iterator[Found]:
+) -> Iterator[Number]:
     """Yield the numbers at the rest of a path inside a field."""
     value = None if record is None else getattr(record, field.name)
     shape = _shape(kind, field.name)
@@ -250,63 +242,62 @@ def _in_field(
         yield from _in_record(field.kind, value, rest, rows)
     elif field.kind is not None and issubclass(field.kind, Quantity):
         reason = None if value is None else value.reason
-        yield Found(rows, None if value is None else value.estimate, reason)
+        yield Number(rows, None if value is None else value.estimate, reason)
     elif not rest and shape in ("number", "truth"):
         reason = None if value is not None else getattr(record, "reason", None)
-        yield Found(rows, value, reason, shape == "truth")
+        yield Number(rows, value, reason, shape == "truth")
 
 
-def _in_rows(field: Field, value: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
+def _in_rows(field: Field, value: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Number]:
     """Yield the numbers at the rest of a path in the rows that it names, or in all rows."""
     if not value:  # any text may be the name of a row
-        ways = [rest, *(rest[place.end() :] for place in re.finditer(r"\.", rest))]
-        for way in ways:
-            found = [*_in_row(field, None, way, ())]
-            if found:
-                yield Found(rows, None, f"{NONE} of {field.name}", found[0].truth)
-                return
+        ends = [rest, *(rest[dot.end() :] for dot in re.finditer(r"\.", rest))]
+        numbers = next(filter(None, ([*_in_row(field, None, end, ())] for end in ends)), None)
+        if numbers:
+            yield Number(rows, None, f"{NONE} of {field.name}", numbers[0].truth)
         return
     named = [*_named(value)]
-    every = [found for told, _, each in named for found in _in_row(field, each, rest, (*rows, told))]
+    every = [number for name, _, row in named for number in _in_row(field, row, rest, (*rows, name))]
     if every:
         yield from every
         return
-    chosen: dict[int, list[Found]] = {}
-    for told, names, each in named:
+    # Names may contain dots, and begin alike: the rows whose names cover most of the path are meant.
+    chosen: dict[int, list[Number]] = {}
+    for shown, names, row in named:
         left = rest
         for name in names:
             left = left[len(name) + 1 :] if left.startswith(f"{name}.") else left
         if left != rest:
-            found = [*_in_row(field, each, left, (*rows, told))]
-            chosen.setdefault(len(left) if found else len(rest), []).extend(found)
+            numbers = [*_in_row(field, row, left, (*rows, shown))]
+            chosen.setdefault(len(left) if numbers else len(rest), []).extend(numbers)
     yield from chosen[min(chosen)] if chosen else ()
 
 
-def _in_row(field: Field, each: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
+def _in_row(field: Field, row: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Number]:
     """Yield the numbers at the rest of a path in a row or in the entry of a mapping."""
     if field.kind is None:
-        if not rest and (each is None or isinstance(each, int | float)):
-            yield Found(rows, each)
+        if not rest and (row is None or isinstance(row, int | float)):
+            yield Number(rows, row)
     elif rest:
-        yield from _in_record(field.kind, each, rest, rows)
+        yield from _in_record(field.kind, row, rest, rows)
     elif issubclass(field.kind, Quantity):
-        yield Found(rows, None if each is None else each.estimate, None if each is None else each.reason)
+        yield Number(rows, None if row is None else row.estimate, None if row is None else row.reason)
 
 
 def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
     """Yield the name of each row, the names that lead to it, and the row; unnamed rows are numbered."""
     if isinstance(value, Mapping):
-        yield from ((str(key), (str(key),), each) for key, each in value.items())
+        yield from ((str(key), (str(key),), entry) for key, entry in value.items())
         return
-    for number, each in enumerate(value, 1):
-        kind: type[msgspec.Struct] = type(each)
-        names = [field for field in fields_of(kind) if field.role == "name"]
-        told = tuple(worded(getattr(each, field.name), "seed") for field in names)
-        called = each.called() if isinstance(each, Record) else None
-        if told:
-            yield ", ".join(told), told, each
+    for number, row in enumerate(value, 1):
+        kind: type[msgspec.Struct] = type(row)
+        fields = [field for field in fields_of(kind) if field.role == "name"]
+        names = tuple(worded(getattr(row, field.name), "seed") for field in fields)
+        called = row.called() if isinstance(row, Record) else None
+        if names:
+            yield ", ".join(names), names, row
         else:
-            yield called or f"{number}", tuple(filter(None, (called, f"{number}"))), each
+            yield called or f"{number}", tuple(filter(None, (called, f"{number}"))), row
 
 
 def _row_names(record: Record) -> Iterator[str]:
@@ -316,8 +307,8 @@ def _row_names(record: Record) -> Iterator[str]:
         if field.role == "name":
             yield worded(value, "seed")
         if value is not None and (field.role == "rows" or in_full(field)):
-            for each in value if isinstance(value, tuple) else (value,):
-                yield from _row_names(each)
+            for part in value if isinstance(value, tuple) else (value,):
+                yield from _row_names(part)
 
 
 def _paths(kind: type[msgspec.Struct]) -> Iterator[str]:
@@ -335,23 +326,17 @@ def _paths(kind: type[msgspec.Struct]) -> Iterator[str]:
             yield from (f"{field.name}.{path}" for path in _paths(field.kind))
 
 
-def _optional_parts(kind: type[msgspec.Struct]) -> set[str]:
-    """Names of the records inside that not every record of a kind has."""
-    parts = (field.name for field in fields_of(kind) if field.kind is not None)
-    return {name for name in parts if type(None) in _alternatives(_shapes(kind)[name])}
-
-
 @cache
 def _shapes(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    return {each.name: each.type for each in msgspec.structs.fields(kind)}
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _shape(kind: type[msgspec.Struct], name: str) -> str:
     """Return the shape of a field: rows, mapping, truth, number, or other."""
     kinds = [*_alternatives(_shapes(kind)[name])]
-    origins = {get_origin(each) for each in kinds}
+    origins = {get_origin(alternative) for alternative in kinds}
     if origins & {tuple, list}:
-        records = (arg for each in kinds for arg in get_args(each) if isinstance(arg, type))
+        records = (arg for alternative in kinds for arg in get_args(alternative) if isinstance(arg, type))
         return "rows" if any(issubclass(arg, msgspec.Struct) for arg in records) else "other"
     if origins & {dict, Mapping}:
         return "mapping"
@@ -366,8 +351,8 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
     if origin is Annotated:
         yield from _alternatives(get_args(annotation)[0])
     elif origin in (Union, UnionType):
-        for each in get_args(annotation):
-            yield from _alternatives(each)
+        for argument in get_args(annotation):
+            yield from _alternatives(argument)
     else:
         yield annotation
 
@@ -378,13 +363,7 @@ def _after(path: str, name: str) -> str | None:
 
 
 def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
-    """Return the conditions of the command that runs now, checked against the record that it prints.
-
-    Raises
-    ------
-    click.UsageError
-        If a text is not a condition, or the command prints no such number.
-    """
+    """Return the conditions of the command that runs now, checked against the record that it prints."""
     if not texts:
         return ()
     from calibrant.outputs import output_of
@@ -394,27 +373,19 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
     kind = output_of(command)
     if kind is None:
         raise click.UsageError("--fail-if requires a command that measures something.")
-    found = []
+    conditions = []
     for text in texts:
         try:
             condition = condition_of(text)
             check_names(kind, condition)
         except ValueError as error:
             raise click.UsageError(f"--fail-if {text!r}: {error}") from None
-        found.append(condition)
-    return tuple(found)
+        conditions.append(condition)
+    return tuple(conditions)
 
 
 def check(record: Record, conditions: Sequence[Condition]) -> None:
-    """Exit with code 3 if a record meets one of the conditions, with one line for each that is met.
-
-    Raises
-    ------
-    click.exceptions.Exit
-        If a condition is met.
-    click.UsageError
-        If the record has no such number, for example that of an unknown class.
-    """
+    """Exit with code 3 if a record meets one of the conditions, with one line for each that is met."""
     lines = []
     for condition in conditions:
         try:

@@ -52,21 +52,15 @@ class CommandGroup(click.Group):
         for key, value in commands.items():
             heading, more = ("Commands", {key: value}) if isinstance(value, str) else (key, value)
             self._headings.setdefault(heading, {}).update(more)
-        self._modules = {name: module for each in self._headings.values() for name, module in each.items()}
+        self._modules = {name: module for names in self._headings.values() for name, module in names.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; the command without arguments shows the help.
-
-        Raises
-        ------
-        InputError
-            If an argument is not UTF-8: results contain the names of files, and have to be text.
-        """
-        if not all(map(str.isascii, args)):
+        """Parse the arguments; the command without arguments shows the help."""
+        if not all(map(str.isascii, args)):  # results contain the names of files, and have to be UTF-8
             from calibrant.io.origin import check_name
 
-            for each in args:
-                check_name(each)
+            for argument in args:
+                check_name(argument)
         return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -112,8 +106,8 @@ class CommandGroup(click.Group):
         longest = max(map(len, self._modules))
         limit = formatter.width - 6 - longest
         for heading, names in self._headings.items():
-            found = [(name.ljust(longest), self.get_command(ctx, name)) for name in names]
-            rows = [(name, command.get_short_help_str(limit)) for name, command in found if command]
+            commands = [(name.ljust(longest), self.get_command(ctx, name)) for name in names]
+            rows = [(name, command.get_short_help_str(limit)) for name, command in commands if command]
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
@@ -128,10 +122,12 @@ class CommandGroup(click.Group):
             raise click.Abort from None
         except CalibrantError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            name, is_, told = error.message.partition(" is ")
-            options = {name for each in command.params for name in each.opts} if command is not None else ()
+            name, is_, value = error.message.partition(" is ")
+            options = (
+                {name for option in command.params for name in option.opts} if command is not None else ()
+            )
             if error.code == "parameter" and is_ and option_of(name) in options:
-                error.message = f"{option_of(name)} is {told}"
+                error.message = f"{option_of(name)} is {value}"
             raise
 
     def main(
@@ -198,7 +194,9 @@ def _stoppable(received: list[int]) -> Iterator[None]:
         raise KeyboardInterrupt
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    before = {number: each for number, each in handlers.items() if each not in (signal.SIG_IGN, None)}
+    before = {
+        number: handler for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)
+    }
     for number in before:
         signal.signal(number, interrupt)
     try:
@@ -272,8 +270,8 @@ def _with_options(hint: str) -> str:
     hint = re.sub(r"`columns=\{'(\w+)': \.\.\.\}`", r"`\1`", hint)
     hint = re.sub(r"`columns=\{'(\w+)': ('\w+')\}`", r"`\1=\2`", hint)
 
-    def named(found: re.Match[str]) -> str:
-        name, value = found.groups()
+    def named(match: re.Match[str]) -> str:
+        name, value = match.groups()
         if value == "False":
             return option_of(f"no_{name}")
         return option_of(name) + (f" {value.strip(chr(39))}" if value not in (None, "True") else "")

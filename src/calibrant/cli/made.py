@@ -162,9 +162,9 @@ def help_of(text: str, names: Collection[str], *, repeated: bool = False) -> str
     text = re.sub(r" \(`[\w.]+`\)", "", text)  # references to Python
     text = re.sub(r'``"?(.*?)"?``', r"\1", text)
     text = re.sub(r"`(\w+)`", lambda match: option_of(match[1]) if match[1] in names else match[0], text)
-    said, none, default = text.partition(" None: ")
-    said += " May be repeated." if repeated else ""
-    return f"{said}  [default: {default.removesuffix('.')}]" if none else said
+    sentences, none, default = text.partition(" None: ")
+    sentences += " May be repeated." if repeated else ""
+    return f"{sentences}  [default: {default.removesuffix('.')}]" if none else sentences
 
 
 @dataclass(frozen=True)
@@ -237,10 +237,10 @@ class Command(click.Command):
     @property
     def params(self) -> list[click.Parameter]:
         """Return the arguments and options."""
-        made = [item() if isinstance(item, Options) else [item] for item in self._params]
-        self._params: list[Any] = [option for options in made for option in options]
+        groups = [item() if isinstance(item, Options) else [item] for item in self._params]
+        self._params: list[Any] = [option for options in groups for option in options]
         return self._params
 
     @params.setter
-    def params(self, given: list[Any]) -> None:
-        self._params = given
+    def params(self, params: list[Any]) -> None:
+        self._params = params

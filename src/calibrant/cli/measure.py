@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def _lines_of(measured: Measured, source: str, settings: dict[str, Any]) -> list[str]:
-    """Return the lines of a whole measurement."""
     from calibrant.cli import text
 
     recipe = measured.recipe
@@ -34,7 +33,6 @@ def _lines_of(measured: Measured, source: str, settings: dict[str, Any]) -> list
 
 
 def _next_steps(measured: Measured, source: str, settings: dict[str, Any]) -> list[str]:
-    """Return the lines that suggest the next commands."""
     name = ("PRED" if source == "-" else shlex.quote(source)) + spelled(settings["columns"])
     views = "".join(f" --view {shlex.quote(view)}" for view in settings["view"] or ())
     lines = [f"  calibrant report {name}{views} -o report.html    the same numbers with figures"]
@@ -80,13 +78,13 @@ def command(
         keep_sources(plot, predictions)
     settings = settings_of(options)
     with ProgressLine() as progress:
-        found = measure(predictions, progress=progress, **settings)
+        measured = measure(predictions, progress=progress, **settings)
     wrote = []
     if plot is not None:
         from calibrant.plots import measured_curves
         from calibrant.verbs import save_figure
 
-        first = found.views[0]
-        save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
+        first = measured.views[0]
+        save_figure(measured_curves([(measured.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: view {first.view}"]
-    printing.show(found, lambda: [*_lines_of(found, predictions, settings), *wrote])
+    printing.show(measured, lambda: [*_lines_of(measured, predictions, settings), *wrote])

@@ -124,7 +124,7 @@ class Printing:
 
     def show(
         self,
-        found: Printed,
+        record: Printed,
         lines: Callable[[], Sequence[str]] | None = None,
         *,
         steps: Sequence[str] = (),
@@ -136,55 +136,50 @@ class Printing:
         ``steps`` are the commands to run next, which follow these lines.
         With ``err``, print to standard error and without steps, because standard output contains the result.
         """
-        self._print(found, lines, () if err else steps, err)
+        if self.shape == "text":
+            shown = [*lines()] if lines is not None else record.to_text().splitlines()
+            if steps and not err:
+                shown += ["", "Next", *(f"  {step}" for step in steps)]
+            if self.meanings:
+                texts = {text.casefold(): text for table in record.to_tables() for text in table.meanings()}
+                shown += ["", "Meanings", *(f"  {text}" for text in texts.values())]
+        else:
+            click.echo(self._written(record).encode(), nl=False, err=err)
+            shown = self._beside(record) if self.shape == "csv" else []
+            err = True
+        if shown:
+            from calibrant.cli.text import show
+
+            show(shown, err=err)
         if self.conditions:
             from calibrant.cli.gates import check
             from calibrant.records import Record
 
-            assert isinstance(found, Record), "conditions are checked against the command's record"
-            check(found, self.conditions)
+            assert isinstance(record, Record), "conditions are checked against the command's record"
+            check(record, self.conditions)
 
-    def _print(
-        self, found: Printed, lines: Callable[[], Sequence[str]] | None, steps: Sequence[str], err: bool
-    ) -> None:
-        if self.shape == "text":
-            said = [*lines()] if lines is not None else found.to_text().splitlines()
-            if steps:
-                said += ["", "Next", *(f"  {step}" for step in steps)]
-            if self.meanings:
-                texts = {text.casefold(): text for each in found.to_tables() for text in each.meanings()}
-                said += ["", "Meanings", *(f"  {text}" for text in texts.values())]
-        else:
-            click.echo(self._written(found).encode(), nl=False, err=err)
-            said = self._beside(found) if self.shape == "csv" else []
-            err = True
-        if said:
-            from calibrant.cli.text import show
-
-            show(said, err=err)
-
-    def _beside(self, found: Printed) -> list[str]:
+    def _beside(self, record: Printed) -> list[str]:
         """Return the lines that CSV cannot contain: warnings, reasons and the names of other tables."""
         from calibrant.records.formats import named
 
-        tables = found.to_tables()
+        tables = record.to_tables()
         shown = named(tables, self.table)
         lines = list(shown.all_notes())
-        others = [each.name for each in tables if each is not shown]
+        others = [table.name for table in tables if table is not shown]
         if others and self.table is None:
             lines.append(
                 f"This is the table {shown.name}. For another one, give --table: {', '.join(others)}."
             )
         return lines
 
-    def _written(self, found: Printed) -> str:
+    def _written(self, record: Printed) -> str:
         if self.shape == "json":
-            return f"{found.to_json(indent=2)}\n"
+            return f"{record.to_json(indent=2)}\n"
         if self.shape == "md":
-            return found.to_markdown(self.table, meanings=self.meanings)
+            return record.to_markdown(self.table, meanings=self.meanings)
         if self.shape == "csv":
-            return found.to_csv(self.table)
-        return found.to_latex(self.table, tabular=self.shape == "tabular", meanings=self.meanings)
+            return record.to_csv(self.table)
+        return record.to_latex(self.table, tabular=self.shape == "tabular", meanings=self.meanings)
 
 
 def printing(function: Callable[..., None]) -> Callable[..., None]:
@@ -351,10 +346,10 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
 
     names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
     names |= {"scorer": columns.scorer, "log-format": columns.log_format}
-    given = {part: value for part, value in names.items() if value not in (None, "none")}
-    chosen = (part for part in given if parts is None or part in parts)
+    known = {part: value for part, value in names.items() if value not in (None, "none")}
+    chosen = (part for part in known if parts is None or part in parts)
     flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""
-    return "".join(f" --{part.split()[-1]} {shlex.quote(str(given[part]))}" for part in chosen) + flag
+    return "".join(f" --{part.split()[-1]} {shlex.quote(str(known[part]))}" for part in chosen) + flag
 
 
 def command_line() -> str:

@@ -36,5 +36,5 @@ def command(printing: Printing, **options: Any) -> None:
 
     if options["error"] is None and options["difference"] is None:
         raise click.UsageError("Give --error, --difference or both.")
-    found = plan(columns=columns_of(options), **options)
-    printing.show(found, steps=["calibrant measure PRED    when the pairs are labeled"])
+    record = plan(columns=columns_of(options), **options)
+    printing.show(record, steps=["calibrant measure PRED    when the pairs are labeled"])

@@ -58,7 +58,7 @@ def command(
         raise click.UsageError("A figure shows one view: give --view once.")
     view = None if views is None else views[0]
     with ProgressLine() as progress:
-        found = plot(
+        record = plot(
             predictions,
             output,
             what=what,
@@ -70,4 +70,4 @@ def command(
         )
     from calibrant.cli._report import lines_of
 
-    printing.show(found, lambda: [*lines_of(found), "", f"Wrote {output}"])
+    printing.show(record, lambda: [*lines_of(record), "", f"Wrote {output}"])

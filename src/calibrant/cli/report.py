@@ -61,10 +61,10 @@ def command(
     keep_sources(output, *predictions, *(options[name] for name in ("model", "dev", "group", "counts")))
     check_page(output)
     with ProgressLine() as progress:
-        found = report(predictions, names=names or None, progress=progress, **settings_of(options))
+        content = report(predictions, names=names or None, progress=progress, **settings_of(options))
         progress("drawing")
-        made = page(found, title=title)
-        write(output, made)
+        html = page(content, title=title)
+        write(output, html)
     from calibrant.cli._report import lines_of
 
-    printing.show(found, lambda: [*lines_of(found), "", f"Wrote {output}"])
+    printing.show(content, lambda: [*lines_of(content), "", f"Wrote {output}"])

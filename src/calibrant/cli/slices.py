@@ -64,18 +64,18 @@ def command(
 
     if output is not None:
         keep_sources(output, predictions)
-    given = columns_of(options)
+    named = columns_of(options)
     crossed = [way.split(",") for way in ways]
     with ProgressLine() as progress:
-        found = slice_tables(
+        tables = slice_tables(
             predictions,
             crossed,
             output=output,
             most=most,
-            columns=given,
+            columns=named,
             progress=progress,
             command=command_line(),
             **options,
         )
     wrote = [] if output is None else ["", f"Wrote {output}"]
-    printing.show(found, lambda: [*found.to_text(most=most).splitlines(), *wrote])
+    printing.show(tables, lambda: [*tables.to_text(most=most).splitlines(), *wrote])

@@ -111,21 +111,21 @@ def _parts(
 
 
 def _tallies(parts: Iterable[Batch]) -> dict[int, Tally]:
-    found: dict[int, Tally] = {}
+    tallies: dict[int, Tally] = {}
     waiting: list[Batch] = []
     rows = 0
     for part in parts:
         waiting.append(part)
         rows += len(part)
         if rows >= TALLIED_AT_ONCE:
-            _add(found, joined(waiting))
+            _add(tallies, joined(waiting))
             waiting, rows = [], 0
     if waiting:
-        _add(found, joined(waiting))
-    return found
+        _add(tallies, joined(waiting))
+    return tallies
 
 
-def _add(found: dict[int, Tally], part: Batch) -> None:
+def _add(tallies: dict[int, Tally], part: Batch) -> None:
     """Add the rows of each class to its tally."""
     if part.class_code is None:
         pieces: list[tuple[int, Batch]] = [(0, part)]
@@ -138,7 +138,7 @@ def _add(found: dict[int, Tally], part: Batch) -> None:
         ]
     for code, piece in pieces:
         tally = Tally.from_pairs(Pairs(piece.score, piece.label, piece.weight), exact=False)
-        found[code] = found[code].merge(tally) if code in found else tally
+        tallies[code] = tallies[code].merge(tally) if code in tallies else tally
 
 
 @dataclass(frozen=True)
@@ -156,35 +156,30 @@ class Grouping:
 def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: Any) -> Any:
     """Return an unfitted estimator; settings that are None keep its defaults.
 
-    Raises
-    ------
-    InputError
-        If there is no such method, or the method has no bins or no such setting.
-
     Examples
     --------
     >>> estimator_of("histogram", 10)
     HistogramBinning(n_bins=10)
     """
     chosen = method_named(method)
-    asked = {"n_bins": n_bins, **settings}
-    given = {name: value for name, value in asked.items() if value is not None}
-    for name in given:
+    requested = {"n_bins": n_bins, **settings}
+    parameters = {name: value for name, value in requested.items() if value is not None}
+    for name in parameters:
         takers = with_setting(name)
         if method not in takers:
             hint = f"leave `{name}` out" + (f", or choose {' or '.join(takers)}" if takers else "")
             raise InputError(f"the method {method} has no {name}", hint, code="parameter")
     if n_bins == "auto":
-        del given["n_bins"]
-    return chosen.make(**given)
+        del parameters["n_bins"]
+    return chosen.make(**parameters)
 
 
-def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
+def class_counts(data: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
     """Return how often each class is the true class."""
-    if isinstance(found, dict):
-        return {classes[code]: tally.total_positives for code, tally in found.items()}
-    assert found.code is not None
-    count = np.bincount(found.code[found.label.astype(bool)], minlength=len(classes))
+    if isinstance(data, dict):
+        return {classes[code]: tally.total_positives for code, tally in data.items()}
+    assert data.code is not None
+    count = np.bincount(data.code[data.label.astype(bool)], minlength=len(classes))
     return dict(zip(classes, count.tolist(), strict=True))
 
 
@@ -208,15 +203,15 @@ def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, i
     """Return how often classes occur, from a mapping or a file."""
     if isinstance(counts, Mapping):
         return dict(counts)
-    found: dict[str, int] = {}
+    count_of: dict[str, int] = {}
     for row, (name, text) in enumerate(read_class_table(counts).items(), 1):
         if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
             shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
             message = f"the count of {name!r} is {shown!r}"
             hint = f"write a whole number of at most {MOST_DIGITS} digits"
             raise InputError(message, hint, code="column-type", file=os.fspath(counts), row=row)
-        found[name] = int(text)
-    return found
+        count_of[name] = int(text)
+    return count_of
 
 
 def composed(
@@ -254,32 +249,32 @@ def members_of(homes: Mapping[str, str]) -> dict[str, list[str]]:
     return members
 
 
-def check_grouping(group: str, given: Mapping[str, object]) -> None:
+def check_grouping(group: str, settings: Mapping[str, object]) -> None:
     """Raise an error if a setting of another grouping is given."""
     for name, grouping in (("groups", FREQUENCY), ("counts", FREQUENCY), ("min_scores", PER_CLASS)):
-        if given[name] is not None and group != grouping:
+        if settings[name] is not None and group != grouping:
             message = f"{name} is only for groups by {grouping}"
             hint = f"leave `{name}` out, or choose these groups (`group='{grouping}'`)"
             raise InputError(message, hint, code="parameter")
 
 
-def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
+def fit_to(estimator: Any, data: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
     """Fit to scores in memory, or to tallies."""
-    if isinstance(found, dict):
+    if isinstance(data, dict):
         if classes:
-            estimator.fit_tallies({classes[code]: tally for code, tally in found.items()})
+            estimator.fit_tallies({classes[code]: tally for code, tally in data.items()})
         else:
-            estimator.fit_tally(found[0])
-    elif found.code is not None:
-        estimator.fit(found.score, found.label, found.code, found.weight, found.unit, names=classes)
-    elif found.score.ndim == 1:
-        estimator.fit(found.score, found.label, found.weight, found.unit)
+            estimator.fit_tally(data[0])
+    elif data.code is not None:
+        estimator.fit(data.score, data.label, data.code, data.weight, data.unit, names=classes)
+    elif data.score.ndim == 1:
+        estimator.fit(data.score, data.label, data.weight, data.unit)
     else:
-        label = found.label
+        label = data.label
         estimator.set_params(classes=list(classes))  # errors then name them
         if any(name.lstrip("-").isdigit() for name in classes):  # else they could be read as positions
             label = np.array(classes)[label]
-        estimator.fit(found.score, label, found.weight, found.unit)
+        estimator.fit(data.score, label, data.weight, data.unit)
 
 
 def map_count(recalibrator: Any) -> int:

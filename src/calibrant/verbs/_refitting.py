@@ -32,13 +32,7 @@ def refitted(
     settings: Grouping,
     progress: Progress | None,
 ) -> tuple[ResampledChange, ...]:
-    """Return changes on test by maps that are fitted to resamples of dev, in the same way as the model.
-
-    Raises
-    ------
-    InputError
-        If scores are not single scores in memory without weights, or dev is another kind of table.
-    """
+    """Return changes on test by maps that are fitted to resamples of dev, in the same way as the model."""
     if kind_of(dev) != model.kind:
         message = f"the recalibrator is for {TABLE_KINDS[model.kind]}, and dev is {TABLE_KINDS[kind_of(dev)]}"
         hint = "give the table to which it was fitted (`dev`)"
@@ -67,45 +61,45 @@ def widened(
     the squared error of all scores varies less over maps, by the ratio of the numbers of scores. The squared
     error of one of two columns is that of both.
     """
-    measures = {each.change.before.measure: each for each in changes}
+    measures = {change.change.before.measure: change for change in changes}
     wide = "top" in measures
-    found = measures.get("top" if wide and view == "top" else "smce")
-    deviation = None if found is None else found.map_deviation.estimate
-    if found is None or deviation is None or found.fixed is None or difference.mse_difference.low is None:
+    change = measures.get("top" if wide and view == "top" else "smce")
+    deviation = None if change is None else change.map_deviation.estimate
+    if change is None or deviation is None or change.fixed is None or difference.mse_difference.low is None:
         return difference
-    deviation *= 1.0 if wide else found.fixed.n / difference.n
+    deviation *= 1.0 if wide else change.fixed.n / difference.n
     error = error_interval(before, level=1 - (1 - difference.level) / 2)
     test = effective_clusters(before.cluster)
-    return with_map_error(difference, deviation, error, test=test, dev=found.dev_clusters or 0.0)
+    return with_map_error(difference, deviation, error, test=test, dev=change.dev_clusters or 0.0)
 
 
 def notes_on(changes: tuple[ResampledChange, ...], dev: str) -> list[str]:
     """Return notes on intervals that include the sampling error of the map, and reasons for the others."""
-    done = [each for each in changes if each.map_deviation.estimate is not None]
+    done = [change for change in changes if change.map_deviation.estimate is not None]
     notes = []
     if done:
         fits = f"{done[0].draws - done[0].failed} maps fitted to resamples of {dev}"
         notes.append(f"Intervals of the change {MAPS['resampled']}: {fits}.")
-    for each in changes:
-        why = each.map_deviation.reason
+    for change in changes:
+        why = change.map_deviation.reason
         if why is not None:
-            error = each.change.before
+            error = change.change.before
             what = CALLED.get(error.measure) or f"group {error.group}"
             notes.append(f"The interval of the change of {what} treats the calibration map as fixed: {why}.")
-    return notes + list(dict.fromkeys(each.warning for each in changes if each.warning is not None))
+    return notes + list(dict.fromkeys(change.warning for change in changes if change.warning is not None))
 
 
 def _scores(table: Predictions, model: SavedRecalibrator, progress: Progress | None) -> LabelledScores:
     wide = model.kind == "wide"
-    found = labelled_scores(table, model.threshold, joint=wide, units=True, progress=progress)
-    if not isinstance(found, Labelled) or found.weight is not None:
-        why = "weights" if isinstance(found, Labelled) else "more than 10^7 scores"
+    data = labelled_scores(table, model.threshold, joint=wide, units=True, progress=progress)
+    if not isinstance(data, Labelled) or data.weight is not None:
+        why = "weights" if isinstance(data, Labelled) else "more than 10^7 scores"
         message = f"maps are not refitted to resamples of a table with {why}"
         hint = "give a fitted recalibrator (`model`) without `dev`"
         raise InputError(message, hint, code="parameter", file=table.name)
     if wide:  # in the order of the classes of the fit
         order = [table.classes.index(name) for name in model.classes]
-        label = np.argsort(order)[found.label]
-        return LabelledScores(found.score[:, order], label, None, found.unit, model.classes)
+        label = np.argsort(order)[data.label]
+        return LabelledScores(data.score[:, order], label, None, data.unit, model.classes)
     names = table.classes if table.has_classes else None
-    return LabelledScores(found.score, found.label, found.code, found.unit, names)
+    return LabelledScores(data.score, data.label, data.code, data.unit, names)

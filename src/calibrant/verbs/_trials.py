@@ -30,26 +30,26 @@ def tried_maps(
     """Return the losses of each map that was compared; those of a named method are compared with no map."""
     parts = getattr(recalibrator, "parts_", ())
     sources = _by_part(recalibrator, data, classes) if parts else [(None, recalibrator, _source(data))]
-    found: list[TriedMap] = []
+    tried: list[TriedMap] = []
     for part, fitted, source in sources:
         called = part if len(parts) > 1 else None
         if isinstance(fitted, Auto):
-            found += _records(called, fitted.chosen_name_, fitted.tried_, fitted.clusters_)
+            tried += _records(called, fitted.chosen_name_, fitted.tried_, fitted.clusters_)
             continue
         try:
             losses = cross_fitted({method: fitted}, source)
         except InputError:  # fewer than two clusters
             continue
         chosen = method if method in losses.by_map else NO_MAP
-        found += _records(called, chosen, losses.compared(chosen), losses.clusters)
-    return tuple(found)
+        tried += _records(called, chosen, losses.compared(chosen), losses.clusters)
+    return tuple(tried)
 
 
 def harm_warning(tried: Sequence[TriedMap]) -> str | None:
     """Return a warning if maps have a higher log loss or Brier score than no map in cross-fitting."""
-    none = {each.part: each for each in tried if each.name == NO_MAP}
-    losses = {each.part: _higher(each, none[each.part]) for each in tried if each.chosen}
-    worse = {part: said for part, said in losses.items() if said}
+    none = {record.part: record for record in tried if record.name == NO_MAP}
+    losses = {record.part: _higher(record, none[record.part]) for record in tried if record.chosen}
+    worse = {part: text for part, text in losses.items() if text}
     if not worse:
         return None
     if None in worse:

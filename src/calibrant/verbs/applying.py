@@ -110,27 +110,32 @@ class Recalibration:
         """Return recalibrated scores, (n,) of a long table with codes of classes or (n, K) of a wide one."""
         self.scores += scores.size
         threshold = self._model.threshold
-        taken = None if threshold is None else reaching(scores, threshold)
-        kept = scores if taken is None else scores[taken]
+        reached = None if threshold is None else reaching(scores, threshold)
+        kept = scores if reached is None else scores[reached]
         self.below += scores.size - kept.size
         self.beyond += int(np.count_nonzero((kept < self._low) | (kept > self._high)))
         try:
             with of_file(self._table.name):
-                return self._mapped(scores, codes, taken)
+                return self._mapped(scores, codes, reached)
         except InputError as error:
             if error.code == "class-unknown" and codes is not None and self._every_row:
                 new = np.array([name not in self._model.classes for name in self._table.classes])
                 error.row = self.scores - scores.size + 1 + int(np.argmax(new[codes]))
             raise
 
-    def _mapped(self, scores: Floats, codes: Integers | None, taken: NDArray[np.bool_] | None) -> Floats:
+    def _mapped(self, scores: Floats, codes: Integers | None, reached: NDArray[np.bool_] | None) -> Floats:
         if self._model.kind == "wide":
-            return self._wide(scores)
-        if taken is None or taken.all():
+            recalibrator: Any = self._model.recalibrator
+            names = list(self._table.classes)
+            order = [names.index(name) for name in self._model.classes]
+            rows = np.empty(scores.shape)
+            rows[:, order] = recalibrator.transform(scores[:, order])
+            return rows
+        if reached is None or reached.all():
             return self._long(scores, codes)
         new = scores.copy()
-        if taken.any():
-            new[taken] = self._long(scores[taken], None if codes is None else codes[taken])
+        if reached.any():
+            new[reached] = self._long(scores[reached], None if codes is None else codes[reached])
         return new
 
     def _long(self, scores: Floats, codes: Integers | None) -> Floats:
@@ -140,15 +145,6 @@ class Recalibration:
             new = recalibrator.transform(scores)
         else:
             new = recalibrator.transform(scores, codes, names=self._table.classes)
-        return new
-
-    def _wide(self, scores: Floats) -> Floats:
-        """Return mapped rows in the table's order of classes."""
-        names = list(self._table.classes)
-        order = [names.index(name) for name in self._model.classes]
-        recalibrator: Any = self._model.recalibrator
-        new = np.empty(scores.shape)
-        new[:, order] = recalibrator.transform(scores[:, order])
         return new
 
 
@@ -168,11 +164,6 @@ def array_scores(model: SavedRecalibrator, source: Any) -> Any:
 
     ``source`` is (n,) scores, (n, 2) of two classes for a recalibrator of binary tables, or (n, K) with the
     recalibrator's classes in its order.
-
-    Raises
-    ------
-    InputError
-        If the scores are no probabilities, or do not fit the recalibrator.
     """
     scores = as_array(source, "p")
     if scores.ndim not in (1, 2) or scores.dtype.kind not in "iuf":
@@ -202,11 +193,11 @@ def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
         message = "scores below a threshold were left out, so rows of the wide table are incomplete"
         hint = "write all scores, or a long table"
         raise InputError(message, hint, code="threshold", file=table.name)
-    for there, known, what in (
+    for own, known, what in (
         (table.classes, model.classes, "is not among those of the recalibrator"),
         (model.classes, table.classes, "is missing"),
     ):
-        lost = [name for name in there if name not in known]
+        lost = [name for name in own if name not in known]
         if lost:
             hint = f"the recalibrator's classes are {listed(model.classes)}"
             raise InputError(f"the class {lost[0]!r} {what}", hint, code="class-unknown", file=table.name)
@@ -230,13 +221,7 @@ class _RecalibratedReader:
 
 
 def recalibrated(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
-    """Return the same table with scores that are recalibrated when they are read.
-
-    Raises
-    ------
-    InputError
-        If the model is for another kind of table.
-    """
+    """Return the same table with scores that are recalibrated when they are read."""
     Recalibration(model, predictions)
     return predictions.through(_RecalibratedReader(predictions, model), f"{predictions.name}, recalibrated")
 
@@ -246,13 +231,7 @@ def before_and_after(
     model: SavedRecalibrator | str | os.PathLike[str],
     columns: Columns | Mapping[str, Any] | None,
 ) -> tuple[list[Predictions], SavedRecalibrator, str, list[str]]:
-    """Return a table before and after recalibration, the recalibrator, its name, and notes.
-
-    Raises
-    ------
-    InputError
-        If there are several tables, or the model is for another kind of table.
-    """
+    """Return a table before and after recalibration, the recalibrator, its name, and notes."""
     if len(sources) != 1:
         message = f"{len(sources)} tables are given with a recalibrator"
         raise InputError(message, "give one table with the recalibrator (`model`)", code="parameter")

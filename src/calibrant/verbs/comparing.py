@@ -68,9 +68,9 @@ def in_common(
     The sources are returned unchanged if their items are unknown, repeated, the same, or all different.
     """
     known = [
-        each.rows.item
-        for each in (one, other)
-        if isinstance(each.source, Pairs) and each.rows and each.rows.item and not each.rows.repeated
+        view.rows.item
+        for view in (one, other)
+        if isinstance(view.source, Pairs) and view.rows and view.rows.item and not view.rows.repeated
     ]
     if len(known) < 2:
         return one, other, []
@@ -81,7 +81,7 @@ def in_common(
         return one, other, []
     left_out = []
     for name, item, codes in zip(names, known, (first, second), strict=True):
-        alone = [str(each) for each in np.sort(item.part(~both[codes]).known).tolist()]
+        alone = list(map(str, np.sort(item.part(~both[codes]).known).tolist()))
         if alone:
             left_out.append(f"{counted(len(alone), 'item')} of {name} only ({listed(alone, most=3)})")
     kept = counted(int(np.count_nonzero(both)), "item")
@@ -160,7 +160,7 @@ def _unlike(one: Rows, other: Rows) -> str:
         or len(np.intersect1d(*_alike(one.item.known, other.item.known)))
     ):
         return ""
-    first, second = (listed([*map(str, each.known.tolist())], most=3) for each in (one.item, other.item))
+    first, second = (listed([*map(str, names.known.tolist())], most=3) for names in (one.item, other.item))
     return f"they have no item in common ({first}; {second}). Write the same names in both files"
 
 
@@ -213,14 +213,14 @@ def view_notes(names: Sequence[str], views: Sequence[Sequence[str]]) -> list[str
     >>> view_notes(["a", "b"], [["binary"], ["top", "binary"]])
     ['top was measured only for b.']
     """
-    every = list(dict.fromkeys(view for found in views for view in found))
+    every = list(dict.fromkeys(view for own in views for view in own))
     notes = []
     for view in every:
-        having = [name for name, found in zip(names, views, strict=True) if view in found]
+        having = [name for name, own in zip(names, views, strict=True) if view in own]
         if not view.startswith(CLASS) and len(having) < len(names):
             notes.append(f"{view} was measured only for {listed(having)}.")
     classes = {view for view in every if view.startswith(CLASS)}
-    lacking = [name for name, found in zip(names, views, strict=True) if not classes <= set(found)]
+    lacking = [name for name, own in zip(names, views, strict=True) if not classes <= set(own)]
     if len(classes) > 1 and len(lacking) == len(names):
         notes.append("There is no table of classes: no model was measured for the classes of all models.")
     elif len(classes) > 1 and lacking:
@@ -266,8 +266,8 @@ def overlap_note(test: Predictions, dev: Predictions) -> str | None:
     if one.place is not None and one.item is not None and other.place is not None:
         _, mine, theirs = np.intersect1d(one.place, other.place, return_indices=True)
         equal = one.key[mine] == other.key[theirs]
-        found = np.count_nonzero(equal)
-        if found and equal.mean() >= NEARLY_ALL and chance <= 0.5 and chance**found < BY_CHANCE:
+        matches = np.count_nonzero(equal)
+        if matches and equal.mean() >= NEARLY_ALL and chance <= 0.5 and chance**matches < BY_CHANCE:
             shared, whole = len(np.unique(one.item[mine[equal]])), len(np.unique(one.item))
             if shared == whole:
                 return SAME_DATA
@@ -310,15 +310,13 @@ def _chance(one: Integers, other: Integers) -> float:
 
 
 def _same_rows(one: Integers, other: Integers) -> bool:
-    """Return True if nearly all scores that one row of test has are of one row of dev, with its label.
-
-    Scores of a few digits that differ from row to row are found in one row of another dev table with a
-    probability of at most 1 / e.
-    """
+    """Return True if nearly all scores that one row of test has are of one row of dev, with its label."""
     (known, key), (others, other_key) = _single(one), _single(other)
     _, mine, theirs = np.intersect1d(known, others, assume_unique=True, return_indices=True)
-    found = np.count_nonzero(key[mine] == other_key[theirs])
-    return len(key) >= FEWEST and bool(found >= NEARLY_ALL * len(key))
+    matches = np.count_nonzero(key[mine] == other_key[theirs])
+    # Scores of a few digits that differ from row to row are found in one row of another dev table with a
+    # probability of at most 1 / e.
+    return len(key) >= FEWEST and bool(matches >= NEARLY_ALL * len(key))
 
 
 def _single(key: Integers) -> tuple[Integers, Integers]:

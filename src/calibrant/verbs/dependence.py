@@ -69,11 +69,11 @@ def _item_codes(batch: Batch, joint: JointCodes) -> Integers:
 
 
 def with_note(
-    predictions: Predictions, batches: Iterator[Batch], given: Predictions, *, top: bool = False
+    predictions: Predictions, batches: Iterator[Batch], opened: Predictions, *, top: bool = False
 ) -> Iterator[Batch]:
     """Yield batches; then note items that are clusters, tied or without a gold class, and equal neighbors.
 
-    The notes are added to the ``given`` table, of which ``predictions`` may be another form.
+    The notes are added to the ``opened`` table, of which ``predictions`` may be another form.
     """
     codes, joint, unknown, tied, rows = [np.zeros(0, np.int64)], JointCodes(), 0, 0, 0
     alike: str | None = None
@@ -88,32 +88,29 @@ def with_note(
                 tied, rows = tied + int(np.count_nonzero(largest.sum(axis=1) > 1)), rows + len(batch)
         if predictions.items_repeat and sum(map(len, codes)) <= IN_MEMORY:
             codes.append(_item_codes(batch, joint))
-        add_rows(copies, batch, given)
+        add_rows(copies, batch, opened)
         yield batch
-    notes = [*given.notes, *predictions.notes, *note_on_ties(tied, rows)]
+    notes = [*opened.notes, *predictions.notes, *note_on_ties(tied, rows)]
     if unknown:
         notes.append(
             f"Items without a row that has the label 1: {unknown:,}. Their top label counts as wrong; "
             "leave them out if they were not labeled."
         )
-    if given.crossed:
+    if opened.crossed:
         notes.append(CROSSED_NOTE)
     if predictions.items_repeat:
         several = int(np.count_nonzero(np.bincount(np.concatenate(codes)) > 1))
         notes.append(ITEMS_NOTE.format(counted(several, "item")))
     if copied := copies_note(copies):
         notes.append(copied)
-    elif alike and not (given.clustered or predictions.items_repeat) and given.log is None:
+    elif alike and not (opened.clustered or predictions.items_repeat) and opened.log is None:
         notes.append(alike)
-    given.notes = tuple(dict.fromkeys(notes))
+    opened.notes = tuple(dict.fromkeys(notes))
 
 
 def add_rows(copies: Copies, batch: Batch, predictions: Predictions) -> None:
-    """Add the rows of a batch; a row of a wide table is its top label.
-
-    Long tables with classes are left out: where words recur, equal scores are no sign of copies.
-    """
-    if predictions.is_long_with_classes:
+    """Add the rows of a batch; a row of a wide table is its top label."""
+    if predictions.is_long_with_classes:  # where words recur, equal scores are no sign of copies
         return
     score, label = batch.score, batch.label
     if score.ndim == 2:

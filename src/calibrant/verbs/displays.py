@@ -100,11 +100,6 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
 
-        Raises
-        ------
-        InputError
-            As `calibrant.measure`.
-
         Examples
         --------
         >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50
@@ -132,11 +127,6 @@ class ReliabilityDisplay(Display):
         Returns
         -------
         ReliabilityDisplay
-
-        Raises
-        ------
-        InputError
-            As `calibrant.measure`.
 
         Examples
         --------
@@ -177,25 +167,25 @@ class ReliabilityDisplay(Display):
         Examples
         --------
         >>> from calibrant import measure
-        >>> found = measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)
-        >>> ReliabilityDisplay(found).plot(legend=False).ax_.get_legend() is None
+        >>> measurement = measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)
+        >>> ReliabilityDisplay(measurement).plot(legend=False).ax_.get_legend() is None
         True
         """
         from calibrant.plots import calibration_curve
         from calibrant.plots.style import curve_count, legend_outside, score_names
 
         self._take(ax)
-        found = self.measurement
+        measurement = self.measurement
         self.ax_ = calibration_curve(
-            found.sums,
-            bin_limits(found),
+            measurement.sums,
+            bin_limits(measurement),
             label=name or self.name or "model",
             index=0 if ax is None else curve_count(ax),
             legend=False,
             ax=ax,
         )
         self.figure_ = self.ax_.figure
-        score, frequency = score_names(found.view)
+        score, frequency = score_names(measurement.view)
         self.ax_.set_xlabel(score)
         self.ax_.set_ylabel(frequency)
         if legend:
@@ -247,11 +237,6 @@ class SliceDisplay(Display):
         SliceDisplay
             This display, with ``ax_`` and ``figure_``.
 
-        Raises
-        ------
-        InputError
-            If no slice was measured, or ``ax`` are no axes.
-
         Examples
         --------
         >>> from calibrant import slices
@@ -270,11 +255,11 @@ class SliceDisplay(Display):
         return f"{type(self).__name__}({self.table!r})"
 
 
-def draw_view(found: Measurement, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
+def draw_view(measurement: Measurement, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
     """Draw the calibration curve of a view: what `Measurement.plot` does."""
-    return ReliabilityDisplay(found, name=name).plot(ax)
+    return ReliabilityDisplay(measurement, name=name).plot(ax)
 
 
-def draw_slices(found: SliceTable, ax: Any = None, *, most: int = 20) -> SliceDisplay:
+def draw_slices(table: SliceTable, ax: Any = None, *, most: int = 20) -> SliceDisplay:
     """Draw the errors of slices: what `SliceTable.plot` does."""
-    return SliceDisplay(found).plot(ax, most=most)
+    return SliceDisplay(table).plot(ax, most=most)

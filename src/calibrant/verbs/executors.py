@@ -44,13 +44,6 @@ def workers_of(executor: object = None, workers: int = 1) -> Workers:
         ``workers`` batches at a time. Text: the address of a Dask scheduler, whose workers set the number.
     workers
         Number of workers, at least 1.
-
-    Raises
-    ------
-    InputError
-        If there is no scheduler at the address.
-    MissingExtraError
-        If Dask is needed and not installed.
     """
     positive_integer(workers, "workers")
     if isinstance(executor, Executor):
@@ -283,12 +276,11 @@ class _Cluster(Elsewhere):
                 raise InputError(message, hint, code="parameter") from error
 
     def _start(self) -> Any:
-        """Return a client, or close it: closed by the collector while another one starts, both would hang."""
         client = self._dask.Client.__new__(self._dask.Client)
         try:
             client.__init__(self._address, timeout=CONNECT, set_as_default=False)
         except BaseException:
-            client.__del__()
+            client.__del__()  # if the collector closed it while another one starts, both would hang
             raise
         return client
 
@@ -302,14 +294,13 @@ class _Cluster(Elsewhere):
             raise self._no_workers() from error
         self._look()
         # A function of the standard library exists even without this package.
-        found = self._client.run(version, "calibrant", on_error="return")
-        for place, theirs in found.items():
+        releases = self._client.run(version, "calibrant", on_error="return")
+        for place, theirs in releases.items():
             if isinstance(theirs, BaseException):
                 theirs = "none"
             _check_version(theirs, f"the worker {place}", __version__)
 
     def _look(self) -> None:
-        """Update the number of slots of the cluster."""
         try:
             self.slots = sum(self._client.nthreads().values())
         except (OSError, RuntimeError, CancelledError) as error:
@@ -358,8 +349,7 @@ class _Cluster(Elsewhere):
 
 
 def _checked(release: str, function: Callable[[Any], Any], batch: Any) -> Any:
-    """Run a batch if this worker, which may have joined late, has the caller's release."""
-    _check_version(__version__, "a worker", release)
+    _check_version(__version__, "a worker", release)  # the worker may have joined late
     return function(batch)
 
 

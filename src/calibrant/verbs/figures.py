@@ -54,19 +54,13 @@ def plot(
     Report
         Numbers of the drawn view, or of each class.
 
-    Raises
-    ------
-    InputError
-        As `calibrant.verbs.report`; or if the figure cannot be written, or the predictions have no such
-        figure.
-
     Examples
     --------
     >>> import tempfile
     >>> from calibrant.data import predictions
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = plot([predictions()], f"{folder}/curve.pdf", width=3.3)
-    >>> len(found.models)
+    ...     content = plot([predictions()], f"{folder}/curve.pdf", width=3.3)
+    >>> len(content.models)
     1
     """
     from calibrant.plots import report_figure
@@ -74,11 +68,11 @@ def plot(
 
     one_of(what, WHAT, "what")
     figure_kind(output)
-    found = report(
+    content = report(
         sources, view="classwise" if what == "classes" and view is None else view, what=what, **options
     )
-    save_figure(report_figure(found, what), output, width=width)
-    return found
+    save_figure(report_figure(content, what), output, width=width)
+    return content
 
 
 def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float | None = None) -> None:
@@ -92,11 +86,6 @@ def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float |
         Path that ends in ``.pdf`` (with embedded fonts), ``.svg`` or ``.png``.
     width
         Width in inches: 3.3 fits one column of a two-column page, 6.9 the full page. None keeps the width.
-
-    Raises
-    ------
-    InputError
-        If the name has no known ending, the file cannot be written, or the width is out of range.
 
     Examples
     --------

@@ -85,11 +85,6 @@ def group_changes(
     GroupedChanges
         Changes of the total and of all groups; their verdicts are adjusted together by Holm's method.
 
-    Raises
-    ------
-    InputError
-        If the table or the recalibrator has no classes, or there are no groups.
-
     References
     ----------
     M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
@@ -101,8 +96,8 @@ def group_changes(
     >>> from calibrant import fit
     >>> asked = {"group": "frequency", "groups": 2, "counts": tag_counts()}
     >>> model = fit(tagger_predictions("dev"), method="histogram", **asked)
-    >>> found = group_changes(tagger_predictions(), model, counts=tag_counts())
-    >>> [(len(group.classes), round(group.share, 2)) for group in found.groups]
+    >>> changes = group_changes(tagger_predictions(), model, counts=tag_counts())
+    >>> [(len(group.classes), round(group.share, 2)) for group in changes.groups]
     [(7, 0.54), (42, 0.46)]
     """
     saved = load_recalibrator(model)
@@ -123,29 +118,29 @@ def changes_by_group(
     recalibration = Recalibration(saved, table)
     if saved.kind != "classes":
         raise InputError("the table has no classes to group", "give a long table with classes", code="view")
-    found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
-    if not isinstance(found, Labelled):
+    data = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
+    if not isinstance(data, Labelled):
         message = "groups cannot be measured in tables of more than 10^7 scores"
         raise InputError(message, "give fewer rows", code="parameter", file=table.name)
     counts = grouping.counts
-    known = class_counts(found, table.classes) if counts is None else counts_of(counts)
+    known = class_counts(data, table.classes) if counts is None else counts_of(counts)
     members = _groups(saved, grouping.group, grouping.groups, known)
     resampled: tuple[ResampledChange, ...] = ()
     if dev is not None:
         from calibrant.verbs._refitting import refitted  # it loads scikit-learn
 
         resampled = refitted(saved, dev, table, members, grouping, progress)
-        changes = tuple(each.change for each in resampled)
+        changes = tuple(row.change for row in resampled)
     else:
         changes = calibration_changes(
-            found.label,
-            found.score,
-            recalibration(found.score.astype("float64", copy=False), found.code),
-            found.code if found.code is not None else (),
+            data.label,
+            data.score,
+            recalibration(data.score.astype("float64", copy=False), data.code),
+            data.code if data.code is not None else (),
             members,
             names=table.classes,
-            sample_weight=found.weight,
-            clusters=found.unit,
+            sample_weight=data.weight,
+            clusters=data.unit,
             threshold=saved.threshold or table.threshold or 0.0,
             class_mean=False,
             level=grouping.level,
@@ -153,7 +148,7 @@ def changes_by_group(
         )
     whole, *parts = with_verdicts(changes)
     total = max(1, sum(known.values()))
-    made = GroupedChanges(
+    result = GroupedChanges(
         whole,
         tuple(
             GroupChange(
@@ -165,7 +160,7 @@ def changes_by_group(
             for names, change in zip(named_groups(members).values(), parts, strict=True)
         ),
     )
-    return made, resampled
+    return result, resampled
 
 
 def has_groups(saved: SavedRecalibrator) -> bool:
@@ -180,11 +175,11 @@ def _groups(
     counts: Mapping[str, int],
 ) -> Groups:
     if group is None:
-        found: Groups | None = getattr(saved.recalibrator, "groups", None)
-        if found is None:
+        own: Groups | None = getattr(saved.recalibrator, "groups", None)
+        if own is None:
             message = "the recalibrator has no groups of classes"
             raise InputError(message, "choose groups to measure (`group='frequency'`)", code="parameter")
-        return found
+        return own
     homes, _ = named_groups_of(group)
     if homes == FREQUENCY:
         return by_frequency(counts, FEW_GROUPS if groups is None else groups)

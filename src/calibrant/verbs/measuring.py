@@ -114,28 +114,23 @@ def measure(
     Measured
         One `Measurement` per view.
 
-    Raises
-    ------
-    InputError
-        If the table or a setting cannot be used; the error names file, row and column.
-
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> found = measure(predictions("dated", "naive-bayes"))
-    >>> found["binary"].n, found["binary"].calibration_error.low > 0.05
+    >>> result = measure(predictions("dated", "naive-bayes"))
+    >>> result["binary"].n, result["binary"].calibration_error.low > 0.05
     (6004, True)
     >>> measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)["binary"].n
     200
     """
     asked = asked_names(view)
     arrays = {"classes": classes, "clusters": clusters, "sample_weight": sample_weight}
-    source = _given(source, p, y, columns, wide=asked is not None and "binary" not in asked, **arrays)
+    source = _as_table(source, p, y, columns, wide=asked is not None and "binary" not in asked, **arrays)
     settings, run = settings_of(asked, options)
     return measured(*read(source, settings, run, columns), settings, run)
 
 
-def _given(
+def _as_table(
     source: Any, p: Any, y: Any, columns: Columns | Mapping[str, Any] | None, *, wide: bool, **arrays: Any
 ) -> Any:
     """Return the table, or a table of the arrays."""
@@ -167,14 +162,14 @@ def read(
         _check_view(source.view, QUERY, "query", asked, columns)
         recipe = run.recipe(QUERY, "query", len(source), threshold=source.threshold)
         return [stream_source(source, exact=exact, threads=threads)], recipe
-    tally = _tally(source, asked)
-    if tally is not None:
-        name, view, found, copied = tally
+    opened = _tally(source, asked)
+    if opened is not None:
+        name, view, tally, copied = opened
         _check_view(view, name, "tally", asked, columns)
-        if exact and found.kind != "exact":
+        if exact and tally.kind != "exact":
             message = "the scores were summed on a fixed grid, so there are no exact bins"
             raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
-        return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n, notes=copied)
+        return [ViewSource(view, tally, threads)], run.recipe(name, "tally", tally.total_n, notes=copied)
     predictions = open_predictions(source, columns)
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
@@ -192,7 +187,6 @@ def read(
 
 
 def _library(source: Any) -> Library | None:
-    """Return the library of a dataframe; None for a file."""
     if isinstance(source, (str, os.PathLike)):
         return None
     from calibrant.records.formats import library_of
@@ -203,33 +197,34 @@ def _library(source: Any) -> Library | None:
 def measured(sources: Sequence[ViewSource], recipe: Recipe, settings: Settings, run: Run) -> Measured:
     """Measure each view; with ``classwise`` among the views, also the mean over classes."""
     measurements = []
-    for done, each in enumerate(sources):
+    for done, source in enumerate(sources):
         run.say("measuring", done, len(sources))
-        bins = bins_of(each, settings, several=len(sources) > 1)
-        measurements.append(measurement_of(each, settings, *bins, partial=recipe.threshold is not None))
+        bins = bins_of(source, settings, several=len(sources) > 1)
+        measurements.append(measurement_of(source, settings, *bins, partial=recipe.threshold is not None))
     return together(recipe, measurements, settings.views)
 
 
 def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
     """Return the measurements of a table, with the mean over classes if ``classwise`` was requested."""
-    found = any(each.view.startswith(CLASS) for each in measurements)
-    classwise = recipe.classes is not None and found and (not asked or "classwise" in asked)
+    has_classes = any(measurement.view.startswith(CLASS) for measurement in measurements)
+    classwise = recipe.classes is not None and has_classes and (not asked or "classwise" in asked)
     return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
 
 
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     """Return the mean over classes: the root of the mean of signed squared errors."""
-    classes = [each for each in measurements if each.view.startswith(CLASS)]
-    squares = [each.debiased_squared_error for each in classes]
-    known = [each.estimate for each in squares if each.estimate is not None]
+    classes = [measurement for measurement in measurements if measurement.view.startswith(CLASS)]
+    squares = [measurement.debiased_squared_error for measurement in classes]
+    known = [square.estimate for square in squares if square.estimate is not None]
     debiased = sum(known) / len(known) if len(known) == len(classes) else None
-    reason = next((each.reason for each in squares if each.estimate is None), None)
+    plug_in = sum(measurement.plug_in_squared_error for measurement in classes) / len(classes)
+    reason = next((square.reason for square in squares if square.estimate is None), None)
     return ClassMean(
         classes=len(classes),
         debiased_squared_error=Quantity(debiased, reason=reason),
         calibration_error=Quantity(None if debiased is None else max(0.0, debiased) ** 0.5, reason=reason),
-        plug_in_calibration_error=(sum(each.plug_in_squared_error for each in classes) / len(classes)) ** 0.5,
-        ece=sum(each.ece for each in classes) / len(classes),
+        plug_in_calibration_error=plug_in**0.5,
+        ece=sum(measurement.ece for measurement in classes) / len(classes),
     )
 
 
@@ -372,9 +367,16 @@ def _error(interval: ErrorInterval) -> dict[str, Any]:
     }
 
 
-def _quantity(found: Estimate) -> Quantity:
+def _quantity(estimate: Estimate) -> Quantity:
     """Return an estimate at the level of the whole measurement."""
-    return Quantity(found.estimate, found.low, found.high, found.standard_error, found.reason, found.warning)
+    return Quantity(
+        estimate.estimate,
+        estimate.low,
+        estimate.high,
+        estimate.standard_error,
+        estimate.reason,
+        estimate.warning,
+    )
 
 
 def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
@@ -402,24 +404,24 @@ def _other_interval(table: Residuals | Resolutions, bins: Bins, settings: Settin
     """Return the interval of another method, if one is requested, with the number that it is for."""
     if settings.interval == "inverted":
         return {}
-    found = error_interval(
+    interval = error_interval(
         bins if settings.interval == "sampling" else table,
         method=settings.interval,
         level=settings.level,
         seed=settings.seed,
         samples=settings.samples,
     )
-    return {settings.interval: found}
+    return {settings.interval: interval}
 
 
 def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
     from calibrant.metrics.smooth import smooth_error
 
-    found = smooth_error(source)
+    error = smooth_error(source)
     floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
     return {
-        "smooth_ece": found.value,
-        "smooth_ece_bandwidth": found.bandwidth,
+        "smooth_ece": error.value,
+        "smooth_ece_bandwidth": error.bandwidth,
         "smooth_ece_noise_floor": floor,
     }
 

@@ -28,11 +28,6 @@ def slices_on_workers(predictions: Predictions, by: Sequence[str], few: int) -> 
     """Tally the slices of a frame of Dask or PySpark; return None if its rows are read here.
 
     Rows are read here for other sources, for at most ``few`` rows, and for classes and bands.
-
-    Raises
-    ------
-    InputError
-        As `calibrant.io.slicing.sliced` and `tallies_on_workers`.
     """
     frame, reader = predictions.frame_on_workers, predictions.table_reader
     if frame is None or reader is None or predictions.has_classes:
@@ -52,13 +47,7 @@ def tally_on_workers(predictions: Predictions, *, cluster: str | None) -> Tally:
 def tallies_on_workers(
     predictions: Predictions, by: Sequence[str], *, cluster: str | None
 ) -> dict[Keys, Tally]:
-    """Return the tallies of the slices of a frame, whatever the classes of its rows are.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be used, there are more than 10,000 slices, or the engine fails.
-    """
+    """Return the tallies of the slices of a frame, whatever the classes of its rows are."""
     reader = predictions.table_reader
     assert reader is not None
     roles = {part: reader.roles[part] for part in ("score", "label", "weight") if part in reader.roles}

@@ -143,12 +143,14 @@ def settings_of(views: Sequence[str] | None, options: MeasuringOptions) -> tuple
     >>> settings.level, settings.n_ece_bins, run.threads
     (0.9, 15, 1)
     """
-    given: dict[str, Any] = {**options}
-    for name in given:
+    settings: dict[str, Any] = {**options}
+    for name in settings:
         if name not in _OPTIONS:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
-    run = Run(**{name: given.pop(name) for name in [field.name for field in fields(Run)] if name in given})
-    return Settings(views, **given), run
+    run = Run(
+        **{name: settings.pop(name) for name in [field.name for field in fields(Run)] if name in settings}
+    )
+    return Settings(views, **settings), run
 
 
 def takes(source: Any) -> Callable[[Verb], Verb]:
@@ -186,10 +188,10 @@ def takes(source: Any) -> Callable[[Verb], Verb]:
         verb.__signature__ = signature.replace(parameters=[*own.values(), *more])  # type: ignore[attr-defined]
         text_of_verb = inspect.cleandoc(verb.__doc__ or "")
         described = {name for names, _ in entries(text_of_verb) for name in names}
-        wanted = {option.name for option in more} - described
+        missing = {option.name for option in more} - described
         lines: list[str] = []
         for names, text in entries(inspect.cleandoc(source.__doc__ or "")):
-            if chosen := [name for name in names if name in wanted]:
+            if chosen := [name for name in names if name in missing]:
                 lines += [", ".join(chosen), *text]
         entry = r"(?m)^\*\*\w+\n(?: {4}.*\n?)+"
         verb.__doc__ = re.sub(entry, lambda _: "\n".join([*lines, ""]), text_of_verb, count=1)

@@ -61,20 +61,15 @@ def plan(
     columns
         Names of the pilot's columns that differ from the defaults.
 
-    Raises
-    ------
-    InputError
-        As `calibrant.metrics.planning.labels_needed`; or if the pilot cannot be used.
-
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> found = plan(error=0.02, pilot=predictions("dated", "naive-bayes"))
-    >>> found.labels > 1000
+    >>> label_plan = plan(error=0.02, pilot=predictions("dated", "naive-bayes"))
+    >>> label_plan.labels > 1000
     True
     """
     scores, clustered = (None, False) if pilot is None else _scores(pilot, view, columns)
-    found = labels_needed(
+    label_plan = labels_needed(
         error=error,
         difference=difference,
         power=power,
@@ -85,8 +80,8 @@ def plan(
         label_correlation=label_correlation,
     )
     if clustered and cluster_size == 1:
-        return msgspec.structs.replace(found, assumptions=(*found.assumptions, LEFT_OUT))
-    return found
+        return msgspec.structs.replace(label_plan, assumptions=(*label_plan.assumptions, LEFT_OUT))
+    return label_plan
 
 
 def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] | None) -> tuple[Any, bool]:
@@ -96,8 +91,7 @@ def _scores(pilot: Any, view: str | None, columns: Columns | Mapping[str, Any] |
         raise InputError("the view classwise cannot be planned", hint, code="view")
     predictions = open_predictions(pilot, columns)
     views = asked_views(None if view is None else [view], predictions)[:1]
-    found = view_sources(predictions, views)[0][0]
-    source = found.source
+    source = view_sources(predictions, views)[0][0].source
     if not isinstance(source, Pairs):
         message = "the pilot has more than 10 million rows"
         raise InputError(message, "give fewer rows", code="parameter", file=predictions.name)

@@ -88,28 +88,30 @@ def map_notes(recalibrator: Any) -> tuple[str, ...]:
         penalty = (f"the penalty is {recalibrator.penalty_:g}",) if chosen else ()
         return (*penalty, *_clipped([recalibrator]), *([falls] if turned else []))
     parts = getattr(recalibrator, "parts_", None)
-    told: tuple[str, ...] = ()
+    choice: tuple[str, ...] = ()
     if parts is not None and isinstance(parts[0], Auto):
-        told = (choice_note(parts, recalibrator.part_names_),)
+        choice = (choice_note(parts, recalibrator.part_names_),)
         parts = [part if part.chosen_ is None else part.chosen_ for part in parts]
     only = recalibrator if parts is None else parts[0] if len(parts) == 1 else None
     if isinstance(only, Temperature):
-        told += (f"the temperature is {only.temperature_:.4g}",)
+        choice += (f"the temperature is {only.temperature_:.4g}",)
     if parts is None:
         single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
         what = _behaviour(recalibrator) if single else None
-        return told + _clipped([recalibrator]) + _rounding([recalibrator]) + (() if what is None else (what,))
-    found: dict[str, list[str]] = {}
+        return (
+            choice + _clipped([recalibrator]) + _rounding([recalibrator]) + (() if what is None else (what,))
+        )
+    unusual: dict[str, list[str]] = {}
     for name, part in zip(recalibrator.part_names_, parts, strict=True):
         what = _behaviour(part)
         if what is not None:
-            found.setdefault(what, []).append(name)
+            unusual.setdefault(what, []).append(name)
     alone = len(parts) == 1
     return (
-        told
+        choice
         + _clipped(parts)
         + _rounding(parts)
-        + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items())
+        + tuple(what if alone else f"{listed(names, most=5)}: {what}" for what, names in unusual.items())
     )
 
 
@@ -191,35 +193,29 @@ class Asked:
 
 
 def chosen(
-    asked: Asked, found: Labelled | dict[int, Tally], name: str, progress: Progress | None
+    request: Asked, data: Labelled | dict[int, Tally], name: str, progress: Progress | None
 ) -> tuple[Any, str]:
-    """Return the best candidate by the Brier score of five-fold cross-validation, and a note on the choice.
-
-    Raises
-    ------
-    InputError
-        If scores are not in memory or have weights, or no candidate can be fitted to four fifths of them.
-    """
-    if isinstance(found, dict) or found.weight is not None:
-        why = "more than 10^7 scores" if isinstance(found, dict) else "scores with weights"
+    """Return the best candidate by the Brier score in five-fold cross-validation, and a note on it."""
+    if isinstance(data, dict) or data.weight is not None:
+        why = "more than 10^7 scores" if isinstance(data, dict) else "scores with weights"
         hint = "give the numbers of bins and groups (`n_bins`, `groups`)"
         message = f"bins and groups cannot be chosen by cross-validation for {why}"
         raise InputError(message, hint, code="parameter", file=name)
     candidates: dict[str, Any] = {}
     seen: list[Any] = []
-    for groups in GROUPS if asked.groups == AUTO and asked.group == FREQUENCY else (asked.groups,):
-        first = asked.made(groups, None)
+    for groups in GROUPS if request.groups == AUTO and request.group == FREQUENCY else (request.groups,):
+        first = request.made(groups, None)
         parts = getattr(first, "groups", None)
         if parts is not None and parts in seen:
             continue
         seen.append(parts)
-        for bins in BINS if asked.n_bins == AUTO else (asked.n_bins,):
-            said = [counted(groups, "group")] if asked.groups == AUTO and isinstance(groups, int) else []
-            said += [f"{bins} bins"] if asked.n_bins == AUTO else []
-            candidates[", ".join(said)] = asked.made(groups, bins)
-    data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)
-    choice = choose_recalibrator(candidates, data, progress=progress)
-    loss = next(each.loss.estimate for each in choice.candidates if each.name == choice.chosen)
+        for bins in BINS if request.n_bins == AUTO else (request.n_bins,):
+            numbers = [counted(groups, "group")] if request.groups == AUTO and isinstance(groups, int) else []
+            numbers += [f"{bins} bins"] if request.n_bins == AUTO else []
+            candidates[", ".join(numbers)] = request.made(groups, bins)
+    scores = LabelledScores(data.score, data.label, data.code, data.unit, request.classes or None)
+    choice = choose_recalibrator(candidates, scores, progress=progress)
+    loss = next(candidate.loss.estimate for candidate in choice.candidates if candidate.name == choice.chosen)
     units = "scores" if choice.clusters is None else counted(choice.clusters, "cluster")
     return candidates[choice.chosen], (
         f"{choice.chosen}: the best of {len(candidates)} by the Brier score ({loss:.4g}) in five-fold "
@@ -297,12 +293,6 @@ def fit(
     SavedRecalibrator
         Recalibrator for `apply` and `calibrant.io.save_recalibrator`.
 
-    Raises
-    ------
-    InputError
-        If the table cannot be used, has only one label or too few scores (of a class), or a setting does not
-        apply to it.
-
     Examples
     --------
     >>> from calibrant.data import predictions
@@ -326,24 +316,24 @@ def fit(
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, drop_below)
     choosing = AUTO in (groups, n_bins)
-    found = labelled_scores(predictions, least, joint=joint, units=True, progress=progress)
+    data = labelled_scores(predictions, least, joint=joint, units=True, progress=progress)
     tell(progress, "fitting")
     classes = predictions.classes if predictions.has_classes else ()
     count_here = counts is None and homes == FREQUENCY
-    seen = class_counts(found, classes) if count_here else counts_of(counts or {})
+    seen = class_counts(data, classes) if count_here else counts_of(counts or {})
     number = FEW_GROUPS if groups is None else groups
-    asked = Asked(alone, homes, number, n_bins, min_scores, seen, () if joint else classes)
-    said: list[str] = []
+    request = Asked(alone, homes, number, n_bins, min_scores, seen, () if joint else classes)
+    choice: list[str] = []
     with of_file(predictions.name):
         if choosing:
-            made, *said = chosen(asked, found, predictions.name, progress)
+            recalibrator, *choice = chosen(request, data, predictions.name, progress)
         else:
-            made = asked.made(number, n_bins)
-        fit_to(made, found, classes)
-        tried = tried_maps(made, method, found, classes)
+            recalibrator = request.made(number, n_bins)
+        fit_to(recalibrator, data, classes)
+        tried = tried_maps(recalibrator, method, data, classes)
     path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
     return SavedRecalibrator(
-        made,
+        recalibrator,
         method,
         None if kind == "binary" or joint else called,
         kind,
@@ -351,10 +341,10 @@ def fit(
         least,
         os.fspath(source) if path else None,
         digest_of(source, predictions),
-        made.pair_count_,
+        recalibrator.pair_count_,
         __version__,
         command,
-        (*said, *predictions.told, *map_notes(made)),
+        (*choice, *predictions.told, *map_notes(recalibrator)),
         harm_warning(tried),
         tried,
     )
@@ -442,11 +432,6 @@ def apply(
         new scores, of the library of ``source``; for a file, a dataframe of the library that the session has
         imported, or PyArrow.
 
-    Raises
-    ------
-    InputError
-        If the table is of another kind, has other classes, or cannot be read or written.
-
     Examples
     --------
     >>> import tempfile
@@ -497,7 +482,7 @@ def apply(
 
 
 def _of_tally(
-    made: Any,
+    recalibrator: Any,
     kept: tuple[str, Tally],
     method: str,
     n_bins: object,
@@ -517,10 +502,10 @@ def _of_tally(
         message, hint = "the number of bins cannot be chosen for a tally", "give it (`n_bins`)"
         raise InputError(message, hint, code="parameter", file=name)
     with of_file(name):
-        made.fit_tally(tally)
-        tried = tried_maps(made, method, {0: tally}, ())
+        recalibrator.fit_tally(tally)
+        tried = tried_maps(recalibrator, method, {0: tally}, ())
     return SavedRecalibrator(
-        made,
+        recalibrator,
         method,
         None,
         "binary",
@@ -531,7 +516,7 @@ def _of_tally(
         tally.total_n,
         __version__,
         command,
-        map_notes(made),
+        map_notes(recalibrator),
         harm_warning(tried),
         tried,
     )

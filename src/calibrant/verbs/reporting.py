@@ -42,21 +42,21 @@ def by_model(
     sources: Sequence[Any], names: Sequence[str] | None, columns: Columns | Mapping[str, Any] | None
 ) -> tuple[list[Any], Sequence[str] | None]:
     """Open the logs among sources, one per model; the models give the names if all sources are logs."""
-    found: list[Any] = []
+    tables: list[Any] = []
     models: list[str] = []
     for source in sources:
         path = isinstance(source, (str, os.PathLike)) and not reads_once(source)
         opened = open_predictions(source, columns) if path and is_log(source) else None
         if opened is None or opened.log is None:
-            found.append(source)
+            tables.append(source)
             continue
         several = len(opened.log.models) > 1
-        found += [opened.of_model(model) for model in opened.log.models] if several else [opened]
+        tables += [opened.of_model(model) for model in opened.log.models] if several else [opened]
         models += opened.log.models
-    named = len(models) == len(found) == len(set(models))
-    if names is None and (named or len(found) == len(sources)):
-        return found, models if named else model_names(sources)
-    return found, names
+    named = len(models) == len(tables) == len(set(models))
+    if names is None and (named or len(tables) == len(sources)):
+        return tables, models if named else model_names(sources)
+    return tables, names
 
 
 def is_log(path: Any) -> bool:
@@ -71,16 +71,18 @@ def task_errors(
     names: Sequence[str], sources: Sequence[Any], level: float
 ) -> tuple[tuple[TaskErrors, ...], list[str]]:
     """Return errors of each model's tasks if there are several, and notes on what logs left out."""
-    found, notes = [], []
-    logs = {name: each for name, each in zip(names, sources, strict=True) if isinstance(each, Predictions)}
+    errors, notes = [], []
+    logs = {
+        name: source for name, source in zip(names, sources, strict=True) if isinstance(source, Predictions)
+    }
     for name, predictions in logs.items():
         if predictions.log is None:
             continue
         tallies = tally_by(predictions, BY, view="top", exact=True)
-        found.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
+        errors.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
         notes += [note if len(names) == 1 else f"{name}: {note}" for note in predictions.log.notes]
-    several = any(len(each.table.slices) > 1 for each in found)
-    return (tuple(found) if several else ()), notes
+    several = any(len(task.table.slices) > 1 for task in errors)
+    return (tuple(errors) if several else ()), notes
 
 
 CURVE_RESAMPLES = 200
@@ -155,29 +157,23 @@ def report(
     Report
         Report for `calibrant.pages.page`.
 
-    Raises
-    ------
-    InputError
-        As `calibrant.verbs.measure`; or if two models have the same name, or two tables have different labels
-        for an item.
-
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> found = report([predictions(model="naive-bayes"), predictions(model="logistic-regression")])
-    >>> [model.name for model in found.models]
+    >>> content = report([predictions(model="naive-bayes"), predictions(model="logistic-regression")])
+    >>> [model.name for model in content.models]
     ['sentiment-dated-naive-bayes', 'sentiment-dated-logistic-regression']
-    >>> found.differences[0].difference.n
+    >>> content.differences[0].difference.n
     6004.0
     """
     settings, run = settings_of(asked_names(view), options)
     sources = source_list(sources)
-    if all(isinstance(each, (Measured, Measurement)) for each in sources):
+    if all(isinstance(source, (Measured, Measurement)) for source in sources):
         return _of_results(sources, names, run)
     dev = open_predictions(dev, columns) if reads_once(dev) else dev
     model = _fitted(model, method, dev, columns, run.progress)
-    for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
-        if given is not None and model is None:
+    for argument, value in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
+        if value is not None and model is None:
             hint = "give a recalibrator (`model`), or a method to fit (`method`)"
             raise InputError(f"{argument} is given without a recalibrator", hint, code="parameter")
     if model is None:
@@ -189,27 +185,27 @@ def report(
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
-        found, recipe = read(source, settings, run, columns, items=len(sources) > 1)
-        found = _shown(found, what, models)
+        views, recipe = read(source, settings, run, columns, items=len(sources) > 1)
+        views = _shown(views, what, models)
         measurements, drawings = [], []
-        drawn = [] if what in UNDRAWN else drawn_views([each.view for each in found])
-        for done, each in enumerate(found):
-            run.say(f"measuring {name}", done, len(found))
-            smooth = settings.smooth or (what is None and each.view in drawn)
+        drawn = [] if what in UNDRAWN else drawn_views([view_source.view for view_source in views])
+        for done, view_source in enumerate(views):
+            run.say(f"measuring {name}", done, len(views))
+            smooth = settings.smooth or (what is None and view_source.view in drawn)
             special = replace(settings, smooth=smooth)
-            bins, widths = bins_of(each, settings, several=len(found) > 1)
+            bins, widths = bins_of(view_source, settings, several=len(views) > 1)
             partial = recipe.threshold is not None
-            measurements.append(measurement_of(each, special, bins, widths, partial=partial))
-            if each.view in drawn:
-                drawings.append(_drawing(each, bins, widths, what, settings))
+            measurements.append(measurement_of(view_source, special, bins, widths, partial=partial))
+            if view_source.view in drawn:
+                drawings.append(_drawing(view_source, bins, widths, what, settings))
         models.append(ReportedModel(name, together(recipe, measurements, settings.views), tuple(drawings)))
-        read_sources.append(found)
+        read_sources.append(views)
     if model is not None:
-        read_sources = [[by_row(each) for each in found] for found in read_sources]
+        read_sources = [[by_row(source) for source in views] for views in read_sources]
     differences, unpaired = _differences(called, read_sources, settings, tables)
     notes = (
         _map_notes(tables, differences)
-        + view_notes(called, [[each.view for each in found] for found in read_sources])
+        + view_notes(called, [[source.view for source in views] for views in read_sources])
         + unpaired
     )
     tasks, left_out = task_errors(called, sources, settings.level)
@@ -239,10 +235,10 @@ def _of_results(results: Sequence[Measured | Measurement], names: Sequence[str] 
     """Return measurements side by side; one view becomes a measurement of only this view."""
     called = _named(["model"] if len(results) == 1 and not names else names, results)
     models = [
-        each
-        if isinstance(each, Measured)
-        else Measured(run.recipe(f"view {each.view}", "view", each.n), (each,))
-        for each in results
+        result
+        if isinstance(result, Measured)
+        else Measured(run.recipe(f"view {result.view}", "view", result.n), (result,))
+        for result in results
     ]
     note = "Differences need the items of both models: give tables instead of results of `measure`."
     notes = (note,) if len(models) > 1 else ()
@@ -259,12 +255,12 @@ def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, setti
     return Drawing(view.view, widths, bars, curve)
 
 
-def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
+def _shown(views: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
     """Return the views of a figure: each class, or else the first view of the first model."""
     if what in (None, "classes"):
-        return found
-    first = before[0].measured.views[0].view if before else found[0].view
-    return [each for each in found if each.view == first] or found
+        return views
+    first = before[0].measured.views[0].view if before else views[0].view
+    return [source for source in views if source.view == first] or views
 
 
 class _Tables(NamedTuple):
@@ -292,8 +288,8 @@ def _before_and_after(
     from calibrant.verbs.comparing import overlap_note
 
     tables, saved, called, notes = before_and_after(sources, model, columns)
-    told = saved.notes if saved.warning is None else (*saved.notes, saved.warning)
-    notes = [*notes, *(f"The map: {note.removesuffix('.')}." for note in told)]
+    of_map = saved.notes if saved.warning is None else (*saved.notes, saved.warning)
+    notes = [*notes, *(f"The map: {note.removesuffix('.')}." for note in of_map)]
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else open_predictions(dev, columns)
@@ -351,7 +347,7 @@ def _table_notes(models: Sequence[ReportedModel], sources: Sequence[Any]) -> lis
 
 def _map_notes(tables: _Tables, differences: Sequence[ModelDifference]) -> list[str]:
     """Return notes on the recalibrator and on views whose intervals treat its map as fixed."""
-    fixed = [each.view for each in differences if each.difference.calibration_map == "fixed"]
+    fixed = [row.view for row in differences if row.difference.calibration_map == "fixed"]
     notes = list(tables.notes)
     if tables.recalibrator is not None and fixed:
         of = f" ({', '.join(fixed)})" if tables.resampled or len(fixed) < len(differences) else ""
@@ -392,9 +388,9 @@ def _differences(
     settings: Settings,
     tables: _Tables,
 ) -> tuple[tuple[ModelDifference, ...], list[str]]:
-    found, notes = [], []
+    rows, notes = [], []
     for first, second in combinations(range(len(names)), 2):
-        others = {each.view: each for each in sources[second]}
+        others = {source.view: source for source in sources[second]}
         for one in sources[first]:
             if one.view not in others or one.view.startswith(CLASS):
                 continue
@@ -409,11 +405,11 @@ def _differences(
             else:
                 notes += left_out
                 difference = _of_map(difference, one, tables)
-                found.append((one.view, names[first], names[second], difference))
-    adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
-    if len(names) > 1 and all(each.view.startswith(CLASS) for views in sources for each in views):
+                rows.append((one.view, names[first], names[second], difference))
+    adjusted = adjusted_p_values([difference.p_value for *_, difference in rows])
+    if len(names) > 1 and all(source.view.startswith(CLASS) for views in sources for source in views):
         notes.append(OF_CLASSES)
-    return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
+    return tuple(ModelDifference(*row, p) for row, p in zip(rows, adjusted, strict=True)), notes
 
 
 def _contradicted(view: ViewSource, one: Any, other: Any, names: tuple[str, str]) -> str | None:

@@ -62,17 +62,11 @@ def slices(
     SliceTable
         Errors with one row per slice.
 
-    Raises
-    ------
-    InputError
-        As `calibrant.verbs.tally_by` and `calibrant.metrics.slice_errors`; or for a log of several models,
-        unless ``by`` has ``model``.
-
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
-    >>> [(row.slice, row.n, row.error.found) for row in found.slices]
+    >>> table = slices(predictions("dated", "naive-bayes"), "item:3")
+    >>> [(row.slice, row.n, row.error.found) for row in table.slices]
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, True)]
     """
     predictions = copy(open_predictions(source, columns))
@@ -90,8 +84,8 @@ def slices(
         predictions, names, view=view, exact=True, columns=columns, threads=threads, progress=progress
     )
     tell(progress, "measuring", 0, len(tallies))
-    found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
-    return replace(found, view=view, file=predictions.name, notes=(*predictions.told, *found.notes))
+    table = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
+    return replace(table, view=view, file=predictions.name, notes=(*predictions.told, *table.notes))
 
 
 @takes(slices)
@@ -125,16 +119,11 @@ def slice_tables(
     **options
         Other arguments of `slices`.
 
-    Raises
-    ------
-    InputError
-        As `slices`; or if two lists are equal, a figure is requested for several, or it cannot be written.
-
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> found = slice_tables(predictions(), [["item:2"], ["item:3"]])
-    >>> [len(table.slices) for table in found.tables]
+    >>> result = slice_tables(predictions(), [["item:2"], ["item:3"]])
+    >>> [len(table.slices) for table in result.tables]
     [2, 3]
     """
     twice = next((way for place, way in enumerate(ways) if way in ways[:place]), None)
@@ -148,16 +137,15 @@ def slice_tables(
         figure_kind(output)
     predictions = open_predictions(source, columns)
     every = (slices(predictions, way, columns=columns, **options) for way in ways)
-    found = SliceTables(tuple(every), command)
+    result = SliceTables(tuple(every), command)
     if output is not None:
         from calibrant.plots import slice_intervals
 
-        save_figure(slice_intervals(found.tables[0], most=most), output, width=width)
-    return found
+        save_figure(slice_intervals(result.tables[0], most=most), output, width=width)
+    return result
 
 
 def _default(predictions: Predictions, by: Sequence[str], columns: Columns | Mapping[str, Any] | None) -> str:
-    """Return the default view of a table."""
     if not predictions.has_classes:
         return "binary"
     named = Columns.of(columns).class_column or CLASS_COLUMN

@@ -44,11 +44,11 @@ def worker_sources(
         return None
     # Codes of classes by their text, as the tallies have them, do not serve to read the rows again.
     again = predictions.through(replace(reader, class_codes=Codes()), predictions.name)
-    found = []
+    sources = []
     for view, tally in _on_workers(reader, predictions, views).items():
         chunks = partial(_chunks, again, view, False) if exact else None
-        found.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
-    return found, rows
+        sources.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
+    return sources, rows
 
 
 def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
@@ -64,15 +64,15 @@ def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[s
         raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
     classes = {str(name): tally for (name,), tally in by_class.items()}
     predictions.met_classes(list(classes))
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     for view in expanded(views, predictions.classes):
         if view.startswith(CLASS):
-            found[view] = classes[predictions.classes[class_of(view, predictions)]]
+            tallies[view] = classes[predictions.classes[class_of(view, predictions)]]
         elif cluster is None and "item" in reader.roles:
-            found[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
+            tallies[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
         else:
-            found[view] = reduce(Tally.merge, classes.values())
-    return found
+            tallies[view] = reduce(Tally.merge, classes.values())
+    return tallies
 
 
 CLASS = "class:"
@@ -81,11 +81,6 @@ KNOWN = "binary, top, class:NAME, classwise or pooled"
 
 def asked_names(view: object) -> list[str] | None:
     """Return the names of the requested views; None for the defaults.
-
-    Raises
-    ------
-    InputError
-        If the argument is neither a name nor a list of names.
 
     Examples
     --------
@@ -101,13 +96,7 @@ def asked_names(view: object) -> list[str] | None:
 
 
 def asked_views(asked: Sequence[str] | None, predictions: Predictions) -> list[str]:
-    """Return the views to measure, by default those of the table; ``classwise`` is one entry.
-
-    Raises
-    ------
-    InputError
-        If a view is unknown, or the table does not have the data that it needs.
-    """
+    """Return the views to measure, by default those of the table; ``classwise`` is one entry."""
     if not asked:
         if predictions.log is not None:
             return ["top", "pooled"]
@@ -138,8 +127,10 @@ def _check(view: object, predictions: Predictions) -> None:
     if not predictions.has_classes and view != "binary" and not answers:
         hint = f"give {possible}, or a table with a class column or one p_<class> column per class"
         if view == "top":
-            told = "if each label tells whether the model's own answer is right"
-            hint = f"{told}, name the column of items (`columns={{'item': ...}}`); otherwise give binary"
+            hint = (
+                "if each label tells whether the model's own answer is right, name the column of items "
+                "(`columns={'item': ...}`); otherwise give binary"
+            )
         raise InputError(f"a table without classes has no view {view!r}", hint, code="view", file=name)
     if view == "top" and predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is unknown"
@@ -380,15 +371,17 @@ def view_sources(
         of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
         others = [view for view in views if view != "top"]
         answers = predictions.of_top_labels()
-        found, rows = of(answers, ["top"])
+        top, rows = of(answers, ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         predictions.notes = tuple(dict.fromkeys(predictions.notes + answers.notes))
-        return found + more, rows
+        return top + more, rows
     most = IN_MEMORY if fetched is None else fetched
-    there = None if whole else worker_sources(predictions, views, exact=exact, fetched=most, threads=threads)
-    if there is not None:
-        return there
-    given = predictions
+    on_workers = (
+        None if whole else worker_sources(predictions, views, exact=exact, fetched=most, threads=threads)
+    )
+    if on_workers is not None:
+        return on_workers
+    opened = predictions
     if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     # Items are clusters in `pooled`; of tables in memory, the reader finds items that have a class twice.
@@ -397,7 +390,7 @@ def view_sources(
     # Each batch of names looks up all names that were read before: few batches have less to look up.
     longer = NAMED_BATCHES if predictions.form == "long" and (items or predictions.clustered) else 1
     batches = with_item_clusters(predictions, longer * BATCH_ROWS, items=items, whole=whole)
-    batches = with_note(predictions, batches, given, top="top" in views)
+    batches = with_note(predictions, batches, opened, top="top" in views)
     batches = reported(batches, predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -414,7 +407,9 @@ def view_sources(
     batches, held = chain(held, batches), []
     sources, rows = _tallied(predictions, batches, views, threads)
     if exact:
-        sources = [replace(each, chunks=partial(_chunks, predictions, each.view, items)) for each in sources]
+        sources = [
+            replace(source, chunks=partial(_chunks, predictions, source.view, items)) for source in sources
+        ]
     return sources, rows
 
 
@@ -430,14 +425,14 @@ def reported(batches: Iterator[Batch], total: int | None, progress: Progress | N
 def _in_memory(
     predictions: Predictions, table: Batch, views: Sequence[str], threads: int | None
 ) -> list[ViewSource]:
-    found = []
+    sources = []
     for view in expanded(views, predictions.classes):
-        found_pairs = pairs_of(view, table, predictions)
-        pairs, codes = compact(found_pairs, _cluster_order(found_pairs, table, predictions))
+        view_pairs = pairs_of(view, table, predictions)
+        pairs, codes = compact(view_pairs, _cluster_order(view_pairs, table, predictions))
         if not len(pairs):
             raise _no_pairs(view, predictions)
-        found.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
-    return found
+        sources.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
+    return sources
 
 
 def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
@@ -473,15 +468,13 @@ def _no_pairs(view: str, predictions: Predictions) -> InputError:
 
 
 def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Integers | None:
-    """Return codes of clusters in an order that does not depend on the order of rows, for random draws.
-
-    Clusters without names are rows of a wide table; they are sorted by their content.
-    """
+    """Return codes of clusters in an order that does not depend on the order of rows, for random draws."""
     if pairs.cluster is None:
         return None
     names = predictions.clusters or predictions.items
     if names:
         return np.argsort(sortable(names[: pairs.cluster_count]), kind="stable")
+    # Clusters without names are rows of a wide table, sorted by their content.
     return np.lexsort((table.label, *table.score.T[:LEADING_CLASSES]))
 
 
@@ -506,13 +499,13 @@ def _tallied(
                 parts[view].add(pairs)
             rows += len(batch)
         tallies = {view: part.tally() for view, part in parts.items()}
-    found, names = [], sortable(predictions.clusters or predictions.items)
+    sources, names = [], sortable(predictions.clusters or predictions.items)
     for view, tally in tallies.items():
         if tally is None:
             raise _no_pairs(view, predictions)
         named = len(names) > 0 and tally.clusters is not None
-        found.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
-    return found, rows
+        sources.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
+    return sources, rows
 
 
 def _chunks(predictions: Predictions, view: str, items: bool) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:

@@ -75,11 +75,6 @@ def tally(
     Tally
         Tally by cluster if the table has clusters; without them by item, in ``pooled`` and if items repeat.
 
-    Raises
-    ------
-    InputError
-        If the table cannot be used, or the view is not given.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -92,9 +87,15 @@ def tally(
     predictions = open_predictions(source, columns)
     predictions.check_one_cluster("a tally")
     views = [one_view(view, predictions)]
-    (found,), _ = view_sources(predictions, views, whole=exact, fetched=0, threads=threads, progress=progress)
-    result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
-    return replace(_named(result, predictions, found.codes), view=found.view)
+    (view_source,), _ = view_sources(
+        predictions, views, whole=exact, fetched=0, threads=threads, progress=progress
+    )
+    result = (
+        tally_of_pairs(view_source.source, exact=exact)
+        if isinstance(view_source.source, Pairs)
+        else view_source.source
+    )
+    return replace(_named(result, predictions, view_source.codes), view=view_source.view)
 
 
 def tally_by(
@@ -136,14 +137,13 @@ def tally_by(
     Raises
     ------
     InputError
-        As in `tally`; or if a column is missing, is named twice or is the score or the label; or there are
-        more than 10,000 slices.
+        If there are more than 10,000 slices.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> table = {"score": [0.2, 0.7, 0.4], "label": [0, 1, 1], "subject": ["law", "art", "law"]}
-    >>> {keys: found.total_n for keys, found in tally_by(pa.table(table), "subject").items()}
+    >>> {keys: tally.total_n for keys, tally in tally_by(pa.table(table), "subject").items()}
     {('law',): 2, ('art',): 1}
     """
     check_threads(threads)
@@ -158,9 +158,9 @@ def tally_by(
         predictions = predictions.of_top_labels()
     if classes is not None:
         names = [name for name in names if name != classes.name]
-    there = slices_on_workers(predictions, names, LARGEST_EXACT * exact) if classes is None else None
-    if there is not None:
-        return there
+    on_workers = slices_on_workers(predictions, names, LARGEST_EXACT * exact) if classes is None else None
+    if on_workers is not None:
+        return on_workers
     slices = Slices(())
     if names:
         with _bands_of(names):
@@ -278,15 +278,15 @@ def one_view(view: str | None, predictions: Predictions) -> str:
     return name
 
 
-def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
+def _named(summed: Tally, predictions: Predictions, codes: Any) -> Tally:
     """Return the tally with the table's names of clusters, in sorted order."""
-    if found.cluster is None or found.clusters is None:
-        return found
+    if summed.cluster is None or summed.clusters is None:
+        return summed
     if predictions.form == "long" and not (predictions.clusters or predictions.items):
-        return found  # workers have named them
-    code = found.clusters if codes is None else codes[found.clusters]
+        return summed  # workers have named them
+    code = summed.clusters if codes is None else codes[summed.clusters]
     names = cluster_names(predictions, code)
-    return replace(ordered(found, names), clusters=np.sort(names))
+    return replace(ordered(summed, names), clusters=np.sort(names))
 
 
 def tally_files(
@@ -356,10 +356,10 @@ def tally_files(
             raise InputError("the file is listed twice", hint, code="duplicate", file=os.fspath(path))
     with workers_of(executor, workers) as pool:
         threads = None if executor is None and workers == 1 else 1
-        doing = partial(_tallied, view=view, exact=exact, columns=columns, threads=threads)
-        with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
+        tally_one = partial(_tallied, view=view, exact=exact, columns=columns, threads=threads)
+        with closing(pool.map(tally_one, files, lambda file: f"the file {file}")) as tallies:
             merged: list[tuple[int, Tally]] = []
-            for part in _full(found, files, progress):
+            for part in _full(tallies, files, progress):
                 merge_part(merged, part)
     if not merged:
         raise InputError("there are no rows in any file", "write at least one", code="empty", file=files[0])
@@ -367,7 +367,6 @@ def tally_files(
 
 
 def _tallied(file: str, **settings: Any) -> Tally | None:
-    """Return the tally of a file; None without rows."""
     try:
         return tally(file, **settings)
     except InputError as error:
@@ -376,17 +375,19 @@ def _tallied(file: str, **settings: Any) -> Tally | None:
         raise
 
 
-def _full(found: Iterable[Tally | None], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
+def _full(
+    tallies: Iterable[Tally | None], files: Sequence[str], progress: Progress | None
+) -> Iterable[Tally]:
     first: tuple[str, Tally] | None = None
-    for number, (each, file) in enumerate(zip(found, files, strict=True), 1):
-        if each is not None:
-            first = first or (file, each)
-            for what, one in (("clusters", each.cluster is not None), ("weights", each.weighted)):
+    for number, (summed, file) in enumerate(zip(tallies, files, strict=True), 1):
+        if summed is not None:
+            first = first or (file, summed)
+            for what, one in (("clusters", summed.cluster is not None), ("weights", summed.weighted)):
                 if one != (first[1].weighted if what == "weights" else first[1].cluster is not None):
                     message = f"the file has {what if one else f'no {what}'}, unlike {first[0]}"
                     hint = f"add {what} to all files, or to none"
                     if what == "clusters":  # items repeat in some of the files only
                         hint += "; for items that repeat, name their column: columns={'cluster': ...}"
                     raise InputError(message, hint, code="cluster", file=file)
-            yield each
+            yield summed
         tell(progress, "tallying", number, len(files))
