@@ -157,7 +157,7 @@ BUDGET = {
     "evaluation": 10324,
     "events": 7577,
     "exceptions": 157,
-    "io": 10006,
+    "io": 9979,
     "lazy": 63,
     "metrics": 10456,
     "outputs": 70,

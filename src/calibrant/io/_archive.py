@@ -65,13 +65,13 @@ def open_archive(
     reader = ArrayReader(
         origin.name,
         np.asarray(matrix, dtype=np.float64),
+        given[0] == "logits",
         _labels(origin, arrays, rows, classes) if labelled or "labels" in arrays else np.full(rows, -1),
-        "logits" if given[0] == "logits" else "probs",
         None if clusters is None else _clusters(origin, arrays, codes, named="clusters" in loaded),
         None if weights is None else _weights(origin, weights),
-        None if items is None else _coded(origin, "items", items, item_codes),
-        partial="threshold" in arrays,
-        ignored=len(loaded["labels"]) - rows if "labels" in loaded and loaded["labels"].ndim == 1 else 0,
+        "threshold" in arrays,
+        len(loaded["labels"]) - rows if "labels" in loaded and loaded["labels"].ndim == 1 else 0,
+        item=None if items is None else _coded(origin, "items", items, item_codes),
         cluster_codes=codes,
         item_codes=item_codes,
     )
@@ -83,7 +83,7 @@ def archive_table(origin: Origin) -> FrameTable:
     import pyarrow as pa
 
     reader, classes, threshold = open_archive(origin, labelled=False)
-    kind = "logit_" if reader.content == "logits" else "p_"
+    kind = "logit_" if reader.logits else "p_"
     codes = {"item": (reader.item_codes, reader.item), "cluster": (reader.cluster_codes, reader.cluster)}
     columns = {name: known.named(values) for name, (known, values) in codes.items() if values is not None}
     if reader.label.min() >= 0:
@@ -91,7 +91,7 @@ def archive_table(origin: Origin) -> FrameTable:
     if reader.weight is not None:
         columns["weight"] = pa.array(reader.weight)
     columns |= {
-        f"{kind}{name}": pa.array(values) for name, values in zip(classes, reader.score.T, strict=True)
+        f"{kind}{name}": pa.array(values) for name, values in zip(classes, reader.matrix.T, strict=True)
     }
     metadata = {} if threshold is None else {THRESHOLD_KEY: str(threshold).encode()}
     table = FrameTable(pa.table(columns, metadata=metadata), origin.name)

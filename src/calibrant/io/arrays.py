@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant.exceptions import InputError
-from calibrant.io.columns import IGNORED, ZERO_ONE, Codes, as_arrow
-from calibrant.io.predictions import Predictions, listed
-from calibrant.io.readers import ArrayReader, note_on_ignored
+from calibrant.io.columns import IGNORED, ZERO_ONE
+from calibrant.io.frames import FrameTable
+from calibrant.io.predictions import Columns, Predictions, listed, predictions_of
+from calibrant.io.readers import SECOND, note_on_ignored
 from calibrant.metrics.crossed import two_columns
 from calibrant.metrics.views import check_order, check_places, class_predictions, column_names, label_codes
 
@@ -105,8 +106,8 @@ def array_predictions(
         # checks that rows sum to 1
         score = class_predictions(code, score, label_name="y", score_name="p").prob[:, 1]
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
-    parts = {"weight": pairs.weight, "cluster": pairs.cluster, "second": _second(second, columns)}
-    predictions = _predictions(pairs.score, pairs.outcome, parts)
+    table = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
+    predictions = _table(table, pairs.weight, pairs.cluster, _second(second, columns))
     predictions.notes = paired
     if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
         predictions.notes = (
@@ -152,7 +153,7 @@ def _scored(
 def _outcomes(labels: Any) -> Any:
     """Labels of one event as 0 and 1."""
     array = _checks.one_dimensional(labels, "y")
-    if array.dtype.kind in "UO" and all(isinstance(label, str) for label in array.tolist()):
+    if array.dtype.kind in "UO" and all(isinstance(each, str) for each in array.tolist()):
         names = sorted(set(array.tolist()))
         if all(name in ZERO_ONE for name in names):
             return np.array([ZERO_ONE[name] for name in array.tolist()], np.bool_)
@@ -244,9 +245,10 @@ def _wide(
         hint = f"name the columns: classes={list(range(count))} or classes=[{counted}]"
         raise InputError(message, hint, code="class-unknown")
     names = list(map(str, known.tolist()))
-    rows = class_predictions(code, score, label_name="y", score_name="p", **columns)
-    parts = {"weight": rows.weight, "cluster": rows.cluster, "second": _second(second, columns)}
-    predictions = _predictions(rows.prob, rows.label, parts, names)
+    found = class_predictions(code, score, label_name="y", score_name="p", **columns)
+    table = {"label": np.array(names)[found.label]}
+    table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
+    predictions = _table(table, found.weight, found.cluster, _second(second, columns))
     absent = [name for place, name in enumerate(names) if not (code == place).any()]
     if classes is None and absent and known.dtype.kind in "iu":
         note = f"Labels were taken as the places of the columns, 0 to {count - 1}; no label is "
@@ -260,24 +262,15 @@ def _wide(
     return predictions
 
 
-def _predictions(
-    score: NDArray[Any], label: NDArray[Any], parts: dict[str, Any], classes: Sequence[str] = ()
+def _table(
+    columns: dict[str, NDArray[Any]],
+    weight: NDArray[Any] | None,
+    cluster: NDArray[Any] | None,
+    second: NDArray[Any] | None,
 ) -> Predictions:
-    """Checked arrays as a table; ``parts`` are weights, clusters and clusters of a second kind."""
-    reader = ArrayReader("the arrays", score, label, weight=parts["weight"])
-    if parts["cluster"] is not None:
-        reader.cluster = reader.cluster_codes.of(as_arrow(parts["cluster"]))
-    if parts["second"] is not None:
-        reader.second = Codes().of(as_arrow(parts["second"]))
-    predictions = Predictions(
-        reader,
-        name=reader.name,
-        form="wide" if classes else "long",
-        rows=len(label),
-        classes=tuple(classes) or None,
-        clustered=reader.cluster is not None,
-        weighted=reader.weight is not None,
-        has_classes=bool(classes),
-    )
-    predictions.crossed = reader.second is not None
-    return predictions
+    import pyarrow as pa
+
+    extra = {"weight": weight, "cluster": cluster, SECOND: second}
+    columns |= {name: values for name, values in extra.items() if values is not None}
+    named = Columns() if second is None else Columns(cluster=("cluster", SECOND))
+    return predictions_of(FrameTable(pa.table(columns), "the arrays"), named)

@@ -338,36 +338,17 @@ class _Repeats:
 
 @dataclass
 class ArrayReader:
-    """Reads arrays that are in memory: those of a caller, or what an ``.npz`` archive holds.
-
-    Attributes
-    ----------
-    name
-        Name in messages.
-    score
-        (n,) or (n, K) scores.
-    label
-        Labels as in `Batch`.
-    content
-        ``"probs"`` or ``"logits"`` of an archive, which are checked when they are read; ``"checked"``.
-    cluster, weight, item, second
-        As in `Batch`.
-    partial
-        True if scores below a threshold were dropped, so that rows need not sum to 1.
-    ignored
-        Number of rows that were left out for their label `IGNORED`.
-    """
+    """Reads arrays that are in memory: what an ``.npz`` archive holds."""
 
     name: str
-    score: NDArray[Any]
-    label: NDArray[Any]
-    content: Literal["probs", "logits", "checked"] = "checked"
-    cluster: NDArray[np.int64] | None = None
-    weight: Floats | None = None
-    item: NDArray[np.int64] | None = None
-    second: NDArray[np.int64] | None = None
-    partial: bool = False
+    matrix: Floats
+    logits: bool
+    label: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None
+    weight: Floats | None
+    partial: bool
     ignored: int = 0
+    item: NDArray[np.int64] | None = None
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
@@ -375,19 +356,18 @@ class ArrayReader:
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches of at most ``size`` rows."""
-        item = self.item if items else None
-        rows = Batch(self.score, self.label, self.weight, self.cluster, item, second=self.second)
-        for start in range(0, len(rows), size):
-            batch = rows.take(slice(start, start + size))
-            if self.content != "checked":
-                logits = self.content == "logits"
-                score = check_range(batch.score, self.name, start + 1, logits)
-                if logits:
-                    score = softmax(score)
-                else:
-                    check_sums(score, self.name, start + 1, self.partial)
-                batch = replace(batch, score=score)
-            batch = batch.without_weightless()
+        for start in range(0, len(self.label), size):
+            part = slice(start, start + size)
+            score = self.matrix[part]
+            if self.logits:
+                score = softmax(check_range(score, self.name, start + 1, logits=True))
+            else:
+                score = check_range(score, self.name, start + 1, logits=False)
+                check_sums(score, self.name, start + 1, self.partial)
+            cluster = None if self.cluster is None else self.cluster[part]
+            weight = None if self.weight is None else self.weight[part]
+            item = None if self.item is None or not items else self.item[part]
+            batch = Batch(score, self.label[part], weight, cluster, item).without_weightless()
             if len(batch):
                 yield batch
 
