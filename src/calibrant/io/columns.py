@@ -96,11 +96,12 @@ class Column:
                 raise self.error(0, message, hint, "column-type") from None
 
     def take(self, rows: Integers) -> Column:
-        """Return the values at some rows of a whole batch."""
+        """Return the values at some rows of the batch."""
         import pyarrow as pa
 
         values = self.values.take(pa.array(rows, pa.int64()))
-        return Column(values, self.file, self.column, self.first_row, rows)
+        places = rows if self.rows is None else self.rows[rows]
+        return Column(values, self.file, self.column, self.first_row, places)
 
     def present(self) -> NDArray[np.bool_]:
         """Return True for each value; NaN and a blank text are missing."""
@@ -152,6 +153,23 @@ class Column:
             values = values.cast(pa.string()).cast(pa.float64())
         array = as_numpy(values)
         return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+    def lists(self, width: int) -> Floats:
+        """Return lists of ``width`` numbers as a matrix (n, width)."""
+        from pyarrow import compute
+
+        self.complete()
+        lengths = as_numpy(compute.list_value_length(self.values))
+        wrong = np.flatnonzero(lengths != width)
+        if len(wrong):
+            message = f"{lengths[wrong[0]]} scores for {width} classes"
+            raise self.error(int(wrong[0]), message, "write a score for every class", "length")
+        try:
+            numbers = Column(self.values.flatten(), self.file, self.column, 0).numbers()
+        except InputError as error:
+            row = (error.row or 0) // width
+            raise self.error(row, error.message, error.hint, error.code) from None
+        return numbers.astype(np.float64, copy=False).reshape(-1, width)
 
     def scores(self) -> NDArray[np.floating[Any]]:
         """Probabilities in [0, 1]."""
@@ -266,9 +284,25 @@ class Column:
             raise self.error(row, message, hint, "class-unknown")
         return np.array(found, np.int64)[index]
 
+    def class_positions(self, count: int) -> Integers:
+        """Return positions of classes, from 0 to ``count`` - 1; `IGNORED` stays as it is."""
+        self.complete()
+        label = as_numpy(self.values)
+        bad = np.flatnonzero(((label < 0) | (label >= count)) & (label != IGNORED))
+        if len(bad):
+            row = int(bad[0])
+            message = f"label {label[row].item()} is not a class position from 0 to {count - 1}"
+            raise self.error(row, message, "repair it", "class-unknown")
+        return label.astype(np.int64, copy=False)
+
 
 class Codes:
     """Numbers for names of any type, in order of first appearance over all batches.
+
+    Parameters
+    ----------
+    names
+        Different names that have the first codes.
 
     Examples
     --------
@@ -278,8 +312,12 @@ class Codes:
     (array([0, 1, 0]), array([1, 2]), ['b', 'a', 'c'])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[Any] = ()) -> None:
         self._known: pa.Array | None = None
+        if len(names):
+            import pyarrow as pa
+
+            self._known = pa.array(names)
 
     def of(self, values: pa.Array) -> Integers:
         """Return codes of values; new values get the next codes."""
@@ -319,6 +357,34 @@ class Codes:
     def names(self) -> list[Any]:
         """The names, by code."""
         return [] if self._known is None else objects(self._known)
+
+
+class JointCodes:
+    """Codes of pairs of codes, in order of first appearance over all batches.
+
+    Examples
+    --------
+    >>> joint = JointCodes()
+    >>> joint.of(np.array([1, 0, 1]), np.array([5, 5, 5])).tolist(), [part.tolist() for part in joint.parts()]
+    ([0, 1, 0], [[1, 0], [5, 5]])
+    """
+
+    def __init__(self) -> None:
+        self._codes = Codes()
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def of(self, first: Integers, second: Integers) -> Integers:
+        """Return codes of the pairs of a batch; both parts are below 2^31."""
+        import pyarrow as pa
+
+        return self._codes.of(pa.array((first << 32) | second))
+
+    def parts(self) -> tuple[Integers, Integers]:
+        """Return the two codes of each joint code."""
+        both = np.array(self._codes.names, np.int64)
+        return both >> 32, both & ((1 << 32) - 1)
 
 
 def _among(values: pa.Array, words: Collection[str]) -> NDArray[np.bool_]:

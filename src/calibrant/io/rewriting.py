@@ -16,11 +16,13 @@ from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
 from calibrant.io.columns import Codes, class_name
 from calibrant.io.frames import FrameTable
+from calibrant.io.opening import prediction_roles
 from calibrant.io.origin import reads_once
-from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
+from calibrant.io.predictions import Form, class_names, class_scores_of
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
+from calibrant.io.score_columns import class_scores
 from calibrant.io.table_formats import FORMATS, TableFormat, locate, written_format
-from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column
+from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column, threshold_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,7 +179,10 @@ class ScoreTable:
     def _read(self, block: Block) -> tuple[Floats, Integers | None]:
         """Checked scores and codes of classes."""
         if self._classes:
-            return wide_scores(block, self._roles, partial=False).astype(np.float64, copy=False), None
+            roles = class_scores_of(self._roles)
+            columns = [block.column(role.name) for role in roles]
+            prob = class_scores(columns, width=len(roles), logits=roles[0].what == "finite")
+            return prob.astype(np.float64, copy=False), None
         score = block.column(self._roles["score"].name).scores().astype(np.float64, copy=False)
         named = self._roles.get("class")
         return score, None if named is None else block.column(named.name).codes(self._codes, words=False)

@@ -25,8 +25,14 @@ from calibrant.io.tables import Kind, Table, one_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-What = Literal["score", "finite", "label", "name"]
-KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "label", "name": "name"}
+What = Literal["score", "finite", "label", "position", "name"]
+KINDS: dict[What, Kind] = {
+    "score": "number",
+    "finite": "number",
+    "label": "label",
+    "position": "number",
+    "name": "name",
+}
 # Groups may be the column of each other, and of units:
 GROUPS = {"cluster", "second cluster", "document", "period", "date"}
 UNITS = {"item", "fold", "class"}
@@ -44,7 +50,8 @@ class Role:
     part
         Name of the role, which is also the parameter that names the column.
     what
-        Kind of values: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, or a ``name``.
+        Kind of values: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, the ``position`` of a
+        class, or a ``name``.
     column
         Requested name of the column; None for the name of the part.
     needed
@@ -164,17 +171,32 @@ def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
 
 
 class Block(NamedTuple):
-    """Some rows of a table: values, their file, the number of the first row there, and places to keep."""
+    """Some rows of a table: values, their file, the number of the first row there.
+
+    Attributes
+    ----------
+    places
+        (n,) places of the rows after the first; None if they follow each other.
+    """
 
     rows: pa.RecordBatch
     file: str
     first: int
-    kept: Integers | None = None
+    places: Integers | None = None
 
     def column(self, name: str) -> Column:
         """Return one column of the rows, with its place."""
-        column = Column(self.rows.column(name), self.file, name, self.first)
-        return column if self.kept is None else column.take(self.kept)
+        return Column(self.rows.column(name), self.file, name, self.first, self.places)
+
+    def take(self, rows: Integers) -> Block:
+        """Return some of the rows."""
+        import pyarrow as pa
+
+        names = self.rows.schema.names
+        # As columns, since Arrow takes no rows of views and runs.
+        values = [self.column(name).take(rows).values for name in names]
+        places = rows if self.places is None else self.places[rows]
+        return Block(pa.RecordBatch.from_arrays(values, names), self.file, self.first, places)
 
 
 def blocks(

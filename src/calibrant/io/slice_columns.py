@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Codes, Column, class_name
+from calibrant.io.columns import Codes, Column, JointCodes, class_name
 from calibrant.io.tables import Kind
 
 Keys = tuple[str | None, ...]
@@ -140,34 +140,6 @@ def _taken(column: Column, valid: NDArray[np.bool_]) -> Column:
 def _numbers(column: Column, valid: NDArray[np.bool_]) -> Floats:
     numbers: Floats = _taken(column, valid).numbers().astype(np.float64)
     return numbers + 0.0  # no negative zeros
-
-
-class JointCodes:
-    """Codes of pairs of codes, in order of first appearance over all batches.
-
-    Examples
-    --------
-    >>> joint = JointCodes()
-    >>> joint.of(np.array([1, 0, 1]), np.array([5, 5, 5])).tolist(), [part.tolist() for part in joint.parts()]
-    ([0, 1, 0], [[1, 0], [5, 5]])
-    """
-
-    def __init__(self) -> None:
-        self._codes = Codes()
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def of(self, first: Integers, second: Integers) -> Integers:
-        """Return codes of the pairs of a batch; both parts are below 2^31."""
-        import pyarrow as pa
-
-        return self._codes.of(pa.array((first << 32) | second))
-
-    def parts(self) -> tuple[Integers, Integers]:
-        """Return the two codes of each joint code."""
-        both = np.array(self._codes.names, np.int64)
-        return both >> 32, both & ((1 << 32) - 1)
 
 
 class Slices:

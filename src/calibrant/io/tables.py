@@ -96,7 +96,7 @@ class ArrowTable:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self.name = origin.name
-        schema = self._open(None).schema
+        self.schema = schema = self._open(None).schema
         self.columns = tuple(schema.names)
         self.metadata: Mapping[bytes, bytes] = schema.metadata or {}
         self.rows: int | None = None
@@ -136,6 +136,24 @@ class ArrowTable:
                 for name in batch.schema.names:
                     Column(batch.column(name), self.name, name, first)  # names the row
             raise
+
+
+class MemoryTable:
+    """Arrow columns in memory, as a file has them."""
+
+    first_row = 1
+
+    def __init__(self, rows: pa.RecordBatch, name: str) -> None:
+        self._rows = rows
+        self.name = name
+        self.columns = tuple(rows.schema.names)
+        self.metadata: Mapping[bytes, bytes] = rows.schema.metadata or {}
+        self.rows: int | None = rows.num_rows
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in order."""
+        chosen = self._rows.select(list(columns))
+        return (chosen.slice(start, size) for start in range(0, chosen.num_rows, size))
 
 
 class CsvTable:
@@ -527,6 +545,21 @@ def one_column(
         hint = hint if near is None else f"did you mean {near!r}? {hint[:1].upper()}{hint[1:]}"
         raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=file)
     return name
+
+
+def threshold_of(table: Table) -> float | None:
+    """Return the threshold that a table notes, or None."""
+    text = table.metadata.get(THRESHOLD_KEY)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        message = f"the stored threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
+        raise FormatError(message, "write the table again", file=table.name)
+    return value
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
