@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
+from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND, Batch, in_memory, note_on_ignored
 from calibrant.io.columns import IGNORED, ZERO_ONE, Codes
@@ -225,12 +226,17 @@ def _check_items(X: Any, y: Any, known: Collection[Any]) -> None:
         raise InputError(message, "pass the items before their labels: (model, X, y)", code="parameter")
 
 
-def _second(clusters: Any, columns: dict[str, Any]) -> NDArray[Any] | None:
+def _second(clusters: Any, columns: dict[str, Any]) -> Integers | None:
     """Return the codes of the second kind of clusters, of the rows that weigh something."""
     if clusters is None:
         return None
     none = np.zeros(len(clusters), np.int64)
-    return _checks.pairs(none, none, sample_weight=columns["sample_weight"], clusters=clusters).cluster
+    code = _checks.pairs(none, none, sample_weight=columns["sample_weight"], clusters=clusters).cluster
+    assert code is not None
+    # In order of appearance, as the codes of a table, so that sums are rounded alike.
+    first = np.unique(code, return_index=True)[1]
+    order: Integers = np.argsort(np.argsort(first))[code]
+    return order
 
 
 def _wide(
@@ -246,6 +252,7 @@ def _wide(
         hint = f"name the columns: classes={list(range(count))} or classes=[{counted}]"
         raise InputError(message, hint, code="class-unknown")
     names = list(map(str, known.tolist()))
+    _checks.cluster_codes(names, "classes")  # raises an error for half of a character
     if "" in names:
         raise InputError("a class has no name", "name the classes: classes=[...]", code="column")
     table = class_predictions(code, score, label_name="y", score_name="p", **columns)

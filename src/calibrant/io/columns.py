@@ -77,7 +77,7 @@ class Column:
                 raise
             large = pa.types.is_large_string(texts.type)
             data = texts.view(pa.large_binary() if large else pa.binary()).to_pylist()
-            bad = next((place for place, each in enumerate(data) if not _is_utf8(each)), 0)
+            bad = next((place for place, text in enumerate(data) if not _is_utf8(text)), 0)
             used = np.flatnonzero(as_numpy(self.values.indices.fill_null(0)) == bad) if coded else [bad]
             message, hint = "the text is not UTF-8", "write the file again with texts in UTF-8"
             raise self.error(int(used[0]) if len(used) else 0, message, hint, "text") from error
@@ -248,24 +248,24 @@ class Column:
             return np.empty(0, np.int64)
         self.check_names()
         known = len(codes)
-        found = codes.of(self.values)
+        code = codes.of(self.values)
         new = codes.since(known)
         if str(new.type) in ("float", "double"):
             try:
                 check_not_merged(as_numpy(new))
             except InputError as error:
-                row = int(np.flatnonzero(found == known + (error.row or 0))[0])
+                row = int(np.flatnonzero(code == known + (error.row or 0))[0])
                 raise self.error(row, error.message, error.hint, error.code) from None
         for marked in (BLANK, MISSING) if words else (BLANK,):
             among = _among(new, marked)
             if among.any():
-                row = int(np.flatnonzero(found == known + int(among.argmax()))[0])
+                row = int(np.flatnonzero(code == known + int(among.argmax()))[0])
                 message, hint = "the value is missing", "fill it in or drop the row"
                 if marked is MISSING:
                     message = f"{shown(objects(new)[int(among.argmax())])} may be a missing value"
                     hint += "; if it is a name, write it in another way"
                 raise self.error(row, message, hint, "missing-value")
-        return found
+        return code
 
     def class_index(self, classes: dict[str, int]) -> Integers:
         """Return the positions of class names among the classes with scores; `IGNORED` stays as it is."""
@@ -275,14 +275,14 @@ class Column:
         self.check_names("names no classes")
         words, index = distinct(self.values)
         ignored = {str(IGNORED): IGNORED}
-        found = [classes.get(name, ignored.get(name, -1)) for name in map(class_name, words)]
-        if -1 in found:
-            row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
+        positions = [classes.get(name, ignored.get(name, -1)) for name in map(class_name, words)]
+        if -1 in positions:
+            row = int(np.flatnonzero(np.array(positions)[index] == -1)[0])
             known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")
             message = f"label {shown(class_name(words[index[row]]))} is not one of the classes {known}"
             hint = "add its score column, or repair the label (a class name, not its position)"
             raise self.error(row, message, hint, "class-unknown")
-        return np.array(found, np.int64)[index]
+        return np.array(positions, np.int64)[index]
 
     def class_positions(self, count: int) -> Integers:
         """Return positions of classes, from 0 to ``count`` - 1; `IGNORED` stays as it is."""
@@ -327,16 +327,16 @@ class Codes:
         if str(values.type) in ("float", "double"):
             values = as_arrow(as_numpy(values) + 0)  # -0.0 and 0.0 are one name
         encoded = dictionary(values)
-        found = encoded.dictionary
+        names = encoded.dictionary
         if self._known is None:
-            self._known = found
+            self._known = names
             return as_numpy(encoded.indices).astype(np.int64)
-        known = compute.index_in(found, value_set=self._known)
+        known = compute.index_in(names, value_set=self._known)
         new = as_numpy(known.is_null()).astype(bool)
-        code = np.empty(len(found), np.int64)
+        code = np.empty(len(names), np.int64)
         code[~new] = as_numpy(known.drop_null())
         code[new] = len(self._known) + np.arange(int(new.sum()))
-        self._known = pa.concat_arrays([self._known, found.filter(known.is_null())])
+        self._known = pa.concat_arrays([self._known, names.filter(known.is_null())])
         codes: Integers = code[as_numpy(encoded.indices)]
         return codes
 

@@ -164,7 +164,7 @@ class Slices:
     def keys(self) -> list[Keys]:
         """Return the key of each code."""
         first, *others = (own.keys() for own in self.columns)
-        found: list[Keys] = [(key,) for key in first]
+        crossed: list[Keys] = [(key,) for key in first]
         for joint, keys in zip(self._joint, others, strict=True):
-            found = [(*found[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
-        return found
+            crossed = [(*crossed[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
+        return crossed

@@ -307,9 +307,9 @@ class CsvTable:
                     _raise_first_non_number(values, self.name, first, column, decimal=decimal)
                 first += batch.num_rows
         except pa.ArrowInvalid as error:
-            found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-            if found:
-                row, expected, got = (int(group) for group in found.groups())
+            match = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+            if match:
+                row, expected, got = map(int, match.groups())
                 message = f"{got} fields, but the header has {expected}"
                 hint = "quote fields that contain the delimiter, or write the file again"
                 at = row - 1 - self._skip
@@ -413,12 +413,12 @@ class JsonTable:
         self._find_types(columns, 1)
         fields = []
         for column, kind in columns.items():
-            found = self._types[column]
-            if found in (list, dict):
+            kept = self._types[column]
+            if kept in (list, dict):
                 message, hint = "a column of lists or objects is not read", "leave it out, or write Parquet"
                 raise InputError(message, hint, code="column-type", file=self.name, column=column)
-            numeric = found is float or (found is int and kind != "name")
-            text = pa.bool_() if found is bool else pa.int64() if found is int else pa.string()
+            numeric = kept is float or (kept is int and kind != "name")
+            text = pa.bool_() if kept is bool else pa.int64() if kept is int else pa.string()
             fields.append(pa.field(column, pa.float64() if kind == "number" or numeric else text))
         return pa.schema(fields)
 
@@ -531,16 +531,16 @@ def one_column(
     Traceback (most recent call last):
     calibrant.exceptions.InputError: labels.csv: there is no column 'label': did you mean 'labels'? ...
     """
-    found = list(columns).count(name)
-    if found > 1:
+    times = list(columns).count(name)
+    if times > 1:
         raise InputError("two columns have this name", "rename one", code="column", file=file, column=name)
-    if not found:
-        numbers = [each for each in columns if NUMBER.fullmatch(each.strip())]
+    if not times:
+        numbers = [column for column in columns if NUMBER.fullmatch(column.strip())]
         if numbers and len(numbers) == len(columns):
             message = f"there is no line of column names: the first line is {listed(columns)}"
             hint = f"write a line of column names above the first line, with {name!r} for the column to use"
             raise InputError(message, hint, code="column-missing", file=file)
-        near = closest(name, [each for each in columns if each not in others])
+        near = closest(name, [column for column in columns if column not in others])
         hint = "; ".join(filter(None, [how, f"the columns are {listed(columns)}" if columns else ""]))
         hint = hint if near is None else f"did you mean {near!r}? {hint[:1].upper()}{hint[1:]}"
         raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=file)
