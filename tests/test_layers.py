@@ -159,12 +159,12 @@ BUDGET = {
     "data": 259,
     "demo": 630,
     "estimation": 3425,
-    "evaluation": 10323,
+    "evaluation": 10316,
     "events": 7577,
     "exceptions": 157,
-    "io": 9877,
+    "io": 9634,
     "lazy": 90,
-    "metrics": 10532,
+    "metrics": 10530,
     "outputs": 70,
     "pages": 1216,
     "parts": 21,
@@ -174,10 +174,10 @@ BUDGET = {
     "records": 1767,
     "results": 2698,
     "seeds": 69,
-    "structures": 18244,
+    "structures": 18235,
     "synthetic": 253,
     "testing": 127,
-    "verbs": 5499,
+    "verbs": 5483,
 }
 
 

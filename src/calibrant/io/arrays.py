@@ -65,7 +65,7 @@ def array_predictions(
     Examples
     --------
     >>> array_predictions(["no", "yes"], [0.2, 0.9], classes=["no", "yes"]).read().label.tolist()
-    [0, 1]
+    [False, True]
     """
     scored = hasattr(source, "predict_proba") or hasattr(source, "fit")
     rows = {"X": p, "y": y} if scored else {"y": source, "p": p}

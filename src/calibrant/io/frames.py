@@ -29,11 +29,6 @@ class FrameTable:
         Name of the frame in errors.
     zones
         Time zones of columns of DuckDB, which returns all times in the zone of its session.
-
-    Raises
-    ------
-    InputError
-        If it is no dataframe, or if the query of a lazy frame fails.
     """
 
     first_row = 0

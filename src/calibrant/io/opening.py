@@ -77,11 +77,6 @@ class Columns:
 
         The keys are the attributes; ``class`` is another name of ``class_column``.
 
-        Raises
-        ------
-        InputError
-            ``given`` is not a mapping, or has an unknown key.
-
         Examples
         --------
         >>> Columns.of({"class": "tag"}) == Columns(class_column="tag")
@@ -271,11 +266,6 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     -------
     dict
         Roles by part; a wide table has its columns of scores in place of ``score``.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or the columns fit both forms.
 
     Examples
     --------

@@ -99,11 +99,6 @@ def open_table(source: Any) -> Table:
     source
         A file, ``-`` for standard input, a folder or a pattern of Parquet files, or a dataframe.
 
-    Raises
-    ------
-    InputError
-        If it is another object, or cannot be read.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -129,11 +124,6 @@ def open_table(source: Any) -> Table:
 
 def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
     """Return the roles that columns of a table have, by part.
-
-    Raises
-    ------
-    InputError
-        A column that is needed or named is not there, or is there twice, or one column has two roles.
 
     Examples
     --------
@@ -214,11 +204,6 @@ def blocks(
         Rows of a batch, about.
     may_be_empty
         True if the table may have no rows.
-
-    Raises
-    ------
-    InputError
-        There are no rows, or a value cannot be read.
 
     Examples
     --------
@@ -331,11 +316,6 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
         As in `open_table`.
     roles
         Roles of the columns.
-
-    Raises
-    ------
-    InputError
-        Naming the file, the row and the column: a column or a value is missing or not as its role says.
 
     Examples
     --------

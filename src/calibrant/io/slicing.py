@@ -25,11 +25,6 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
         Open table.
     by
         Names of columns; ``NAME:4`` cuts the numbers of a column into four bands.
-
-    Raises
-    ------
-    InputError
-        A column is not there, is named twice, or holds what the model says or should say.
     """
     table, columns = _table(predictions), slice_columns(predictions, by)
     for column in columns:
@@ -65,13 +60,7 @@ def _table(predictions: Predictions) -> Table:
 
 
 def slice_columns(predictions: Predictions, by: Sequence[str]) -> list[SliceColumn]:
-    """Return the columns that make slices.
-
-    Raises
-    ------
-    InputError
-        As `sliced`.
-    """
+    """Return the columns that make slices."""
     columns = [_slice_column(predictions, name) for name in by]
     names = [column.name for column in columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)

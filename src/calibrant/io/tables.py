@@ -520,11 +520,6 @@ def one_column(
     others
         Names of columns for something else, of which none is meant.
 
-    Raises
-    ------
-    InputError
-        The column is not there, or is there twice.
-
     Examples
     --------
     >>> one_column("labels.csv", ["item", "labels"], "label", "name it with `label`")

@@ -267,13 +267,7 @@ class Windows:
         return np.array(self._of_value, np.int64)[codes]
 
     def names(self) -> tuple[list[str | int], list[bool]]:
-        """Return the window of each number, and True for the numbers that belong to the reference.
-
-        Raises
-        ------
-        InputError
-            Some values are numbers and some are text, or the reference ends at a value of another kind.
-        """
+        """Return the window of each number, and True for the numbers that belong to the reference."""
         windows = [window for window, _ in self._numbers]
         if self._by == "value":
             windows = _numbered(windows, lambda number: self._place(self._first[number]))
