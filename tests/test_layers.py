@@ -162,7 +162,7 @@ BUDGET = {
     "evaluation": 10316,
     "events": 7577,
     "exceptions": 157,
-    "io": 9634,
+    "io": 9629,
     "lazy": 90,
     "metrics": 10530,
     "outputs": 70,

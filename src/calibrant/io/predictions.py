@@ -236,31 +236,23 @@ class Predictions:
         """
         if self.change is not None:
             block = self.change(block)
-        roles, of_classes = self.roles, class_scores_of(self.roles)
+        roles, labels = self.roles, block.column(self.roles["label"].name)
         label: NDArray[Any]
-        score: NDArray[Any]
-        if of_classes:
-            column = block.column(roles["label"].name)
+        if "score" in roles:
+            score = self.scores(block)
+            self._check_threshold(score, block)
+            label = labels.labels()
+        else:
             if roles["label"].what == "position":
-                label = column.class_positions(len(self._classes))
+                label = labels.class_positions(len(self._classes))
             else:
-                label = column.class_index({name: place for place, name in enumerate(self._classes)})
+                label = labels.class_index({name: place for place, name in enumerate(self._classes)})
+            # Before the scores are checked, since those of padding may be anything.
             if (label == IGNORED).any():
                 rows = np.flatnonzero(label != IGNORED)
                 self.ignored += len(label) - len(rows)
                 block, label = block.take(rows), label[rows]
-            from calibrant.io.score_columns import class_scores  # which long tables do not need
-
-            score = class_scores(
-                [block.column(role.name) for role in of_classes],
-                width=len(self._classes),
-                logits=of_classes[0].what == "finite",
-                partial=self.threshold is not None,
-            )
-        else:
-            score = block.column(roles["score"].name).scores()
-            self._check_threshold(score, block)
-            label = block.column(roles["label"].name).labels()
+            score = self.scores(block)
         codes = {
             part: block.column(roles[part].name).codes(self.codes[part], words=part != "class")
             for part in NAMED
@@ -277,6 +269,17 @@ class Predictions:
             None if slices is None else slices.codes([block.column(own.name) for own in slices.columns]),
             codes.get(SECOND),
         )
+
+    def scores(self, block: Block) -> NDArray[np.floating[Any]]:
+        """Return the checked probabilities of some rows: (n,) of a long table, (n, K) of a wide one."""
+        if "score" in self.roles:
+            return block.column(self.roles["score"].name).scores()
+        from calibrant.io.score_columns import class_scores  # which long tables do not need
+
+        roles = class_scores_of(self.roles)
+        columns, logits = [block.column(role.name) for role in roles], roles[0].what == "finite"
+        partial = self.threshold is not None
+        return class_scores(columns, width=len(self._classes), logits=logits, partial=partial)
 
     def _check_threshold(self, score: NDArray[Any], block: Block) -> None:
         """Raise if a long table has a score that its own note says was dropped."""
