@@ -38,7 +38,7 @@ def engine_read(folder: str, parts: int, **_: Any) -> Call:
 
 def engine_kernel(folder: str, parts: int, threads: int) -> Call:
     from calibrant.io._parts import PartsTable
-    from calibrant.io.predictions import Columns, predictions_of
+    from calibrant.io.opening import Columns, predictions_of
     from calibrant.verbs import tally
 
     def run() -> list[Any]:

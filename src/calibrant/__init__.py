@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.verbs.monitoring import monitor
     from calibrant.evaluation.verbs.protocol_steps import protocol
     from calibrant.exceptions import CalibrantError, FormatError, InputError, MissingExtraError
-    from calibrant.io.predictions import open_predictions
+    from calibrant.io.opening import open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
     from calibrant.recalibrate.calibrated import Calibrated

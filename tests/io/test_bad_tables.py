@@ -270,8 +270,8 @@ ARCHIVES = [
     ({"probs": [[0.1, 0.9], [20, 80]]}, "row 2, column probs: class 0: 20.0 is not .*percentages"),
     ({"probs": [[0.1, 0.9], [0.5, 0.9]]}, "row 2: the class probabilities add up to 1.4"),
     ({"probs": [0.1, 0.9]}, r"probs has shape \(2,\), expected \(n, K\)"),
-    ({"probs": [[0.1, 0.9], [-2.0, 3.0]]}, "row 2, .*these look like logits; store them as logits"),
-    ({"probs": [[2.4, 0.9], [-2.0, 3.0]]}, "row 1, .*these look like logits; store them as logits"),
+    ({"probs": [[0.1, 0.9], [-2.0, 3.0]]}, "row 2, .*these look like logits; name the array or list logits"),
+    ({"probs": [[2.4, 0.9], [-2.0, 3.0]]}, "row 1, .*these look like logits; name the array or list logits"),
     ({"probs": [["a", "b"]] * 2}, "probs has dtype <U1"),
     (
         {"probs": None, "labels": None, "label_ids": [0], "predictions": np.zeros((1, 2), "datetime64[D]")},
@@ -309,7 +309,7 @@ def test_a_bad_archive_is_refused(tmp_path: Path, change: dict[str, Any], messag
     arrays = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
     save(tmp_path, arrays)
     with pytest.raises(InputError, match=message):
-        open_predictions(tmp_path / "a.npz").read()
+        open_predictions(tmp_path / "a.npz").read(items=True)
 
 
 def test_python_objects_in_an_archive_are_refused(tmp_path: Path) -> None:
@@ -321,8 +321,9 @@ def test_python_objects_in_an_archive_are_refused(tmp_path: Path) -> None:
 def test_clusters_of_an_archive_may_be_hashes_of_64_bits(tmp_path: Path) -> None:
     largest = 2**64 - 1
     save(tmp_path, {**GOOD, "clusters": np.array([largest, 7], np.uint64)})
-    reader = open_predictions(tmp_path / "a.npz").reader
-    assert reader.cluster_codes.names == [largest, 7]
+    predictions = open_predictions(tmp_path / "a.npz")
+    predictions.read()
+    assert predictions.clusters == [largest, 7]
 
 
 def test_arrays_of_an_archive_cannot_be_renamed(tmp_path: Path) -> None:

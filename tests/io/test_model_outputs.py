@@ -128,11 +128,11 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
     [
         (
             {"probs": [[0.3, 0.7], [1.0]], "label": [1, 0]},
-            "row 2, column probs: 1 scores, and earlier rows",
+            "row 2, column probs: 1 scores for 2 classes: write a score for every class",
         ),
         ({"probs": [[0.3, 0.7], None], "label": [1, 0]}, "row 2, column probs: the value is missing"),
         ({"probs": [[1.0], [1.0]], "label": [0, 0]}, "one score per row: write one per class, two or more"),
-        ({"probs": [[0.3, None]], "label": [0]}, "column probs: a score is missing: repair it"),
+        ({"probs": [[0.3, None]], "label": [0]}, "row 1, column probs: the value is missing"),
         ({"probs": pa.array([], pa.list_(pa.float64())), "label": pa.array([], pa.int64())}, "are no rows"),
         ({"probs": [[0.3, 0.7]], "label": [2]}, "row 1, column label: label 2 is not a class position"),
         ({"probs": [[0.3, 0.6]], "label": [0]}, "row 1: the class probabilities add up to 0.9"),
@@ -145,7 +145,7 @@ def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, endin
             "row 2, column logits: class 1: nan is not",
         ),
         ({"probs": [[[0.3, 0.7]] * 2], "labels": [[1, None]]}, "row 1, column labels: the value is missing"),
-        ({"probs": [[[0.3, 0.7], None]], "labels": [[1, 0]]}, "column probs: (a score is missing|0 scores)"),
+        ({"probs": [[[0.3, 0.7], None]], "labels": [[1, 0]]}, "row 1, column probs: the value is missing"),
         ({"logits": [[0.3, math.nan]], "label": [0]}, "class 1: nan is not a finite number"),
         ({"probs": [[0.3, 0.7]], "label": [-100]}, "there are no labeled rows"),
         (
@@ -277,7 +277,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
             r"threshold is not one number in \[0, 1\): store a single number",
         ),
         ({"probs": np.zeros((2, 0))}, "probs is no array, or damaged: write the archive again"),
-        ({"weights": np.array([1.0, -1.0])}, r"row 2, column weights: .* -1.0, not a finite weight >= 0"),
+        ({"weights": np.array([1.0, -1.0])}, "row 2, column weights: -1.0 is not a finite weight >= 0"),
     ],
     ids=["threshold", "probs", "weights"],
 )
@@ -345,8 +345,10 @@ def test_labels_that_are_names_of_classes_are_read(tmp_path: Path) -> None:
     np.savez(path, probs=scores, labels=np.array(["no", "yes"]), classes=np.array(["no", "yes"]))
     assert open_predictions(path).read().label.tolist() == [0, 1]
     np.savez(path, probs=scores, labels=np.array(["no", "maybe"]), classes=np.array(["no", "yes"]))
-    with pytest.raises(InputError, match=r"row 2, column labels: label 'maybe' is not one of the 2 classes"):
-        open_predictions(path)
+    with pytest.raises(
+        InputError, match="row 2, column labels: label 'maybe' is not one of the classes no, yes"
+    ):
+        open_predictions(path).read()
 
 
 def test_an_archive_of_predicted_classes_or_without_labels_says_what_to_save(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_logits_of_classes_come_back_as_probabilities(wide: SavedRecalibrator) -
         ([0.5, 1.5], r"p\[1\] is 1.5, not a probability in"),
         (["a"], "not a table or array of probabilities"),
         (np.zeros((2, 2, 2)), "not a table or array of probabilities"),
-        ([[0.2, 0.2]], "the class probabilities add up to 0.4"),
+        ([[0.2, 0.2]], r"p\[0\] sums to 0.4, not to 1 within 0.01"),
         (7, "not a table or array of probabilities"),
     ],
 )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
+    from calibrant.io.batches import Batch
     from calibrant.io.logs import LogKind, NoOptionsError, open_log, recognise_log
-    from calibrant.io.predictions import Columns, Predictions, open_predictions
-    from calibrant.io.readers import Batch
+    from calibrant.io.opening import Columns, open_predictions
+    from calibrant.io.predictions import Predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
     from calibrant.io.text import read_class_table

@@ -4,99 +4,151 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _checks
-from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import IGNORED, Codes, Column, class_name
-from calibrant.io.frames import FrameTable
+from calibrant.io.batches import note_on_ignored
+from calibrant.io.columns import IGNORED, Column, class_name
 from calibrant.io.origin import Origin, array_of, members, reading
-from calibrant.io.readers import ArrayReader, check_logits
-from calibrant.io.tables import THRESHOLD_KEY
+from calibrant.io.predictions import LISTS, Predictions
+from calibrant.io.roles import Role
+from calibrant.io.score_columns import check_logits
+from calibrant.io.tables import THRESHOLD_KEY, MemoryTable, threshold_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "items", "weights", "threshold")
 # As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.
 TRAINER = {"predictions": "logits", "label_ids": "labels"}
 
 
-def open_archive(
-    origin: Origin, *, labelled: bool = True
-) -> tuple[ArrayReader, tuple[str, ...], float | None]:
-    """Read the arrays; return the reader, the classes, and the threshold if one was applied.
+def open_archive(origin: Origin) -> Predictions:
+    """Open the arrays as a wide table with one column of lists of scores."""
+    rows, classes, left_out = _rows(origin, labelled=True)
+    score, label = rows.schema.names[0], rows.schema.field("labels").type
+    roles = {
+        LISTS: Role(LISTS, "finite" if score == "logits" else "score", score),
+        "label": Role("label", "label" if _is_text(label) else "position", "labels"),
+    }
+    for part in ("cluster", "item", "weight"):
+        if f"{part}s" in rows.schema.names:
+            roles[part] = Role(part, "finite" if part == "weight" else "name", f"{part}s")
+    table = MemoryTable(rows, origin.name)
+    predictions = Predictions(table, roles, classes=classes, threshold=threshold_of(table))
+    if left_out:
+        predictions.notes = predictions.source_notes = (note_on_ignored(left_out),)
+    return predictions
 
-    If not ``labelled``, an archive without labels is read, and each label is -1.
+
+def archive_table(origin: Origin) -> MemoryTable:
+    """Return an archive, with or without labels, as a wide table with the scores as they are."""
+    import pyarrow as pa
+
+    rows, classes, _ = _rows(origin, labelled=False)
+    stored = rows.schema.names
+    columns = {part: rows.column(f"{part}s") for part in ("item", "cluster") if f"{part}s" in stored}
+    if "labels" in stored:
+        label = Column(rows.column("labels"), origin.name, "labels", 1)
+        if not _is_text(label.values.type):
+            columns["label"] = pa.array(np.array(classes, object)[label.class_positions(len(classes))])
+        else:
+            label.class_index({name: place for place, name in enumerate(classes)})
+            columns["label"] = label.values
+    if "weights" in stored:
+        columns["weight"] = rows.column("weights")
+    score = stored[0]
+    kind = "logit_" if score == "logits" else "p_"
+    matrix = Column(rows.column(0), origin.name, score, 1).lists(len(classes))
+    columns |= {f"{kind}{name}": pa.array(values) for name, values in zip(classes, matrix.T, strict=True)}
+    made = pa.RecordBatch.from_pydict(columns)
+    return MemoryTable(made.replace_schema_metadata(rows.schema.metadata), origin.name)
+
+
+def _rows(origin: Origin, *, labelled: bool) -> tuple[pa.RecordBatch, tuple[str, ...], int]:
+    """Return the arrays as columns, first the lists of scores, the classes, and how many rows do not count.
+
+    If not ``labelled``, an archive without labels is read too.
     """
+    import pyarrow as pa
+
     loaded = _load(origin, labelled)
     arrays = _counted(origin, loaded)
-    given = [name for name in ("probs", "logits") if name in arrays]
-    if len(given) != 1:
-        what = "both probs and logits" if given else "neither probs nor logits"
+    stored = [name for name in ("probs", "logits") if name in arrays]
+    if len(stored) != 1:
+        what = "both probs and logits" if stored else "neither probs nor logits"
         raise _error(
             origin, f"the archive has {what}", f"store exactly one of them; it holds {_list(arrays)}"
         )
-    matrix = arrays[given[0]]
+    (score,) = stored
+    matrix = arrays[score]
     if matrix.ndim != 2 or matrix.shape[1] < 2:
         hint = "store one column per class, two or more; for one view write a long table with score and label"
-        raise _error(origin, f"{given[0]} has shape {matrix.shape}, expected (n, K)", hint, "shape")
+        raise _error(origin, f"{score} has shape {matrix.shape}, expected (n, K)", hint, "shape")
     if matrix.dtype.kind not in "fiu":
-        raise _error(origin, f"{given[0]} has dtype {matrix.dtype}", "store numbers", "column-type")
+        raise _error(origin, f"{score} has dtype {matrix.dtype}", "store numbers", "column-type")
     rows, width = matrix.shape
     if rows == 0:
         raise _error(origin, "there are no rows", "write at least one; labels of -100 do not count", "empty")
-    if given[0] == "logits":
-        check_logits(matrix, origin.name)
     classes = tuple(class_name(value) for value in arrays.get("classes", np.arange(width)).ravel().tolist())
     if len(classes) != width or len(set(classes)) != width:
         raise _error(
             origin,
-            f"classes has {len(classes)} names ({len(set(classes))} distinct) and {given[0]} {width} columns",
+            f"classes has {len(classes)} names ({len(set(classes))} distinct) and {score} {width} columns",
             "name each column once",
             "length",
         )
-    codes, item_codes = Codes(), Codes()
-    items = _column(origin, arrays, "items", rows)
-    clusters = _column(origin, arrays, "clusters", rows)
-    weights = _column(origin, arrays, "weights", rows)
-    reader = ArrayReader(
-        origin.name,
-        np.asarray(matrix, dtype=np.float64),
-        given[0] == "logits",
-        _labels(origin, arrays, rows, classes) if labelled or "labels" in arrays else np.full(rows, -1),
-        None if clusters is None else _clusters(origin, arrays, codes, named="clusters" in loaded),
-        None if weights is None else _weights(origin, weights),
-        "threshold" in arrays,
-        len(loaded["labels"]) - rows if "labels" in loaded and loaded["labels"].ndim == 1 else 0,
-        item=None if items is None else _coded(origin, "items", items, item_codes),
-        cluster_codes=codes,
-        item_codes=item_codes,
-    )
-    return reader, classes, _threshold(origin, arrays.get("threshold"))
+    flat = np.ascontiguousarray(matrix, np.float64).ravel()
+    columns: dict[str, Any] = {score: pa.FixedSizeListArray.from_arrays(pa.array(flat), width)}
+    labels = _column(origin, arrays, "labels", rows)
+    if labels is not None:
+        if labels.dtype.kind not in "iub" and not (labels.dtype.kind == "U" and "classes" in arrays):
+            hint = "store each label as a whole number, the position of its class from 0, or add classes"
+            raise _error(origin, f"labels has dtype {labels.dtype}", hint, "column-type")
+        columns["labels"] = pa.array(labels)
+    elif labelled:
+        hint = f"add it as (n,) class positions; the archive contains {_list(arrays)}"
+        raise _error(origin, "the archive has no labels", hint, "column-missing")
+    for name in ("clusters", "items", "weights"):
+        values = _column(origin, arrays, name, rows)
+        if values is None:
+            continue
+        if name == "weights" and values.dtype.kind in "fiub":
+            columns[name] = pa.array(values.astype(np.float64))
+        elif name == "clusters" and "clusters" not in loaded:
+            columns[name] = _texts(origin, arrays)
+        else:  # hashes of 64 bits exceed Arrow's default
+            columns[name] = pa.array(values.tolist(), pa.uint64() if values.dtype.kind == "u" else None)
+    metadata = {}
+    if (threshold := arrays.get("threshold")) is not None:
+        if threshold.ndim or threshold.dtype.kind not in "fiu" or not 0 <= threshold < 1:
+            message, hint = "threshold is not one number in [0, 1)", "store a single number, or leave it out"
+            raise _error(origin, message, hint, "threshold")
+        metadata[THRESHOLD_KEY] = repr(float(threshold)).encode()
+    left_out = len(loaded["labels"]) - rows if "labels" in loaded and loaded["labels"].ndim == 1 else 0
+    return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata), classes, left_out
 
 
-def archive_table(origin: Origin) -> FrameTable:
-    """Return an archive, with or without labels, as a wide table with the scores as they are."""
+def _texts(origin: Origin, arrays: dict[str, NDArray[Any]]) -> pa.Array:
+    """Return names of the texts of tokens with the file's name, since other files number theirs alike.
+
+    Files of the same name in different folders differ in the checksum of their labels.
+    """
     import pyarrow as pa
 
-    reader, classes, threshold = open_archive(origin, labelled=False)
-    kind = "logit_" if reader.logits else "p_"
-    codes = {"item": (reader.item_codes, reader.item), "cluster": (reader.cluster_codes, reader.cluster)}
-    columns = {name: known.named(values) for name, (known, values) in codes.items() if values is not None}
-    if reader.label.min() >= 0:
-        columns["label"] = pa.array(np.array(classes, object)[reader.label])
-    if reader.weight is not None:
-        columns["weight"] = pa.array(reader.weight)
-    columns |= {
-        f"{kind}{name}": pa.array(values) for name, values in zip(classes, reader.matrix.T, strict=True)
-    }
-    metadata = {} if threshold is None else {THRESHOLD_KEY: str(threshold).encode()}
-    table = FrameTable(pa.table(columns, metadata=metadata), origin.name)
-    table.eager, table.first_row = None, 1  # as for other files
-    return table
+    texts, code = np.unique(arrays["clusters"], return_inverse=True)
+    file = f"{Path(origin.name).stem}-{crc32(arrays['labels'].astype(np.int64).tobytes()):08x}"
+    names = [f"{file}:{text}" for text in texts.tolist()]
+    return pa.DictionaryArray.from_arrays(pa.array(code), pa.array(names))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Return True for the type of names of classes, False for that of their positions."""
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def _load(origin: Origin, labelled: bool) -> dict[str, NDArray[Any]]:
@@ -119,7 +171,7 @@ def _load(origin: Origin, labelled: bool) -> dict[str, NDArray[Any]]:
             for name, (_, content) in zip(names, unpacked, strict=True)
         }
         if trainer and arrays["logits"].ndim > 1 and arrays["logits"].dtype.kind in "fiu":
-            check_logits(arrays["logits"], origin.name, "predictions")
+            check_logits(arrays["logits"], origin.name, "predictions", fewest=1)
     return arrays
 
 
@@ -155,12 +207,12 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
         if labels.shape != matrix.shape[:2]:
             message = f"labels has shape {labels.shape} and {name} {matrix.shape}"
             raise _error(origin, message, "store one label per token", "length")
-        each, width = matrix.shape[1:]
-        matrix, labels, texts = matrix.reshape(-1, width), labels.ravel(), np.repeat(texts, each)
+        longest, width = matrix.shape[1:]
+        matrix, labels, texts = matrix.reshape(-1, width), labels.ravel(), np.repeat(texts, longest)
         arrays = {**arrays, name: matrix, "labels": labels}
         for part in ("clusters", "weights"):
-            if part in arrays and arrays[part].ndim == 1 and len(arrays[part]) * each == len(labels):
-                arrays[part] = np.repeat(arrays[part], each)
+            if part in arrays and arrays[part].ndim == 1 and len(arrays[part]) * longest == len(labels):
+                arrays[part] = np.repeat(arrays[part], longest)
         arrays.setdefault("clusters", texts)
     kept = labels != IGNORED
     if labels.ndim != 1 or kept.all() or len(matrix) != len(labels):
@@ -170,46 +222,6 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
         part: values[kept] if part in parts and values.ndim and len(values) == len(kept) else values
         for part, values in arrays.items()
     }
-
-
-def _labels(
-    origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, classes: tuple[str, ...]
-) -> NDArray[np.int64]:
-    labels = _column(origin, arrays, "labels", rows)
-    if labels is None:
-        hint = f"add it as (n,) class positions; the archive contains {_list(arrays)}"
-        raise _error(origin, "the archive has no labels", hint, "column-missing")
-    named = labels.dtype.kind == "U" and "classes" in arrays
-    if not named and labels.dtype.kind not in "iub":
-        hint = "store each label as a whole number, the position of its class from 0, or add classes"
-        raise _error(origin, f"labels has dtype {labels.dtype}", hint, "column-type")
-    if named:
-        place = {name: position for position, name in enumerate(classes)}
-        met, where = np.unique(labels, return_inverse=True)
-        code = np.array([place.get(name, -1) for name in met.tolist()])[where]
-    else:
-        code = labels
-    bad = np.flatnonzero((code < 0) | (code >= len(classes)))
-    if len(bad):
-        row = int(bad[0])
-        known = (
-            f"one of the {len(classes)} classes"
-            if named
-            else f"a class position from 0 to {len(classes) - 1}"
-        )
-        message = f"label {shown(labels[row].item())} is not {known}"
-        hint = "repair it"
-        raise InputError(message, hint, code="class-unknown", file=origin.name, row=row + 1, column="labels")
-    return code.astype(np.int64, copy=False)
-
-
-def _threshold(origin: Origin, value: NDArray[Any] | None) -> float | None:
-    if value is None:
-        return None
-    if value.ndim or value.dtype.kind not in "fiu" or not 0 <= value < 1:
-        message, hint = "threshold is not one number in [0, 1)", "store a single number, or leave it out"
-        raise _error(origin, message, hint, "threshold")
-    return float(value)
 
 
 def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: int) -> NDArray[Any] | None:
@@ -228,36 +240,6 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
     if len(array) != rows:
         raise _error(origin, f"{name} has {len(array)} values for {rows} rows", hint, "length")
     return array
-
-
-def _coded(origin: Origin, name: str, values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
-    import pyarrow as pa
-
-    kind = pa.uint64() if values.dtype.kind == "u" else None  # hashes of 64 bits exceed Arrow's default
-    return Column(pa.array(values.tolist(), kind), origin.name, name, 1).codes(codes)
-
-
-def _clusters(
-    origin: Origin, arrays: dict[str, NDArray[Any]], codes: Codes, *, named: bool
-) -> NDArray[np.int64]:
-    """Codes of clusters; texts without names get the file's, since other files number theirs alike.
-
-    Files of the same name in different folders differ in the checksum of their labels.
-    """
-    if named:
-        return _coded(origin, "clusters", arrays["clusters"], codes)
-    texts, where = np.unique(arrays["clusters"], return_inverse=True)
-    file = f"{Path(origin.name).stem}-{crc32(arrays['labels'].astype(np.int64).tobytes()):08x}"
-    names = np.array([f"{file}:{text}" for text in texts.tolist()])
-    return _coded(origin, "clusters", names, codes)[where]
-
-
-def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:
-    try:
-        return _checks.weights(values, "weights")
-    except InputError as error:
-        row = None if error.row is None else error.row + 1
-        raise error.at(file=origin.name, row=row, column="weights") from None
 
 
 def _list(arrays: dict[str, NDArray[Any]]) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from calibrant.exceptions import InputError
 from calibrant.io._logs_harness import NoOptionsError
+from calibrant.io.batches import note_on_ties
 from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
 from calibrant.io.log_rows import COLUMNS, MOST_LEFT_OUT, Block, Normalise, View, first_of_largest
-from calibrant.io.readers import note_on_ties
 from calibrant.io.tables import Kind, listed
 
 if TYPE_CHECKING:

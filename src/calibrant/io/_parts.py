@@ -41,12 +41,6 @@ class PartsTable:
         At least one.
     name
         The folder or the pattern.
-
-    Raises
-    ------
-    InputError
-        If two files differ in a partition or the stored threshold, or in a column when it is read; the
-        message names both.
     """
 
     first_row = 1

@@ -14,7 +14,6 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Column, as_numpy, dictionary
-from calibrant.io.readers import REFERENCE, TOKEN, TOKEN_SCORES
 from calibrant.io.roles import Block, blocks
 from calibrant.io.tables import Kind, Table
 from calibrant.metrics.groups import by_frequency
@@ -22,6 +21,8 @@ from calibrant.metrics.groups import by_frequency
 if TYPE_CHECKING:
     import pyarrow as pa
 
+TOKEN, REFERENCE = "token", "reference"
+TOKEN_SCORES = ("logprob", "score", "probability")
 GROUPS = 5
 ROUNDING = 1e-3
 MADE: tuple[str, ...] = ("score", "label", "class")
@@ -36,7 +37,7 @@ class TokenTable:
     Parameters
     ----------
     table
-        A table that `has_tokens`.
+        A table of tokens with references and scores, without labels.
     """
 
     def __init__(self, table: Table) -> None:
@@ -60,8 +61,8 @@ class TokenTable:
         wanted |= {TOKEN: "name", REFERENCE: "name", self._score: "number"}
         for block in blocks(self._table, wanted, size):
             made = self._made(block, group)
-            found = [made[name] if name in made else block.rows.column(name) for name in columns]
-            yield pa.RecordBatch.from_arrays(found, list(columns))
+            values = [made[name] if name in made else block.rows.column(name) for name in columns]
+            yield pa.RecordBatch.from_arrays(values, list(columns))
 
     def _made(self, block: Block, group: dict[str, int]) -> dict[str, pa.Array]:
         import pyarrow as pa
@@ -70,7 +71,7 @@ class TokenTable:
         token, reference = (_text(block.column(name)) for name in (TOKEN, REFERENCE))
         encoded = dictionary(token)
         last = len(self._names) - 1
-        codes = [group.get(each, last) for each in encoded.dictionary.to_pylist()]
+        codes = [group.get(name, last) for name in encoded.dictionary.to_pylist()]
         code = np.array(codes, np.int32)[as_numpy(encoded.indices)]
         return {
             "score": pa.array(self._scores(block.column(self._score))),
@@ -95,14 +96,22 @@ class TokenTable:
         counts: Counter[str] = Counter()
         for block in blocks(self._table, {REFERENCE: "name"}, size):
             encoded = dictionary(_text(block.column(REFERENCE)))
-            each = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
-            counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
+            count = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
+            counts.update(dict(zip(encoded.dictionary.to_pylist(), count.tolist(), strict=True)))
         if not counts:
             raise InputError("there are no rows", "write at least one", code="empty", file=self.name)
         groups = by_frequency(counts, GROUPS)
         self._names = [f"frequency {place} of {len(groups)}" for place in range(1, len(groups) + 1)]
         self._group = {token: place for place, tokens in enumerate(groups) for token in tokens}
         return self._group
+
+
+def token_table(table: Table) -> Table:
+    """Return a log of tokens as a table of predictions, and any other table as it is."""
+    columns = set(table.columns)
+    if "label" in columns or not {TOKEN, REFERENCE} <= columns or columns.isdisjoint(TOKEN_SCORES):
+        return table
+    return TokenTable(table)
 
 
 def _text(column: Column) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Labels and probabilities in memory, or a fitted classifier with its items, as a prediction table."""
+"""Labels and probabilities in memory, or a fitted classifier with its items, as predictions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
+from calibrant._checks import Integers
 from calibrant.exceptions import InputError
-from calibrant.io.columns import IGNORED, ZERO_ONE
-from calibrant.io.frames import FrameTable
-from calibrant.io.predictions import Columns, Predictions, listed, predictions_of
-from calibrant.io.readers import SECOND, note_on_ignored
+from calibrant.io.batches import SECOND, Batch, in_memory, note_on_ignored
+from calibrant.io.columns import IGNORED, ZERO_ONE, Codes
+from calibrant.io.predictions import LISTS, Predictions, listed
+from calibrant.io.roles import Role
 from calibrant.metrics.crossed import two_columns
-from calibrant.metrics.views import check_order, check_places, class_predictions, column_names, label_codes
+from calibrant.metrics.views import (
+    check_order,
+    check_places,
+    class_predictions,
+    class_probabilities,
+    column_names,
+    label_codes,
+)
 
 ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
 
@@ -30,7 +38,7 @@ def array_predictions(
     sample_weight: ArrayLike | None = None,
     wide: bool = False,
 ) -> Predictions:
-    """Return labels and probabilities as a prediction table.
+    """Return labels and probabilities as predictions.
 
     Parameters
     ----------
@@ -52,17 +60,12 @@ def array_predictions(
     Returns
     -------
     Predictions
-        A long table for one event or two classes, a wide table for more.
-
-    Raises
-    ------
-    InputError
-        For anything that is not such labels, probabilities, clusters or weights.
+        Long for one event or two classes, wide for more.
 
     Examples
     --------
     >>> array_predictions(["no", "yes"], [0.2, 0.9], classes=["no", "yes"]).read().label.tolist()
-    [0, 1]
+    [False, True]
     """
     scored = hasattr(source, "predict_proba") or hasattr(source, "fit")
     rows = {"X": p, "y": y} if scored else {"y": source, "p": p}
@@ -103,11 +106,10 @@ def array_predictions(
     else:
         code, known = _outcomes(labels), np.arange(2)
     if score.ndim == 2:
-        # checks that rows sum to 1
-        score = class_predictions(code, score, label_name="y", score_name="p").prob[:, 1]
+        score = class_probabilities(score, "p")[:, 1]
     pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
-    table = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
-    predictions = _table(table, pairs.weight, pairs.cluster, _second(second, columns))
+    batch = Batch(pairs.score, pairs.label, pairs.weight, pairs.cluster, second=_second(second, columns))
+    predictions = _predictions(batch, pairs.cluster_count)
     predictions.notes = paired
     if list(map(str, known.tolist())) not in (["0", "1"], ["False", "True"]):
         predictions.notes = (
@@ -153,7 +155,7 @@ def _scored(
 def _outcomes(labels: Any) -> Any:
     """Labels of one event as 0 and 1."""
     array = _checks.one_dimensional(labels, "y")
-    if array.dtype.kind in "UO" and all(isinstance(each, str) for each in array.tolist()):
+    if array.dtype.kind in "UO" and all(isinstance(label, str) for label in array.tolist()):
         names = sorted(set(array.tolist()))
         if all(name in ZERO_ONE for name in names):
             return np.array([ZERO_ONE[name] for name in array.tolist()], np.bool_)
@@ -224,12 +226,17 @@ def _check_items(X: Any, y: Any, known: Collection[Any]) -> None:
         raise InputError(message, "pass the items before their labels: (model, X, y)", code="parameter")
 
 
-def _second(clusters: Any, columns: dict[str, Any]) -> NDArray[Any] | None:
+def _second(clusters: Any, columns: dict[str, Any]) -> Integers | None:
     """Return the codes of the second kind of clusters, of the rows that weigh something."""
     if clusters is None:
         return None
     none = np.zeros(len(clusters), np.int64)
-    return _checks.pairs(none, none, sample_weight=columns["sample_weight"], clusters=clusters).cluster
+    code = _checks.pairs(none, none, sample_weight=columns["sample_weight"], clusters=clusters).cluster
+    assert code is not None
+    # In order of appearance, as the codes of a table, so that sums are rounded alike.
+    first = np.unique(code, return_index=True)[1]
+    order: Integers = np.argsort(np.argsort(first))[code]
+    return order
 
 
 def _wide(
@@ -245,10 +252,12 @@ def _wide(
         hint = f"name the columns: classes={list(range(count))} or classes=[{counted}]"
         raise InputError(message, hint, code="class-unknown")
     names = list(map(str, known.tolist()))
-    found = class_predictions(code, score, label_name="y", score_name="p", **columns)
-    table = {"label": np.array(names)[found.label]}
-    table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
-    predictions = _table(table, found.weight, found.cluster, _second(second, columns))
+    _checks.cluster_codes(names, "classes")  # raises an error for half of a character
+    if "" in names:
+        raise InputError("a class has no name", "name the classes: classes=[...]", code="column")
+    table = class_predictions(code, score, label_name="y", score_name="p", **columns)
+    batch = Batch(table.prob, table.label, table.weight, table.cluster, second=_second(second, columns))
+    predictions = _predictions(batch, table.cluster_count, names)
     absent = [name for place, name in enumerate(names) if not (code == place).any()]
     if classes is None and absent and known.dtype.kind in "iu":
         note = f"Labels were taken as the places of the columns, 0 to {count - 1}; no label is "
@@ -262,15 +271,11 @@ def _wide(
     return predictions
 
 
-def _table(
-    columns: dict[str, NDArray[Any]],
-    weight: NDArray[Any] | None,
-    cluster: NDArray[Any] | None,
-    second: NDArray[Any] | None,
-) -> Predictions:
-    import pyarrow as pa
-
-    extra = {"weight": weight, "cluster": cluster, SECOND: second}
-    columns |= {name: values for name, values in extra.items() if values is not None}
-    named = Columns() if second is None else Columns(cluster=("cluster", SECOND))
-    return predictions_of(FrameTable(pa.table(columns), "the arrays"), named)
+def _predictions(batch: Batch, clusters: int, classes: Sequence[str] = ()) -> Predictions:
+    """Return checked rows as predictions, whose clusters have their codes as names."""
+    parts = {LISTS if classes else "score": batch.score, "label": batch.label, "weight": batch.weight}
+    parts |= {"cluster": batch.cluster, SECOND: batch.second}
+    roles = {part: Role(part) for part, values in parts.items() if values is not None}
+    predictions = Predictions(in_memory(batch), roles, classes=classes, name="the arrays", rows=len(batch))
+    predictions.codes["cluster"] = Codes(range(clusters))
+    return predictions

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 def arrow_table(frame: Any, name: str) -> pa.Table:
     """Return a dataframe in Narwhals as an Arrow table; ``name`` is its name in errors.
 
-    Raises
-    ------
-    InputError
-        If Arrow cannot read a column.
-
     Examples
     --------
     >>> import narwhals as nw

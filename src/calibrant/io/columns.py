@@ -76,7 +76,7 @@ class Column:
                 raise
             large = pa.types.is_large_string(texts.type)
             data = texts.view(pa.large_binary() if large else pa.binary()).to_pylist()
-            bad = next((place for place, each in enumerate(data) if not _is_utf8(each)), 0)
+            bad = next((place for place, text in enumerate(data) if not _is_utf8(text)), 0)
             used = np.flatnonzero(as_numpy(self.values.indices.fill_null(0)) == bad) if coded else [bad]
             message, hint = "the text is not UTF-8", "write the file again with texts in UTF-8"
             raise self.error(int(used[0]) if len(used) else 0, message, hint, "text") from error
@@ -95,11 +95,12 @@ class Column:
                 raise self.error(0, message, hint, "column-type") from None
 
     def take(self, rows: Integers) -> Column:
-        """Return the values at some rows of a whole batch."""
+        """Return the values at some rows of the batch."""
         import pyarrow as pa
 
         values = self.values.take(pa.array(rows, pa.int64()))
-        return Column(values, self.file, self.column, self.first_row, rows)
+        places = rows if self.rows is None else self.rows[rows]
+        return Column(values, self.file, self.column, self.first_row, places)
 
     def present(self) -> NDArray[np.bool_]:
         """Return True for each value; NaN and a blank text are missing."""
@@ -151,6 +152,23 @@ class Column:
             values = values.cast(pa.string()).cast(pa.float64())
         array = as_numpy(values)
         return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+    def lists(self, width: int) -> Floats:
+        """Return lists of ``width`` numbers as a matrix (n, width)."""
+        from pyarrow import compute
+
+        self.complete()
+        lengths = as_numpy(compute.list_value_length(self.values))
+        wrong = np.flatnonzero(lengths != width)
+        if len(wrong):
+            message = f"{lengths[wrong[0]]} scores for {width} classes"
+            raise self.error(int(wrong[0]), message, "write a score for every class", "length")
+        try:
+            numbers = Column(self.values.flatten(), self.file, self.column, 0).numbers()
+        except InputError as error:
+            row = (error.row or 0) // width
+            raise self.error(row, error.message, error.hint, error.code) from None
+        return numbers.astype(np.float64, copy=False).reshape(-1, width)
 
     def scores(self) -> NDArray[np.floating[Any]]:
         """Probabilities in [0, 1]."""
@@ -229,24 +247,24 @@ class Column:
             return np.empty(0, np.int64)
         self.check_names()
         known = len(codes)
-        found = codes.of(self.values)
+        code = codes.of(self.values)
         new = codes.since(known)
         if str(new.type) in ("float", "double"):
             try:
                 check_not_merged(as_numpy(new))
             except InputError as error:
-                row = int(np.flatnonzero(found == known + (error.row or 0))[0])
+                row = int(np.flatnonzero(code == known + (error.row or 0))[0])
                 raise self.error(row, error.message, error.hint, error.code) from None
         for marked in (BLANK, MISSING) if words else (BLANK,):
             among = _among(new, marked)
             if among.any():
-                row = int(np.flatnonzero(found == known + int(among.argmax()))[0])
+                row = int(np.flatnonzero(code == known + int(among.argmax()))[0])
                 message, hint = "the value is missing", "fill it in or drop the row"
                 if marked is MISSING:
                     message = f"{shown(objects(new)[int(among.argmax())])} may be a missing value"
                     hint += "; if it is a name, write it in another way"
                 raise self.error(row, message, hint, "missing-value")
-        return found
+        return code
 
     def class_index(self, classes: dict[str, int]) -> Integers:
         """Return the positions of class names among the classes with scores; `IGNORED` stays as it is."""
@@ -256,18 +274,34 @@ class Column:
         self.check_names("names no classes")
         words, index = distinct(self.values)
         ignored = {str(IGNORED): IGNORED}
-        found = [classes.get(name, ignored.get(name, -1)) for name in map(class_name, words)]
-        if -1 in found:
-            row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
+        positions = [classes.get(name, ignored.get(name, -1)) for name in map(class_name, words)]
+        if -1 in positions:
+            row = int(np.flatnonzero(np.array(positions)[index] == -1)[0])
             known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")
             message = f"label {shown(class_name(words[index[row]]))} is not one of the classes {known}"
             hint = "add its score column, or repair the label (a class name, not its position)"
             raise self.error(row, message, hint, "class-unknown")
-        return np.array(found, np.int64)[index]
+        return np.array(positions, np.int64)[index]
+
+    def class_positions(self, count: int) -> Integers:
+        """Return positions of classes, from 0 to ``count`` - 1; `IGNORED` stays as it is."""
+        self.complete()
+        label = as_numpy(self.values)
+        bad = np.flatnonzero(((label < 0) | (label >= count)) & (label != IGNORED))
+        if len(bad):
+            row = int(bad[0])
+            message = f"label {label[row].item()} is not a class position from 0 to {count - 1}"
+            raise self.error(row, message, "repair it", "class-unknown")
+        return label.astype(np.int64, copy=False)
 
 
 class Codes:
     """Numbers for names of any type, in order of first appearance over all batches.
+
+    Parameters
+    ----------
+    names
+        Different names that have the first codes.
 
     Examples
     --------
@@ -277,8 +311,12 @@ class Codes:
     (array([0, 1, 0]), array([1, 2]), ['b', 'a', 'c'])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[Any] = ()) -> None:
         self._known: pa.Array | None = None
+        if len(names):
+            import pyarrow as pa
+
+            self._known = pa.array(names)
 
     def of(self, values: pa.Array) -> Integers:
         """Return codes of values; new values get the next codes."""
@@ -288,16 +326,16 @@ class Codes:
         if str(values.type) in ("float", "double"):
             values = as_arrow(as_numpy(values) + 0)  # -0.0 and 0.0 are one name
         encoded = dictionary(values)
-        found = encoded.dictionary
+        names = encoded.dictionary
         if self._known is None:
-            self._known = found
+            self._known = names
             return as_numpy(encoded.indices).astype(np.int64)
-        known = compute.index_in(found, value_set=self._known)
+        known = compute.index_in(names, value_set=self._known)
         new = as_numpy(known.is_null()).astype(bool)
-        code = np.empty(len(found), np.int64)
+        code = np.empty(len(names), np.int64)
         code[~new] = as_numpy(known.drop_null())
         code[new] = len(self._known) + np.arange(int(new.sum()))
-        self._known = pa.concat_arrays([self._known, found.filter(known.is_null())])
+        self._known = pa.concat_arrays([self._known, names.filter(known.is_null())])
         codes: Integers = code[as_numpy(encoded.indices)]
         return codes
 
@@ -318,6 +356,34 @@ class Codes:
     def names(self) -> list[Any]:
         """The names, by code."""
         return [] if self._known is None else objects(self._known)
+
+
+class JointCodes:
+    """Codes of pairs of codes, in order of first appearance over all batches.
+
+    Examples
+    --------
+    >>> joint = JointCodes()
+    >>> joint.of(np.array([1, 0, 1]), np.array([5, 5, 5])).tolist(), [part.tolist() for part in joint.parts()]
+    ([0, 1, 0], [[1, 0], [5, 5]])
+    """
+
+    def __init__(self) -> None:
+        self._codes = Codes()
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def of(self, first: Integers, second: Integers) -> Integers:
+        """Return codes of the pairs of a batch; both parts are below 2^31."""
+        import pyarrow as pa
+
+        return self._codes.of(pa.array((first << 32) | second))
+
+    def parts(self) -> tuple[Integers, Integers]:
+        """Return the two codes of each joint code."""
+        both = np.array(self._codes.names, np.int64)
+        return both >> 32, both & ((1 << 32) - 1)
 
 
 def _among(values: pa.Array, words: Collection[str]) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from calibrant._checks import WeightRange, shown
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
-from calibrant.io.columns import Codes, as_arrow
-from calibrant.io.predictions import Predictions
-from calibrant.io.readers import Batch, Form, Names, TableReader, joined
+from calibrant.io.batches import Batch, joined
+from calibrant.io.columns import as_arrow
+from calibrant.io.predictions import Form, Predictions
 from calibrant.io.rewriting import ROWS, output_format, write_batches
 from calibrant.io.roles import KINDS, blocks, kinds_of
 from calibrant.io.tables import RECALIBRATED_KEY, THRESHOLD_KEY, THRESHOLD_LINE
@@ -102,13 +102,12 @@ def write_predictions(
             message = "a wide table needs the class and the item of each row, which are missing here"
             hint = "name the columns: `columns={'class': ...}` and `columns={'item': ...}`"
             raise InputError(message, hint, code="view", file=predictions.name)
-        predictions = predictions.by_item()
-    made = _Rows(predictions, form, keeps=not archive)
+        made = _Rows(predictions.by_item(), form, predictions, keeps=not archive)
+    else:
+        made = _Rows(predictions, form, predictions, keeps=not archive)
     if archive:
         return _write_archive(made, name, progress)
-    reader = predictions.table_reader
-    parts: Sequence[Any] = () if reader is None else getattr(reader.table, "files", ())
-    kind = output_format(name, predictions.name, parts)
+    kind = output_format(name, predictions.name, getattr(made.predictions.table, "files", ()))
     head = b""
     if predictions.threshold is not None and kind.text:
         if not kind.notes:
@@ -133,8 +132,9 @@ class _Rows:
         Metadata of the table that is read.
     """
 
-    def __init__(self, predictions: Predictions, form: Form, *, keeps: bool) -> None:
+    def __init__(self, predictions: Predictions, form: Form, source: Predictions, *, keeps: bool) -> None:
         self.predictions = predictions
+        self._source = source  # the predictions before their rows were put side by side
         self.form = form
         self.columns: tuple[str, ...] = ()
         self.left_out: tuple[str, ...] = ()
@@ -143,36 +143,33 @@ class _Rows:
         self._before = 0
         if predictions.threshold is not None:
             self.metadata[THRESHOLD_KEY] = repr(predictions.threshold).encode()
-        reader = predictions.table_reader
-        if reader is not None and RECALIBRATED_KEY in reader.table.metadata:
-            self.metadata[RECALIBRATED_KEY] = reader.table.metadata[RECALIBRATED_KEY]
+        metadata = {} if predictions.table is None else predictions.table.metadata
+        if RECALIBRATED_KEY in metadata:
+            self.metadata[RECALIBRATED_KEY] = metadata[RECALIBRATED_KEY]
 
     def batches(self) -> Iterator[tuple[Batch, pa.RecordBatch | None]]:
         """Yield checked rows, and of tables that keep their rows all other columns."""
         predictions = self.predictions
-        reader = predictions.table_reader
         size = max(1, ROWS // (1 if predictions.form == "long" else CLASSES))
-        if reader is None or not self._keeps:
+        if predictions.table is None or not (predictions.columns and self._keeps):
             for batch in predictions.batches(size, items=True):
                 yield batch, None
             return
-        taken = {role.name for part, role in reader.roles.items() if part != "item"}
-        item = reader.column_of("item")
+        taken = {role.name for part, role in predictions.roles.items() if part != "item"}
+        item = predictions.column_of("item")
         if item not in (None, "item"):
             taken.add("item")  # the name that the column of items gets
-        others = [name for name in reader.table.columns if name not in taken]
-        kinds = dict.fromkeys(others, KINDS["name"]) | kinds_of(reader.roles.values())
+        others = [name for name in predictions.columns if name not in taken]
+        kinds = dict.fromkeys(others, KINDS["name"]) | kinds_of(predictions.roles.values())
         renamed = ["item" if name == item else name for name in others]
         weights = WeightRange()
-        reader.ignored = 0
-        for block in blocks(reader.table, kinds, size):
+        predictions.ignored = 0
+        for block in blocks(predictions.table, kinds, size):
             if item is not None:
                 block.column(item).complete()
             # Items stay as they are: codes for millions of names would be the most work.
-            batch, rest = reader.batch(block, False, weights), block.rows.select(others)
-            if (counting := reader.counting(batch)) is not None:
-                batch, rest = batch.take(counting), rest.take(as_arrow(counting))
-            yield batch, rest.rename_columns(renamed)
+            counting, batch = predictions.checked(block, weights)
+            yield batch, counting.rows.select(others).rename_columns(renamed)
 
     def tables(self) -> Iterator[pa.RecordBatch]:
         """Yield the pieces as record batches."""
@@ -196,16 +193,12 @@ class _Rows:
         if not self.columns:
             self.columns = tuple(made)
             self.left_out = self._lost(made)
-        found = pa.record_batch(made)
-        return found.replace_schema_metadata(self.metadata or None)
+        return pa.record_batch(made).replace_schema_metadata(self.metadata or None)
 
     def _lost(self, made: Any) -> tuple[str, ...]:
         """Return the columns of the table that is read that have no place among those that are written."""
-        reader = getattr(self.predictions.reader, "source", self.predictions.reader)
-        if not isinstance(reader, TableReader):
-            return ()
-        taken = {role.name for role in reader.roles.values()}
-        return tuple(name for name in reader.table.columns if name not in taken and name not in made)
+        taken = {role.name for role in self._source.roles.values()}
+        return tuple(name for name in self._source.columns if name not in taken and name not in made)
 
     def _long(self, batch: Batch) -> dict[str, Any]:
         import pyarrow as pa
@@ -217,7 +210,7 @@ class _Rows:
             "label": pa.array(long.label.astype(np.int8)),
         }
         if long.class_code is not None and predictions.form == "long":
-            made["class"] = _named(predictions.reader.class_codes, long.class_code)
+            made["class"] = predictions.codes["class"].named(long.class_code)
         elif long.class_code is not None:
             code = as_arrow(long.class_code.astype(np.int32))
             made["class"] = pa.DictionaryArray.from_arrays(code, pa.array(predictions.classes))
@@ -254,17 +247,13 @@ class _Rows:
         """Clusters, items and weights."""
         import pyarrow as pa
 
-        reader = self.predictions.reader
-        found: dict[str, Any] = {}
-        for part, codes, known in (
-            ("cluster", batch.cluster, reader.cluster_codes),
-            ("item", batch.item, reader.item_codes),
-        ):
+        columns: dict[str, Any] = {}
+        for part, codes in (("cluster", batch.cluster), ("item", batch.item)):
             if codes is not None:
-                found[part] = _named(known, codes)
+                columns[part] = self.predictions.codes[part].named(codes)
         if batch.weight is not None:
-            found["weight"] = pa.array(batch.weight)
-        return found
+            columns["weight"] = pa.array(batch.weight)
+        return columns
 
 
 def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
@@ -299,12 +288,6 @@ def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
     with writing(name) as file:
         np.savez_compressed(file, **arrays)
     return Written("wide", rows, tuple(arrays), made._lost(()))
-
-
-def _named(known: Names, codes: NDArray[np.int64]) -> pa.Array:
-    """Names of some codes, which every table keeps as `Codes`."""
-    assert isinstance(known, Codes)
-    return known.named(codes)
 
 
 def _plain(names: list[Any]) -> NDArray[Any]:

@@ -29,11 +29,6 @@ class FrameTable:
         Name of the frame in errors.
     zones
         Time zones of columns of DuckDB, which returns all times in the zone of its session.
-
-    Raises
-    ------
-    InputError
-        If it is no dataframe, or if the query of a lazy frame fails.
     """
 
     first_row = 0
@@ -57,8 +52,8 @@ class FrameTable:
                 )
             raise InputError(f"a {type(frame).__name__} is not a table", hint, code="source") from None
         except nw.exceptions.DuplicateError as error:
-            names = [str(each) for each in frame.columns]
-            twice = next((each for each in names if names.count(each) > 1), "")
+            names = list(map(str, frame.columns))
+            twice = next((column for column in names if names.count(column) > 1), "")
             hint = "rename one of them"
             message = f"two columns have the same name {twice!r}"
             raise InputError(message, hint, code="column", file=name) from error

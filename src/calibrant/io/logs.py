@@ -13,7 +13,8 @@ from calibrant.io._log_table import LogTable
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_formats import KNOWN, LogKind, recognise_log
 from calibrant.io.log_rows import Normalise, View
-from calibrant.io.predictions import Columns, Predictions, predictions_of
+from calibrant.io.opening import Columns, predictions_of
+from calibrant.io.predictions import Predictions
 
 __all__ = ["LogKind", "NoOptionsError", "open_log", "recognise_log"]
 

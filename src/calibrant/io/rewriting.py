@@ -14,13 +14,13 @@ import numpy as np
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
-from calibrant.io.columns import Codes, class_name
 from calibrant.io.frames import FrameTable
+from calibrant.io.opening import prediction_roles
 from calibrant.io.origin import reads_once
-from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
+from calibrant.io.predictions import Form, Predictions, class_names
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
 from calibrant.io.table_formats import TableFormat, format_of, locate, written_format
-from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column
+from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column, threshold_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,22 +55,19 @@ class ScoreTable:
     def __init__(self, table: Table, form: Form | None, score: str | None, class_column: str | None) -> None:
         for name in table.columns:
             one_column(table.name, table.columns, name)
-        self._roles = prediction_roles(table, form, {"score": score, "class": class_column})
-        self._classes = class_names(self._roles)
-        self._table = table
-        self._codes = Codes()
-        self.name = table.name
-        self.form: Form = "wide" if self._classes else "long"
-        self.has_classes = bool(self._classes) or "class" in self._roles
-        self.threshold = threshold_of(table)
+        roles = prediction_roles(table, form, {"score": score, "class": class_column})
+        names, threshold = class_names(roles), threshold_of(table)
+        self._predictions = predictions = Predictions(table, roles, classes=names, threshold=threshold)
+        self._roles, self._table = roles, table
+        self.name, self.form, self.rows = table.name, predictions.form, table.rows
+        self.has_classes, self.threshold = predictions.has_classes, threshold
         note = table.metadata.get(RECALIBRATED_KEY)
         self.recalibrated = None if note is None else note.decode("utf-8", "replace")
-        self.rows = table.rows
 
     @property
     def classes(self) -> tuple[str, ...]:
         """Class names by code; of a long table, those met so far."""
-        return self._classes or tuple(map(class_name, self._codes.names))
+        return self._predictions.classes
 
     def rewrite(
         self,
@@ -176,11 +173,11 @@ class ScoreTable:
 
     def _read(self, block: Block) -> tuple[Floats, Integers | None]:
         """Checked scores and codes of classes."""
-        if self._classes:
-            return wide_scores(block, self._roles, partial=False).astype(np.float64, copy=False), None
-        score = block.column(self._roles["score"].name).scores().astype(np.float64, copy=False)
-        named = self._roles.get("class")
-        return score, None if named is None else block.column(named.name).codes(self._codes, words=False)
+        score = self._predictions.scores(block).astype(np.float64, copy=False)
+        if "class" not in self._roles:
+            return score, None
+        names = block.column(self._roles["class"].name)
+        return score, names.codes(self._predictions.codes["class"], words=False)
 
     def _with(self, batch: pa.RecordBatch, scores: Floats, note: str) -> pa.RecordBatch:
         """The batch with new scores in the places of the old ones."""

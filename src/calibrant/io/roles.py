@@ -25,8 +25,14 @@ from calibrant.io.tables import Kind, Table, one_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-What = Literal["score", "finite", "label", "name"]
-KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "label", "name": "name"}
+What = Literal["score", "finite", "label", "position", "name"]
+KINDS: dict[What, Kind] = {
+    "score": "number",
+    "finite": "number",
+    "label": "label",
+    "position": "number",
+    "name": "name",
+}
 # Groups may be the column of each other, and of units:
 GROUPS = {"cluster", "second cluster", "document", "period", "date"}
 UNITS = {"item", "fold", "class"}
@@ -44,7 +50,8 @@ class Role:
     part
         Name of the role, which is also the parameter that names the column.
     what
-        Kind of values: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, or a ``name``.
+        Kind of values: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, the ``position`` of a
+        class, or a ``name``.
     column
         Requested name of the column; None for the name of the part.
     needed
@@ -92,11 +99,6 @@ def open_table(source: Any) -> Table:
     source
         A file, ``-`` for standard input, a folder or a pattern of Parquet files, or a dataframe.
 
-    Raises
-    ------
-    InputError
-        If it is another object, or cannot be read.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -123,11 +125,6 @@ def open_table(source: Any) -> Table:
 def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
     """Return the roles that columns of a table have, by part.
 
-    Raises
-    ------
-    InputError
-        A column that is needed or named is not there, or is there twice, or one column has two roles.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -137,22 +134,22 @@ def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
     ['score', 'label']
     """
     asked = list(roles)
-    found: dict[str, Role] = {}
+    by_part: dict[str, Role] = {}
     parts: dict[str, str] = {}
     for role in asked:
         if not (role.needed or role.column is not None or role.name in table.columns):
             continue
         how = f"name it with `{role.part}`" if role.how is None else role.how
-        one_column(table.name, table.columns, role.name, how, others=[each.name for each in asked])
-        found[role.part] = role
-    for part, role in found.items():
+        one_column(table.name, table.columns, role.name, how, others=[other.name for other in asked])
+        by_part[role.part] = role
+    for part, role in by_part.items():
         first = parts.setdefault(role.name, part)
         both = {first, part}
         if first != part and not (both & GROUPS and both <= GROUPS | UNITS):
             message = f"column {role.name!r} is used for both {first} and {part}"
             hint = role.how or f"name another column with `{part}`"
             raise InputError(message, hint, code="column-ambiguous", file=table.name)
-    return found
+    return by_part
 
 
 def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
@@ -164,17 +161,32 @@ def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
 
 
 class Block(NamedTuple):
-    """Some rows of a table: values, their file, the number of the first row there, and places to keep."""
+    """Some rows of a table: values, their file, the number of the first row there.
+
+    Attributes
+    ----------
+    places
+        (n,) places of the rows after the first; None if they follow each other.
+    """
 
     rows: pa.RecordBatch
     file: str
     first: int
-    kept: Integers | None = None
+    places: Integers | None = None
 
     def column(self, name: str) -> Column:
         """Return one column of the rows, with its place."""
-        column = Column(self.rows.column(name), self.file, name, self.first)
-        return column if self.kept is None else column.take(self.kept)
+        return Column(self.rows.column(name), self.file, name, self.first, self.places)
+
+    def take(self, rows: Integers) -> Block:
+        """Return some of the rows."""
+        import pyarrow as pa
+
+        names = self.rows.schema.names
+        # As columns, since Arrow takes no rows of views and runs.
+        values = [self.column(name).take(rows).values for name in names]
+        places = rows if self.places is None else self.places[rows]
+        return Block(pa.RecordBatch.from_arrays(values, names), self.file, self.first, places)
 
 
 def blocks(
@@ -192,11 +204,6 @@ def blocks(
         Rows of a batch, about.
     may_be_empty
         True if the table may have no rows.
-
-    Raises
-    ------
-    InputError
-        There are no rows, or a value cannot be read.
 
     Examples
     --------
@@ -269,7 +276,7 @@ class FoundColumns:
         """Raise if two names of a part look alike: but for capitals and spaces, or as 1, 01 and 1.0 do."""
         seen: dict[str, tuple[str, str]] = {}
         for code, name in enumerate(self.names[part]):
-            visible = "".join(each for each in unicodedata.normalize("NFKC", name) if each not in INVISIBLE)
+            visible = "".join(sign for sign in unicodedata.normalize("NFKC", name) if sign not in INVISIBLE)
             text = " ".join(visible.split()).casefold()
             number = re.sub(r"^\+?(-?)0*(\d+)(\.0*)?$", r"\1\2", text)
             number = "0" if number == "-0" else number
@@ -310,18 +317,13 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
     roles
         Roles of the columns.
 
-    Raises
-    ------
-    InputError
-        Naming the file, the row and the column: a column or a value is missing or not as its role says.
-
     Examples
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"item": [7, 8, 9], "label": [1, None, 0]})
     >>> roles = Role("item", once=True), Role("label", "label", gaps=True), Role("date", needed=False)
-    >>> found = read(table, roles)
-    >>> found["label"].tolist(), found.names["item"], found.left_out, "date" in found
+    >>> columns = read(table, roles)
+    >>> columns["label"].tolist(), columns.names["item"], columns.left_out, "date" in columns
     ([True, False], ('7', '9'), 1, False)
     """
     return read_table(open_table(source), roles)
@@ -329,48 +331,46 @@ def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
 
 def read_table(table: Table, roles: Iterable[Role], *, may_be_empty: bool = False) -> FoundColumns:
     """Read whole columns of an open table, which may have no rows if this is stated; see `read`."""
-    found = find(table, roles)
-    codes = {part: Codes() for part in found}
-    parts: dict[str, list[NDArray[Any]]] = {part: [] for part in found}
+    by_part = find(table, roles)
+    codes = {part: Codes() for part in by_part}
+    parts: dict[str, list[NDArray[Any]]] = {part: [] for part in by_part}
     rows = [np.empty(0, np.int64)]
     seen = 0
-    gaps = [role for role in found.values() if role.gaps]
-    for block in blocks(table, kinds_of(found.values()), may_be_empty=may_be_empty):
+    gaps = [role for role in by_part.values() if role.gaps]
+    for block in blocks(table, kinds_of(by_part.values()), may_be_empty=may_be_empty):
         count = block.rows.num_rows
-        columns = {part: block.column(role.name) for part, role in found.items()}
+        columns = {part: block.column(role.name) for part, role in by_part.items()}
         there = np.ones(count, np.bool_)
         for role in gaps:
             there &= columns[role.part].present()
         kept = np.flatnonzero(there)
-        for part, role in found.items():
+        for part, role in by_part.items():
             column = columns[part] if len(kept) == count else columns[part].take(kept)
             parts[part].append(role.checked(column, codes[part]))
         rows.append(table.first_row + seen + kept)
         seen += count
     names = {
         part: tuple(class_name(name) for name in codes[part].names)
-        for part, role in found.items()
+        for part, role in by_part.items()
         if role.what == "name"
     }
-    values = {part: np.concatenate(each or rows) for part, each in parts.items()}
-    columns_found = FoundColumns(
-        table, found, np.concatenate(rows), seen - sum(map(len, rows)), values, names
-    )
-    _check(columns_found)
-    return columns_found
+    values = {part: np.concatenate(pieces or rows) for part, pieces in parts.items()}
+    whole = FoundColumns(table, by_part, np.concatenate(rows), seen - sum(map(len, rows)), values, names)
+    _check(whole)
+    return whole
 
 
-def _check(found: FoundColumns) -> None:
+def _check(columns: FoundColumns) -> None:
     """Raise if no row is left, or a name that is there once is repeated."""
-    for part, role in found.roles.items():
-        if role.gaps and not len(found.rows):
+    for part, role in columns.roles.items():
+        if role.gaps and not len(columns.rows):
             message, hint = "there is no value in any row", "fill in some"
-            raise InputError(message, hint, code="empty", file=found.table.name, column=role.name)
-        names, code = found.names.get(part, ()), found[part]
+            raise InputError(message, hint, code="empty", file=columns.table.name, column=role.name)
+        names, code = columns.names.get(part, ()), columns[part]
         if role.once and len(names) < len(code):
             last = np.maximum.accumulate(code)  # codes count up as names appear
             row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])
-            file, other = place_of(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
-            of = "" if file == found.table.name else f" of {file}"
+            file, other = place_of(columns.table, int(columns.rows[np.flatnonzero(code == code[row])[0]]))
+            of = "" if file == columns.table.name else f" of {file}"
             message = f"{part} {shown(names[code[row]])} is also in row {other}{of}"
-            raise found.error(row, message, f"keep one row per {part}", "duplicate", part=part)
+            raise columns.error(row, message, f"keep one row per {part}", "duplicate", part=part)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Codes, Column, class_name
+from calibrant.io.columns import Codes, Column, JointCodes, class_name
 from calibrant.io.tables import Kind
 
 Keys = tuple[str | None, ...]
@@ -142,34 +142,6 @@ def _numbers(column: Column, valid: NDArray[np.bool_]) -> Floats:
     return numbers + 0.0  # no negative zeros
 
 
-class JointCodes:
-    """Codes of pairs of codes, in order of first appearance over all batches.
-
-    Examples
-    --------
-    >>> joint = JointCodes()
-    >>> joint.of(np.array([1, 0, 1]), np.array([5, 5, 5])).tolist(), [part.tolist() for part in joint.parts()]
-    ([0, 1, 0], [[1, 0], [5, 5]])
-    """
-
-    def __init__(self) -> None:
-        self._codes = Codes()
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def of(self, first: Integers, second: Integers) -> Integers:
-        """Return codes of the pairs of a batch; both parts are below 2^31."""
-        import pyarrow as pa
-
-        return self._codes.of(pa.array((first << 32) | second))
-
-    def parts(self) -> tuple[Integers, Integers]:
-        """Return the two codes of each joint code."""
-        both = np.array(self._codes.names, np.int64)
-        return both >> 32, both & ((1 << 32) - 1)
-
-
 class Slices:
     """The slices that one or several columns cut a table into; several are crossed."""
 
@@ -192,7 +164,7 @@ class Slices:
     def keys(self) -> list[Keys]:
         """Return the key of each code."""
         first, *others = (own.keys() for own in self.columns)
-        found: list[Keys] = [(key,) for key in first]
+        crossed: list[Keys] = [(key,) for key in first]
         for joint, keys in zip(self._joint, others, strict=True):
-            found = [(*found[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
-        return found
+            crossed = [(*crossed[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
+        return crossed

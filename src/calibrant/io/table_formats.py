@@ -161,13 +161,7 @@ def title_of(found: str) -> str:
 
 
 def written_format(name: str, *, stdout: bool = True) -> str:
-    """Return the format by the name of an output; CSV for standard output.
-
-    Raises
-    ------
-    InputError
-        If there is none of this ending.
-    """
+    """Return the format by the name of an output; CSV for standard output."""
     if name == STDOUT and stdout:
         return "csv"
     kind, packed = ending_of(name)
@@ -292,11 +286,6 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     As in Spark, files and subfolders are no part of the table if their name begins with ``.`` or ``_``
     (``_temporary`` of a job that was stopped), unless they are partition keys (``_day=1``) or a part of the
     pattern begins in the same way.
-
-    Raises
-    ------
-    InputError
-        A pattern that no file fits, or that other files fit as well.
     """
     name = os.fspath(source)
     path = Path(name)

@@ -97,7 +97,7 @@ class ArrowTable:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self.name = origin.name
-        schema = self._open(None).schema
+        self.schema = schema = self._open(None).schema
         self.columns = tuple(schema.names)
         self.metadata: Mapping[bytes, bytes] = schema.metadata or {}
         self.rows: int | None = None
@@ -137,6 +137,24 @@ class ArrowTable:
                 for name in batch.schema.names:
                     Column(batch.column(name), self.name, name, first)  # names the row
             raise
+
+
+class MemoryTable:
+    """Arrow columns in memory, as a file has them."""
+
+    first_row = 1
+
+    def __init__(self, rows: pa.RecordBatch, name: str) -> None:
+        self._rows = rows
+        self.name = name
+        self.columns = tuple(rows.schema.names)
+        self.metadata: Mapping[bytes, bytes] = rows.schema.metadata or {}
+        self.rows: int | None = rows.num_rows
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in order."""
+        chosen = self._rows.select(list(columns))
+        return (chosen.slice(start, size) for start in range(0, chosen.num_rows, size))
 
 
 class CsvTable:
@@ -290,9 +308,9 @@ class CsvTable:
                     _raise_first_non_number(values, self.name, first, column, decimal=decimal)
                 first += batch.num_rows
         except pa.ArrowInvalid as error:
-            found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-            if found:
-                row, expected, got = (int(group) for group in found.groups())
+            match = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+            if match:
+                row, expected, got = map(int, match.groups())
                 message = f"{got} fields, but the header has {expected}"
                 hint = "quote fields that contain the delimiter, or write the file again"
                 at = row - 1 - self._skip
@@ -396,12 +414,12 @@ class JsonTable:
         self._find_types(columns, 1)
         fields = []
         for column, kind in columns.items():
-            found = self._types[column]
-            if found in (list, dict):
+            kept = self._types[column]
+            if kept in (list, dict):
                 message, hint = "a column of lists or objects is not read", "leave it out, or write Parquet"
                 raise InputError(message, hint, code="column-type", file=self.name, column=column)
-            numeric = found is float or (found is int and kind != "name")
-            text = pa.bool_() if found is bool else pa.int64() if found is int else pa.string()
+            numeric = kept is float or (kept is int and kind != "name")
+            text = pa.bool_() if kept is bool else pa.int64() if kept is int else pa.string()
             fields.append(pa.field(column, pa.float64() if kind == "number" or numeric else text))
         return pa.schema(fields)
 
@@ -503,31 +521,41 @@ def one_column(
     others
         Names of columns for something else, of which none is meant.
 
-    Raises
-    ------
-    InputError
-        The column is not there, or is there twice.
-
     Examples
     --------
     >>> one_column("labels.csv", ["item", "labels"], "label", "name it with `label`")
     Traceback (most recent call last):
     calibrant.exceptions.InputError: labels.csv: there is no column 'label': did you mean 'labels'? ...
     """
-    found = list(columns).count(name)
-    if found > 1:
+    times = list(columns).count(name)
+    if times > 1:
         raise InputError("two columns have this name", "rename one", code="column", file=file, column=name)
-    if not found:
-        numbers = [each for each in columns if NUMBER.fullmatch(each.strip())]
+    if not times:
+        numbers = [column for column in columns if NUMBER.fullmatch(column.strip())]
         if numbers and len(numbers) == len(columns):
             message = f"there is no line of column names: the first line is {listed(columns)}"
             hint = f"write a line of column names above the first line, with {name!r} for the column to use"
             raise InputError(message, hint, code="column-missing", file=file)
-        near = closest(name, [each for each in columns if each not in others])
+        near = closest(name, [column for column in columns if column not in others])
         hint = "; ".join(filter(None, [how, f"the columns are {listed(columns)}" if columns else ""]))
         hint = hint if near is None else f"did you mean {near!r}? {hint[:1].upper()}{hint[1:]}"
         raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=file)
     return name
+
+
+def threshold_of(table: Table) -> float | None:
+    """Return the threshold that a table notes, or None."""
+    text = table.metadata.get(THRESHOLD_KEY)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        message = f"the stored threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
+        raise FormatError(message, "write the table again", file=table.name)
+    return value
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -83,18 +83,12 @@ def class_predictions(
     label_name, score_name
         Names of the first two arguments in errors.
 
-    Raises
-    ------
-    InputError
-        Naming the row: a score outside [0, 1] (even 1.0000001), a row that does not sum to one, an unknown
-        class; with a hint where the matrix looks like logits or percentages.
-
     Examples
     --------
     >>> class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]).classes
     ('0', '1', '2')
     """
-    prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"), score_name)
+    prob = class_probabilities(y_prob, score_name, _checks.non_negative(tolerance, "tolerance"))
     names = _class_names(classes, prob.shape[1])
     check_order(y_prob, names, score_name)
     label = class_indices(y_true, names, named=classes is not None)
@@ -109,7 +103,16 @@ def class_predictions(
     return ClassPredictions(label, prob, names, checked.weight, checked.cluster, checked.cluster_count)
 
 
-def _probabilities(values: ArrayLike, tolerance: float, called: str) -> NDArray[np.floating[Any]]:
+def class_probabilities(
+    values: ArrayLike, called: str, tolerance: float = _checks.SUM_TOLERANCE
+) -> NDArray[np.floating[Any]]:
+    """Return (n, K) probabilities in [0, 1] of which each row adds up to 1, or raise an error.
+
+    Examples
+    --------
+    >>> class_probabilities([[0.75, 0.25]], "p")
+    array([[0.75, 0.25]])
+    """
     prob: NDArray[Any] = _checks.as_array(values, called, "pass one row of K probabilities per item")
     if prob.ndim != 2 or prob.shape[1] < 2:
         message = f"{called} has shape {prob.shape}, expected (n, K) with K >= 2"
@@ -123,14 +126,32 @@ def _probabilities(values: ArrayLike, tolerance: float, called: str) -> NDArray[
         extremes = float(np.nanmin(prob)), float(np.nanmax(prob))
         name = f"{called}[:, {column}]"
         raise _checks.score_error(float(prob[row, column]), row, name, *extremes)
-    total = prob.sum(axis=1, dtype=np.float64)
-    off = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
-    if len(off):
-        row = int(off[0])
-        message = f"{called}[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}"
+    if (row := first_wrong_sum(prob, tolerance=tolerance)) is not None:
+        total = prob[row].sum(dtype=np.float64)
+        message = f"{called}[{row}] sums to {total:.9g}, not to 1 within {tolerance:g}"
         hint = "if these are class-wise sigmoids, measure each column as its own view; else divide by the sum"
         raise InputError(message, hint, code="class-sum", row=row)
     return prob
+
+
+def first_wrong_sum(
+    prob: NDArray[np.floating[Any]], *, tolerance: float = _checks.SUM_TOLERANCE, partial: bool = False
+) -> int | None:
+    """Return the first row of (n, K) probabilities that does not add up to 1; None if there is none.
+
+    ``partial``: some scores were left out, so that a row may add up to less than 1.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.5, 0.5], [0.5, 0.4]])
+    >>> first_wrong_sum(rows), first_wrong_sum(rows, partial=True)
+    (1, None)
+    """
+    total = prob.sum(axis=1, dtype=np.float64)
+    wrong = total > 1 + tolerance
+    if not partial:
+        wrong |= total < 1 - tolerance
+    return int(wrong.argmax()) if wrong.any() else None
 
 
 def _class_names(classes: Sequence[str | int] | None, count: int) -> tuple[str, ...]:
@@ -260,13 +281,7 @@ def check_places(y: ArrayLike, count: int) -> None:
 
 
 def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:
-    """Return the position of each label among class names; integers are positions already.
-
-    Raises
-    ------
-    InputError
-        For an unknown label, and for integers that could be positions or names.
-    """
+    """Return the position of each label among class names; integers are positions already."""
     array = _checks.one_dimensional(values, "y_true")
     if array.dtype.kind in "iu":
         if any(name.lstrip("-").isdigit() and name != str(index) for index, name in enumerate(names)):
@@ -318,11 +333,6 @@ def label_codes(
     classes : ndarray
         (K,) labels.
 
-    Raises
-    ------
-    InputError
-        If a label is missing, unknown, or not every column has one.
-
     Examples
     --------
     >>> label_codes(["no", "yes", "no"], 2)[0].tolist(), label_codes([2, 0], 3)[1].tolist()
@@ -352,11 +362,6 @@ def _unknown_class(value: object, row: int, known: str, name: str = "y_true") ->
 
 def binary_view(predictions: ClassPredictions) -> Pairs:
     """Return pairs of the second of two classes: its probability, and 1 if it is the true class.
-
-    Raises
-    ------
-    InputError
-        If there are not two classes.
 
     Examples
     --------
@@ -388,11 +393,6 @@ def top_view(predictions: ClassPredictions) -> Pairs:
 
 def class_view(predictions: ClassPredictions, name: str) -> Pairs:
     """Return pairs of one class: its probability, and 1 if it is the true class.
-
-    Raises
-    ------
-    InputError
-        If there is no class of that name; it lists the ones there are.
 
     Examples
     --------
@@ -462,11 +462,6 @@ def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
         Checked predictions.
     view
         ``binary``, ``top``, ``class:NAME``, ``classwise`` or ``pooled``.
-
-    Raises
-    ------
-    InputError
-        For another name, an unknown class, or ``binary`` with more than two classes.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import joined
+from calibrant.io.batches import joined
 from calibrant.io.text import read_class_table
 from calibrant.metrics.copies import Copies
 from calibrant.metrics.groups import by_frequency

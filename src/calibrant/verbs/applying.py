@@ -18,7 +18,6 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.frames import in_library_of
 from calibrant.io.predictions import listed
-from calibrant.io.readers import check_range, check_sums
 from calibrant.io.saved_recalibrators import (
     TABLE_KINDS,
     SavedRecalibrator,
@@ -26,7 +25,7 @@ from calibrant.io.saved_recalibrators import (
     file_digest,
     load_recalibrator,
 )
-from calibrant.metrics.views import reaching
+from calibrant.metrics.views import class_probabilities, reaching
 from calibrant.verbs.sources import Rows, ViewSource
 
 SAME_DATA = "The maps were fitted to the same data, so their errors here are underestimated."
@@ -174,8 +173,7 @@ def array_scores(model: SavedRecalibrator, source: Any) -> Any:
     if scores.ndim == 1:
         matrix = unit_scores(matrix, "p").astype(np.float64, copy=False)
     else:
-        matrix = check_range(matrix, "p", 0, logits=False)
-        check_sums(matrix, "p", 0, partial=False)
+        matrix = class_probabilities(matrix, "p").astype(np.float64, copy=False)
     width = 1 if scores.ndim == 1 else matrix.shape[1]
     if model.kind == "binary" and width == 2:
         new = Recalibration(model, _Array("long"))(np.ascontiguousarray(matrix[:, 1]), None)
@@ -203,27 +201,16 @@ def _check_classes(model: SavedRecalibrator, table: Scored) -> None:
             raise InputError(f"the class {lost[0]!r} {what}", hint, code="class-unknown", file=table.name)
 
 
-class _RecalibratedReader:
-    """Reader of a table with recalibrated scores."""
-
-    def __init__(self, table: Predictions, model: SavedRecalibrator) -> None:
-        self._table = table
-        self._model = model
-        self.cluster_codes = table.reader.cluster_codes
-        self.item_codes = table.reader.item_codes
-        self.class_codes = table.reader.class_codes
-
-    def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield checked batches with recalibrated scores."""
-        change = Recalibration(self._model, self._table)
-        for batch in self._table.reader.batches(size, items):
-            yield replace(batch, score=change(batch.score.astype(np.float64, copy=False), batch.class_code))
-
-
 def recalibrated(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
     """Return the same table with scores that are recalibrated when they are read."""
     Recalibration(model, predictions)
-    return predictions.through(_RecalibratedReader(predictions, model), f"{predictions.name}, recalibrated")
+
+    def read(size: int, items: bool) -> Iterator[Batch]:
+        change = Recalibration(model, predictions)
+        for batch in predictions.batches(size, items=items):
+            yield replace(batch, score=change(batch.score.astype(np.float64, copy=False), batch.class_code))
+
+    return predictions.through(read, f"{predictions.name}, recalibrated")
 
 
 def before_and_after(
@@ -250,7 +237,7 @@ def digest_of(source: Any, opened: Predictions) -> str | None:
     """Return the SHA-256 of a file, or of the scores and labels of a table in memory; None if neither."""
     if isinstance(source, (str, os.PathLike)):
         return file_digest(source)
-    if opened.is_lazy:
+    if opened.lazy is not None:
         return None
     digest = hashlib.sha256()
     for batch in opened.batches():

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, Pairs, shown
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
+from calibrant.io.batches import joined
 from calibrant.io.predictions import listed
-from calibrant.io.readers import joined
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.crossed import CrossedPairs
 from calibrant.metrics.tally_parts import compact

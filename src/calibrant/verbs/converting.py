@@ -8,7 +8,8 @@ from typing import Any
 
 from calibrant.exceptions import InputError
 from calibrant.io.converting import write_predictions
-from calibrant.io.predictions import Columns, Form, open_predictions
+from calibrant.io.opening import Columns, open_predictions
+from calibrant.io.predictions import Form
 from calibrant.progress import Progress, tell
 from calibrant.results.conversion import ConvertedTable
 

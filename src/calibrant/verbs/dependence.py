@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers
 from calibrant.io import Batch, Predictions
+from calibrant.io.batches import note_on_ties
+from calibrant.io.columns import JointCodes
 from calibrant.io.predictions import BATCH_ROWS, ITEMS_NOTE
-from calibrant.io.readers import note_on_ties
-from calibrant.io.slice_columns import JointCodes
 from calibrant.metrics.copies import Copies
 from calibrant.metrics.tally_parts import TALLIED_AT_ONCE
 from calibrant.records.words import counted, percent

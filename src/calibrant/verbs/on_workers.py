@@ -11,11 +11,10 @@ import numpy as np
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
+from calibrant.io.columns import JointCodes
 from calibrant.io.engines import row_count
-from calibrant.io.predictions import BATCH_ROWS
-from calibrant.io.readers import TableReader
 from calibrant.io.roles import Role
-from calibrant.io.slice_columns import MOST_SLICES, JointCodes, Keys, SliceColumn, Slices
+from calibrant.io.slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
 from calibrant.io.slicing import cluster_on_workers, slice_columns
 from calibrant.io.tables import Table
 from calibrant.io.workers import merged_tallies
@@ -29,10 +28,10 @@ def slices_on_workers(predictions: Predictions, by: Sequence[str], few: int) -> 
 
     Rows are read here for other sources, for at most ``few`` rows, and for classes and bands.
     """
-    frame, reader = predictions.frame_on_workers, predictions.table_reader
-    if frame is None or reader is None or predictions.has_classes:
+    frame = predictions.frame_on_workers
+    if frame is None or predictions.has_classes:
         return None
-    banded = any(column.bands is not None for column in slice_columns(reader, by))
+    banded = any(column.bands is not None for column in slice_columns(predictions, by))
     if banded or (few and row_count(frame) <= few):
         return None
     return tallies_on_workers(predictions, by, cluster=cluster_on_workers(predictions, by))
@@ -48,14 +47,13 @@ def tallies_on_workers(
     predictions: Predictions, by: Sequence[str], *, cluster: str | None
 ) -> dict[Keys, Tally]:
     """Return the tallies of the slices of a frame, whatever the classes of its rows are."""
-    reader = predictions.table_reader
-    assert reader is not None
-    roles = {part: reader.roles[part] for part in ("score", "label", "weight") if part in reader.roles}
+    parts = ("score", "label", "weight")
+    roles = {part: predictions.roles[part] for part in parts if part in predictions.roles}
     if cluster is not None:
         roles["cluster"] = Role("cluster", column=cluster)
     work = partial(_tallied, roles=roles, by=tuple(by))
     columns = [*(role.name for role in roles.values()), *by]
-    tallies = merged_tallies(reader.lazy, columns, work, predictions.name)
+    tallies = merged_tallies(predictions.lazy, columns, work, predictions.name)
     if len(tallies) > MOST_SLICES:
         message = f"there are {len(tallies):,} slices"
         hint = f"choose columns that make at most {MOST_SLICES:,}"
@@ -66,13 +64,13 @@ def tallies_on_workers(
 def _tallied(table: Table, roles: Mapping[str, Role], by: Sequence[str]) -> dict[Keys, Tally]:
     """Return the tallies of a part of a frame, on one thread."""
     slices = Slices([SliceColumn(name) for name in by]) if by else None
-    reader = TableReader(table, roles, slices=slices)
-    batches = reader.batches(BATCH_ROWS, items=False)
-    clustered = "cluster" in roles
-    if not (by or clustered):
+    part = Predictions(table, roles)
+    part.slices = slices
+    batches = part.batches()
+    if not (by or part.clustered):
         pairs = (Pairs(batch.score, batch.label, batch.weight) for batch in batches)
         return {(): Tally.from_batches(pairs, threads=1)}
-    units = JointCodes() if clustered else None
+    units = JointCodes() if part.clustered else None
     with ThreadPoolExecutor(1) as pool:
         parts = TallyParts(pool)
         for batch in batches:
@@ -83,5 +81,4 @@ def _tallied(table: Table, roles: Mapping[str, Role], by: Sequence[str]) -> dict
             parts.add(Pairs(batch.score, batch.label, batch.weight, code, int(code.max()) + 1))
         whole = parts.tally()
     assert whole is not None
-    part = Predictions(reader, name=table.name, form="long", clustered=clustered)
     return by_slice(whole, [()] if slices is None else slices.keys(), units, part, "binary")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.io import Predictions
-from calibrant.io.columns import sortable
-from calibrant.io.slice_columns import JointCodes, Keys
+from calibrant.io.columns import JointCodes, sortable
+from calibrant.io.slice_columns import Keys
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import COLUMNS, Tally
 

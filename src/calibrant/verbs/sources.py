@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
+from calibrant.io.batches import gathered
 from calibrant.io.columns import Codes, array_of_names, sortable
 from calibrant.io.predictions import BATCH_ROWS
-from calibrant.io.readers import TableReader, gathered
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.crossed import crossed
 from calibrant.metrics.tally import Tally, ordered
@@ -35,27 +35,27 @@ def worker_sources(
     Rows are read here for sources other than a frame of a long table, for at most ``fetched`` rows, for the
     view ``top``, for two columns of clusters, and for exact bins of weighted pairs.
     """
-    frame, reader = predictions.frame_on_workers, predictions.table_reader
-    if frame is None or reader is None or "top" in views:
+    frame = predictions.frame_on_workers
+    if frame is None or "top" in views:
         return None
     from calibrant.io.engines import row_count  # of all engines, which files do not need
 
     if predictions.crossed or (exact and predictions.weighted) or (rows := row_count(frame)) <= fetched:
         return None
     # Codes of classes by their text, as the tallies have them, do not serve to read the rows again.
-    again = predictions.through(replace(reader, class_codes=Codes()), predictions.name)
+    again = predictions.read_anew()
     sources = []
-    for view, tally in _on_workers(reader, predictions, views).items():
+    for view, tally in _on_workers(predictions, views).items():
         chunks = partial(_chunks, again, view, False) if exact else None
         sources.append(ViewSource(view, replace(tally, view=view), threads, chunks=chunks))
     return sources, rows
 
 
-def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
+def _on_workers(predictions: Predictions, views: Sequence[str]) -> dict[str, Tally]:
     from calibrant.io.slicing import cluster_on_workers
     from calibrant.verbs.on_workers import tallies_on_workers, tally_on_workers
 
-    column, cluster = reader.column_of("class"), reader.column_of("cluster")
+    column, cluster = predictions.column_of("class"), predictions.column_of("cluster")
     if column is None:
         return {"binary": tally_on_workers(predictions, cluster=cluster_on_workers(predictions))}
     by_class = tallies_on_workers(predictions, [column], cluster=cluster)
@@ -63,13 +63,13 @@ def _on_workers(reader: TableReader, predictions: Predictions, views: Sequence[s
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
         raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
     classes = {str(name): tally for (name,), tally in by_class.items()}
-    predictions.met_classes(list(classes))
+    predictions.codes["class"] = Codes(list(classes))
     tallies: dict[str, Tally] = {}
     for view in expanded(views, predictions.classes):
         if view.startswith(CLASS):
             tallies[view] = classes[predictions.classes[class_of(view, predictions)]]
-        elif cluster is None and "item" in reader.roles:
-            tallies[view] = tally_on_workers(predictions, cluster=reader.column_of("item"))
+        elif cluster is None and predictions.has_items:
+            tallies[view] = tally_on_workers(predictions, cluster=predictions.column_of("item"))
         else:
             tallies[view] = reduce(Tally.merge, classes.values())
     return tallies

@@ -18,7 +18,8 @@ from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Columns, Predictions, open_predictions
-from calibrant.io.slice_columns import JointCodes, Keys, Slices
+from calibrant.io.columns import JointCodes
+from calibrant.io.slice_columns import Keys, Slices
 from calibrant.io.slicing import sliced
 from calibrant.metrics.tally import LARGEST_EXACT, Tally, ordered
 from calibrant.metrics.tally_parts import TallyParts, merge_part, tally_of_pairs
@@ -168,8 +169,8 @@ def tally_by(
     if view == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = view == "pooled" and not predictions.clustered and classes is None
-    reader = opened.table_reader  # a column that is cut into bands has numbers, and no names of items
-    banded = reader is not None and any(name.startswith(f"{reader.column_of('item')}:") for name in names)
+    # A column that is cut into bands has numbers, and no names of items.
+    banded = any(name.startswith(f"{opened.column_of('item')}:") for name in names)
     small = not (banded or predictions.clustered) and (predictions.rows or 0) <= IN_MEMORY
     batches = predictions.batches() if banded else with_item_clusters(predictions, items=items or small)
     by_item = items and (predictions.form == "wide" or predictions.has_items)
@@ -250,9 +251,7 @@ def _class_slices(
     name = Columns.of(columns).class_column or CLASS_COLUMN
     if name not in names or not predictions.has_classes:
         return None
-    reader = predictions.table_reader
-    own = reader is not None and name in reader.table.columns
-    if own and predictions.form == "wide":
+    if name in predictions.columns and predictions.form == "wide":
         return None
     if view == "top" or (view != "pooled" and predictions.form == "wide"):
         hint = "slice the view pooled (`view='pooled'`)"

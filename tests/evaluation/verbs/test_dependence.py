@@ -111,7 +111,8 @@ def test_the_first_rows_of_a_large_table_decide_if_items_repeat(monkeypatch: Any
     table = judged(rows=1)
     pd.concat([table, table], ignore_index=True).to_parquet(tmp_path / "a.parquet")
     assert measure(tmp_path / "a.parquet")["binary"].clusters == 150
-    in_parts = lambda self, size=0, items=False: self.reader.batches(50, items and self.has_items)  # noqa: E731
+    read = Predictions.batches
+    in_parts = lambda self, size=0, items=False: read(self, 50, items=items)  # noqa: E731
     monkeypatch.setattr(Predictions, "batches", in_parts)
     monkeypatch.setattr(sources, "IN_MEMORY", 99)
     monkeypatch.setattr(dependence, "IN_MEMORY", 99)

@@ -15,9 +15,10 @@ from calibrant.evaluation.files.protocol_file import Annotators, Folds, Referenc
 from calibrant.evaluation.files.tables import rating_table
 from calibrant.evaluation.ratings import Ratings, text
 from calibrant.exceptions import InputError
+from calibrant.io.batches import Batch
 from calibrant.io.columns import class_name
-from calibrant.io.predictions import Predictions, listed, open_predictions
-from calibrant.io.readers import Batch
+from calibrant.io.opening import open_predictions
+from calibrant.io.predictions import Predictions, listed
 from calibrant.io.roles import Role, open_table, read_table
 from calibrant.io.tables import Table, one_column
 from calibrant.io.text import open_lines

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, shown
 from calibrant.evaluation.monitor_checks import order
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Codes
+from calibrant.io.batches import Batch
 from calibrant.io.predictions import Predictions
-from calibrant.io.readers import Batch, TableReader
 from calibrant.io.roles import Block, Role, place_of
 from calibrant.io.tables import one_column
 from calibrant.metrics.periods import TIME, parse_date, period_of
@@ -90,63 +88,52 @@ class RowStore:
 
 
 class LabeledRows:
-    """Reader of the rows that have a label, which keeps the places of the others.
+    """Finds the rows that have a label, and keeps the places of the others.
 
     Parameters
     ----------
-    reader
-        Reader of all rows.
+    predictions
+        The open table.
     time
         Column of time, which has the items.
     dated
         True to cut times to days.
-    items
-        True to read the column of items, if there is one, as clusters: all names stay in memory.
+
+    Attributes
+    ----------
+    unlabeled
+        Numbers of the rows without a label, from 0, by block.
     """
 
-    def __init__(self, reader: TableReader, time: str, *, dated: bool, items: bool) -> None:
-        roles = {**reader.roles, "item": Role("item", column=time)}
-        if items and "item" in reader.roles:
-            roles.setdefault("cluster", reader.roles["item"])
-        self._reader = replace(
-            reader, roles=roles, item_codes=Codes(), whole_items=False, change=self._labeled
-        )
-        self._dated = time if dated else None
+    def __init__(self, predictions: Predictions, time: str, *, dated: bool) -> None:
+        assert predictions.table is not None
+        self._table, self._label = predictions.table, predictions.roles["label"].name
+        self._time, self._dated = time, dated
         self._seen = 0
         self.unlabeled: list[Integers] = []
-        self.cluster_codes, self.class_codes = reader.cluster_codes, reader.class_codes
-        self.item_codes = self._reader.item_codes
 
-    def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield checked batches of rows with a label."""
-        try:
-            yield from self._reader.batches(size, items)
-        except InputError as error:
-            if error.code in ("label-value", "class-unknown"):
-                error.hint = f"leave the field of a missing label empty, or {error.hint}"
-            raise
-
-    def _labeled(self, block: Block) -> Block:
-        if self._dated is not None:  # so that few time stamps differ
-            place = block.rows.schema.get_field_index(self._dated)
-            rows = block.rows.set_column(place, self._dated, _days(block.column(self._dated).values))
+    def of(self, block: Block) -> Block:
+        """Return the rows of the next block that have a label, their times as days if requested."""
+        if self._dated:  # so that few time stamps differ
+            place = block.rows.schema.get_field_index(self._time)
+            rows = block.rows.set_column(place, self._time, _days(block.column(self._time).values))
             block = block._replace(rows=rows)
-        there = block.column(self._reader.roles["label"].name).present()
+        there = block.column(self._label).present()
         self.unlabeled.append(self._seen + np.flatnonzero(~there))
         self._seen += len(there)
-        return block if there.all() else block._replace(kept=np.flatnonzero(there))
+        return block if there.all() else block.take(np.flatnonzero(there))
 
     def place(self, number: int) -> tuple[str, int, str]:
         """Return file, row and column of a time, by the row's number from 0 among those with a label."""
-        table, places = self._reader.table, np.concatenate(self.unlabeled)
+        places = np.concatenate(self.unlabeled)
         earlier = np.searchsorted(places - np.arange(len(places)), number, side="right")
-        return *place_of(table, table.first_row + number + int(earlier)), self._reader.roles["item"].name
+        return *place_of(self._table, self._table.first_row + number + int(earlier)), self._time
 
 
 def timed(
     predictions: Predictions, column: str, by: str = "value", *, items: bool = False
 ) -> tuple[Predictions, LabeledRows]:
-    """Return the labeled rows of a table, whose items are the values of its column of time, and their reader.
+    """Return the labeled rows of a table, whose items are the values of its column of time, and their places.
 
     Except by ``value``, time stamps are cut to their days.
 
@@ -170,19 +157,30 @@ def timed(
     >>> stream.read(items=True).item.tolist(), stream.items
     ([0, 1], ['2026-11-20', '2026-11-21'])
     """
-    reader, hint = predictions.table_reader, "name the column of time (`time`)"
-    one_column(predictions.name, () if reader is None else reader.table.columns, column, hint)
-    assert reader is not None  # no other reader has columns
-    if reader.meaning_of(column) is not None:
+    hint = "name the column of time (`time`)"
+    one_column(predictions.name, predictions.columns, column, hint)
+    if predictions.meaning_of(column) is not None:
         message = "the column is a score or the label"
         raise InputError(message, hint, code="column", file=predictions.name, column=column)
     dated = by != "value" and column not in [
-        role.name for role in reader.roles.values() if role.part != "item"
+        role.name for role in predictions.roles.values() if role.part != "item"
     ]
-    labeled = LabeledRows(reader, column, dated=dated, items=items)
-    stream = predictions.through(labeled, predictions.name)
-    stream.has_items = True
-    return stream, labeled
+    labeled = LabeledRows(predictions, column, dated=dated)
+    roles = {**predictions.roles, "item": Role("item", column=column)}
+    if items and predictions.has_items:
+        roles.setdefault("cluster", predictions.roles["item"])
+    stream = predictions.read_anew(roles)
+    stream.change, stream.whole_items = labeled.of, False
+
+    def read(size: int, items: bool) -> Iterator[Batch]:
+        try:
+            yield from stream.batches(size, items=items)
+        except InputError as error:
+            if error.code in ("label-value", "class-unknown"):
+                error.hint = f"leave the field of a missing label empty, or {error.hint}"
+            raise
+
+    return stream.through(read, predictions.name), labeled
 
 
 def _days(values: pa.Array) -> pa.Array:
@@ -269,13 +267,7 @@ class Windows:
         return np.array(self._of_value, np.int64)[codes]
 
     def names(self) -> tuple[list[str | int], list[bool]]:
-        """Return the window of each number, and True for the numbers that belong to the reference.
-
-        Raises
-        ------
-        InputError
-            Some values are numbers and some are text, or the reference ends at a value of another kind.
-        """
+        """Return the window of each number, and True for the numbers that belong to the reference."""
         windows = [window for window, _ in self._numbers]
         if self._by == "value":
             windows = _numbered(windows, lambda number: self._place(self._first[number]))

@@ -145,7 +145,8 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     ...     load_model(f"{folder}/small.model").tags
     ('PRON', 'VERB')
     """
-    return _load(path, _header(os.fspath(path)), features)
+    model: Model = _load(path, _header(os.fspath(path)), features)
+    return model
 
 
 def _load(path: str | os.PathLike[str], header: _Header, features: FeatureFunction | None) -> Any:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Integers
 from calibrant.exceptions import InputError
-from calibrant.io.readers import threshold_of
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.row_writer import RowWriter
 from calibrant.io.sinks import NAME
-from calibrant.io.tables import Table
+from calibrant.io.tables import Table, threshold_of
 from calibrant.structures.posterior.span_pairs import Match, Repeats, SpanPairs, SpanRows, Types, pair_spans
 
 LARGEST_PLACE = 2**53  # floats represent whole numbers exactly up to here

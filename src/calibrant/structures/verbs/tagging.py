@@ -19,7 +19,9 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.atomic import keep_sources
-from calibrant.io.predictions import BATCH_ROWS, Form, listed
+from calibrant.io.columns import Codes
+from calibrant.io.predictions import BATCH_ROWS, LISTS, Form, listed
+from calibrant.io.roles import Role
 from calibrant.io.writing_predictions import PredictionWriter
 from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import effective_number, few_clusters, quantile, wilson
@@ -51,13 +53,6 @@ class Tagger(Protocol):
 
     def posterior(self, sentences: Sequence[Sequence[str]]) -> ChainPosterior:
         """Return the distribution over the tags of some sentences."""
-
-
-@dataclass(frozen=True)
-class Names:
-    """Names by code."""
-
-    names: list[Any]
 
 
 @dataclass(frozen=True)
@@ -148,8 +143,8 @@ class TaggerRows:
         (N,) bool, True if the best sequence has the gold tag; filled as sentences are read.
     cluster
         (S,) code of each sentence's cluster.
-    cluster_codes, item_codes, class_codes
-        Names of clusters and tags; there are no items.
+    clusters
+        Names of the clusters, by code.
 
     Raises
     ------
@@ -173,8 +168,7 @@ class TaggerRows:
         places: dict[str, int] = {}
         codes = [places.setdefault(name, len(places)) for name in text.clusters(cluster)]
         self.cluster = np.array(codes, np.int64)
-        self.cluster_codes, self.item_codes = Names(list(places)), Names([])
-        self.class_codes = Names(list(tagger.tags))
+        self.clusters = list(places)
         code = {tag: place for place, tag in enumerate(tagger.tags)}
         gold = list(chain.from_iterable(text.tags or []))
         self.gold = np.full(text.token_count, UNKNOWN)
@@ -189,14 +183,12 @@ class TaggerRows:
     def predictions(self) -> Predictions:
         """Return the rows as `calibrant.io.open_predictions` returns them for the written table."""
         rows = len(self.gold) * (len(self.tagger.tags) if self.form == "long" else 1)
-        return Predictions(
-            self,
-            name=self.text.name,
-            form=self.form,
-            rows=rows,
-            classes=self.tagger.tags,
-            clustered=True,
-        )
+        parts = ("score", "label", "class", "cluster") if self.form == "long" else (LISTS, "label", "cluster")
+        roles = {part: Role(part) for part in parts}
+        name, tags = self.text.name, self.tagger.tags
+        predictions = Predictions(self.batches, roles, classes=tags, name=name, rows=rows)
+        predictions.codes["cluster"] = Codes(self.clusters)
+        return predictions
 
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
         """Yield parts of whole sentences with about ``size`` scores, but at least some thousand tokens."""

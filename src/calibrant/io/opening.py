@@ -1,0 +1,352 @@
+"""Open prediction tables: files, frames, logs and archives become `Predictions`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from calibrant._checks import shown
+from calibrant.exceptions import InputError
+from calibrant.io.batches import SECOND
+from calibrant.io.origin import reads_once
+from calibrant.io.predictions import PARTS, Form, Predictions, class_names
+from calibrant.io.roles import Role, What, find, open_table
+from calibrant.io.table_formats import format_of, locate, parquet_parts
+from calibrant.io.tables import TALLY_KEY, Table, listed, threshold_of
+
+if TYPE_CHECKING:
+    from calibrant.io._log_table import LogTable
+    from calibrant.io.log_rows import Normalise
+
+Engine = Literal["kernel", "duckdb"]
+NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
+Gold = Mapping[str, str] | str | os.PathLike[str] | None
+PREFIXES = ("p_", "logit_")
+HOLD: dict[str, What] = {"score": "score", "label": "label", "weight": "finite"}  # others hold names
+SPANS = ("document", "start", "end")  # a table of spans, which have no labels before they are matched
+INCLUSION = "inclusion_probability"
+INCLUSION_NOTE = (
+    f"The column {INCLUSION} is not used: all numbers are those of the drawn rows. To estimate those of all "
+    f"rows, write 1 / {INCLUSION} to the column weight."
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How to read a table of predictions: names of columns that are called otherwise, and what else there is.
+
+    Attributes
+    ----------
+    form
+        ``long`` or ``wide``; needed only when the columns fit both.
+    score, label, class_column, cluster, item, weight
+        Names of columns that are called otherwise. A column named here must be there. ``cluster`` may name
+        two columns that are crossed, such as items and annotators.
+    log_format, normalise, gold, scorer, allow_dropped
+        For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
+        tab and the answer.
+    engine
+        ``duckdb`` opens Parquet files as a lazy frame of DuckDB, whose rows are then summed; by default they
+        are read in batches.
+
+    Examples
+    --------
+    >>> Columns(score="p", cluster="document").score
+    'p'
+    """
+
+    form: Form | None = None
+    score: str | None = None
+    label: str | None = None
+    class_column: str | None = None
+    cluster: str | Sequence[str] | None = None
+    item: str | None = None
+    weight: str | None = None
+    log_format: str | None = None
+    normalise: Normalise = "none"
+    gold: Gold = None
+    scorer: str | None = None
+    allow_dropped: bool = False
+    engine: Engine = "kernel"
+
+    @classmethod
+    def of(cls, given: Columns | Mapping[str, Any] | None) -> Columns:
+        """Return the columns that a mapping names, such as ``{'score': 'p'}``; None names none.
+
+        The keys are the attributes; ``class`` is another name of ``class_column``.
+
+        Examples
+        --------
+        >>> Columns.of({"class": "tag"}) == Columns(class_column="tag")
+        True
+        """
+        if given is None or isinstance(given, Columns):
+            return given or cls()
+        if not isinstance(given, Mapping):
+            raise InputError(
+                f"`columns` is {shown(given)}", "pass a mapping: {'score': NAME}", code="parameter"
+            )
+        names = {"class_column" if name == "class" else name: value for name, value in given.items()}
+        known = [field.name for field in fields(cls)]
+        for name in names:
+            if name not in known:
+                hint = f"the keys are {', '.join(known)}"
+                raise InputError(f"`columns` has the unknown key {shown(name)}", hint, code="parameter")
+        return cls(**names)
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """The names of columns by what they are for."""
+        clusters = [self.cluster] if self.cluster is None or isinstance(self.cluster, str) else self.cluster
+        if not 1 <= len(clusters) <= 2 or len(set(clusters)) < len(clusters):
+            message, hint = f"cluster names {len(clusters)} columns", "name one column, or two that differ"
+            raise InputError(message, hint, code="column")
+        return {
+            "score": self.score,
+            "label": self.label,
+            "class": self.class_column,
+            "cluster": clusters[0],
+            "item": self.item,
+            "weight": self.weight,
+            **({SECOND: clusters[1]} if len(clusters) == 2 else {}),
+        }
+
+
+def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = None) -> Predictions:
+    """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
+
+    A *long* table has ``score`` in [0, 1] and ``label`` in {0, 1}, and may have ``class``,
+    ``cluster``, ``item`` and ``weight``. A *wide* table has ``label`` (a class name) and one
+    ``p_<class>`` (or one ``logit_<class>``) column per class. An ``.npz`` archive has exactly one of
+    ``probs`` and ``logits`` (n, K), ``labels`` (n,) as class positions, and may have ``classes``
+    (K,), ``clusters`` and ``weights`` (n,).
+
+    Parameters
+    ----------
+    source
+        Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
+        also as ``.gz``), a folder or a pattern (``parts/*.parquet``) of Parquet files with the same columns,
+        ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`). `Predictions`, which
+        are already open, are returned unchanged.
+    columns
+        Names of columns and form, if they differ from the defaults: `Columns`, or a mapping such as
+        ``{'score': 'p'}``.
+
+    Returns
+    -------
+    Predictions
+        Nothing but the names of the columns has been read yet.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or the columns fit both forms.
+    FormatError
+        The file is truncated or not what its name says.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"p": [0.2, 0.9], "label": [0, 1]})
+    >>> open_predictions(table, Columns(score="p")).read().score
+    array([0.2, 0.9])
+    """
+    if isinstance(source, Predictions):
+        return source
+    columns = Columns.of(columns)
+    table: Table
+    if isinstance(source, (str, os.PathLike)):
+        parts = parquet_parts(source)
+        if parts is not None or columns.engine != "kernel":
+            from calibrant.io._parts import notes_on_copies
+
+            predictions = predictions_of(_files(source, parts, columns.engine), columns)
+            predictions.notes += notes_on_copies(parts or ())
+            predictions.source_notes = predictions.notes
+            return predictions
+        log = _log(source, columns)
+        if log is not None:
+            return predictions_of(log, columns, log=log)
+        if Path(source, "state.json").is_file():
+            from calibrant.io._list_tables import open_dataset
+
+            return open_dataset(Path(source))
+        origin = locate(source)
+        if format_of(origin.format).reader is None:
+            from calibrant.io._archive import open_archive
+
+            for part, name in columns.named.items():
+                if name is not None:
+                    hint = "the arrays of an .npz archive have fixed names"
+                    raise InputError(f"{part} cannot be renamed here", hint, code="column", file=origin.name)
+            return open_archive(origin)
+        table = format_of(origin.format).table(origin)
+        stored = origin.path is not None and origin.format in ("arrow", "parquet")
+        if stored and not (columns.score or columns.label):
+            from calibrant.io._list_tables import open_lists
+
+            lists = open_lists([table], table.name)
+            if lists is not None:
+                return lists
+        if "label" not in table.columns:
+            from calibrant.io._token_tables import token_table
+
+            table = token_table(table)
+    else:
+        table = open_table(source)
+    of_logs = {
+        name: getattr(columns, name)
+        for name in ("log_format", "normalise", "gold", "scorer", "allow_dropped")
+    }
+    if any(value != getattr(Columns, name) for name, value in of_logs.items()):
+        message = f"{', '.join(f'`{name}`' for name in of_logs)} apply to logs, and this is a table"
+        raise InputError(message, "leave them out", code="parameter", file=table.name)
+    return predictions_of(table, columns)
+
+
+def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engine: Engine) -> Table:
+    """Parquet files as a table, or as a lazy frame of DuckDB."""
+    from calibrant.io._parts import PartsTable
+
+    files, name = parts or (Path(source),), os.fspath(source)
+    if engine == "kernel":
+        return PartsTable(files, name)
+    if engine != "duckdb":
+        raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
+    if files[0].suffix.lower() != ".parquet" or reads_once(files[0]):
+        if not (files[0].exists() or reads_once(source)):
+            raise InputError("no such file", "check the path", code="file-missing", file=name)
+        hint = "write Parquet, or leave the engine out"
+        raise InputError("DuckDB reads only Parquet files", hint, code="file-kind", file=name)
+    from calibrant.io.engines import relation_of
+    from calibrant.io.frames import FrameTable
+
+    table = PartsTable(files, os.fspath(Path(files[0]).parent) if parts is None else name)
+    if table.in_both:
+        message = f"column {table.in_both[0]!r} is in the files and in the names of their folders"
+        hint = "leave it out of the files, or leave the engine out"
+        raise InputError(message, hint, code="partition", file=name)
+    stored = table.types(column for column in table.columns if column not in table.partitions)
+    kinds = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
+    types = {column: kinds[str(values.type)] for column, values in table.partitions.items()}
+    zones = {column: kind.tz for column, kind in stored.items() if getattr(kind, "tz", None)}
+    return FrameTable(relation_of(files, types), name, zones)
+
+
+def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:
+    """Return predictions of an open table; for a log, its table is also given as ``log``."""
+    if TALLY_KEY in table.metadata:
+        message, hint = "this is a tally, which contains sums and no single scores", "give the table itself"
+        raise InputError(message, hint, code="file-kind", file=table.name)
+    roles = prediction_roles(table, None if log is not None else asked.form, asked.named)
+    predictions = Predictions(table, roles, classes=class_names(roles), threshold=threshold_of(table))
+    if INCLUSION in table.columns and "weight" not in roles and INCLUSION not in asked.named.values():
+        predictions.notes = predictions.source_notes = (INCLUSION_NOTE,)
+    if log is not None and asked.form == "wide":
+        log.check_one_model()
+        predictions = predictions.by_item()
+        next(predictions.batches())  # names the classes
+    else:
+        predictions.log = log
+    return predictions
+
+
+def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | None]) -> dict[str, Role]:
+    """Return the roles of the columns of a prediction table.
+
+    Parameters
+    ----------
+    table
+        Opened table.
+    form
+        As in `calibrant.io.open_predictions`.
+    named
+        Columns by `PARTS`, None for the usual one; a part that is left out is not looked for.
+
+    Returns
+    -------
+    dict
+        Roles by part; a wide table has its columns of scores in place of ``score``.
+
+    Examples
+    --------
+    >>> from calibrant.io.roles import open_table
+    >>> import pyarrow as pa
+    >>> table = open_table(pa.table({"p_a": [0.2], "p_b": [0.8], "gold": ["a"]}))
+    >>> list(prediction_roles(table, None, {"score": None, "label": "gold", "item": None}))
+    ['p_a', 'p_b', 'label']
+    """
+    there = table.columns
+    scores = [name for prefix in PREFIXES for name in there if name.startswith(prefix)]
+    score = named.get("score")
+    if form is None and score is None and "score" in there and scores:
+        message = f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)"
+        hint = "choose one: `columns={'form': 'long'}` or `columns={'form': 'wide'}`"
+        raise InputError(message, hint, code="column-ambiguous", file=table.name)
+    wide = form == "wide" or (form is None and score is None and "score" not in there and bool(scores))
+    log = ""
+    if table.name.lower().endswith((".jsonl", ".jsonl.gz")):
+        from calibrant.io.log_formats import KNOWN
+
+        log = f"nor is this a log that is known ({KNOWN}); "
+        log = log if "label" in named else "if this is a log, make a table with `calibrant convert`; else "
+    if "label" in named and named["label"] is None and set(SPANS) <= set(there) and "label" not in there:
+        message = "this is a table of spans (document, start, end) without labels"
+        hint = "match them with gold spans first: `calibrant spans`, or calibrant.structures.match_spans"
+        raise InputError(message, hint, code="column-missing", file=table.name)
+    roles = _class_scores(table, scores) if wide else []
+    for part in PARTS:
+        if part in named and not (wide and part in ("score", "class")):
+            what = HOLD.get(part, "name")
+            how = f"{log}name it with `columns={{'{part.removeprefix('second ')}': ...}}`"
+            roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
+    return find(table, roles)
+
+
+def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
+    """The columns of scores of a wide table."""
+    kinds = {name.split("_", 1)[0] for name in names}
+    if len(kinds) > 1:
+        message, hint = "the table has p_ and logit_ columns", "keep one kind of column"
+        raise InputError(message, hint, code="column-ambiguous", file=table.name)
+    if len(names) < 2:
+        own = "".join(f", or name the score by `columns={{'score': '{name}'}}`" for name in names)
+        hint = (
+            f"write one p_<class> column per class, two or more{own}; the columns are {listed(table.columns)}"
+        )
+        raise InputError("this is not a wide table", hint, code="column-missing", file=table.name)
+    if (unnamed := next((name for name in names if name in PREFIXES), None)) is not None:
+        hint = "name the class after the underscore"
+        raise InputError("the class has no name", hint, code="column", file=table.name, column=unnamed)
+    return [Role(name, "score" if kinds == {"p"} else "finite") for name in names]
+
+
+def _log(path: str | os.PathLike[str], columns: Columns) -> LogTable | None:
+    """A path that is a log, as a table; None for any other."""
+    if columns.log_format is None and Path(path).suffix in NO_LOGS and Path(path).is_file():
+        return None
+    from calibrant.io.log_formats import recognise_log
+
+    kind = recognise_log(path, columns.log_format)
+    if kind is None:
+        return None
+    from calibrant.io._log_table import LogTable
+
+    answers: Mapping[str, str] | None = None
+    if isinstance(columns.gold, (str, os.PathLike)):
+        from calibrant.io.text import read_class_table
+
+        answers = read_class_table(columns.gold)
+    else:
+        answers = columns.gold
+    return LogTable(
+        path,
+        kind,
+        normalise=columns.normalise,
+        gold=answers,
+        scorer=columns.scorer,
+        allow_dropped=columns.allow_dropped,
+    )
