@@ -73,12 +73,6 @@ def write_predictions(
     progress
         Called with the rows written so far.
 
-    Raises
-    ------
-    InputError
-        If the predictions have no such form, the name says no kind of file that can be written, or a value is
-        bad; it names the row.
-
     Examples
     --------
     >>> import tempfile
@@ -103,9 +97,9 @@ def write_predictions(
             hint = "name the columns: `columns={'class': ...}` and `columns={'item': ...}`"
             raise InputError(message, hint, code="view", file=predictions.name)
         predictions = predictions.by_item()
-    made = _Rows(predictions, form, keeps=not archive)
+    pieces = _Rows(predictions, form, keeps=not archive)
     if archive:
-        return _write_archive(made, name, progress)
+        return _write_archive(pieces, name, progress)
     reader = predictions.table_reader
     parts: Sequence[Any] = () if reader is None else getattr(reader.table, "files", ())
     kind = output_format(name, predictions.name, parts)
@@ -114,12 +108,12 @@ def write_predictions(
         if not kind.notes:
             hint = "choose .parquet, .arrow, .csv or .tsv"
             raise InputError("JSON lines cannot store a table's threshold", hint, code="threshold", file=name)
-        if RECALIBRATED_KEY in made.metadata:
+        if RECALIBRATED_KEY in pieces.metadata:
             message = "a text file cannot record that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         head = f"{THRESHOLD_LINE}{predictions.threshold!r}\n".encode()
-    rows = write_batches(name, kind, made.tables(), head=head, progress=progress)
-    return Written(form, rows, made.columns, made.left_out)
+    rows = write_batches(name, kind, pieces.tables(), head=head, progress=progress)
+    return Written(form, rows, pieces.columns, pieces.left_out)
 
 
 class _Rows:
@@ -156,11 +150,11 @@ class _Rows:
             for batch in predictions.batches(size, items=True):
                 yield batch, None
             return
-        taken = {role.name for part, role in reader.roles.items() if part != "item"}
+        used = {role.name for part, role in reader.roles.items() if part != "item"}
         item = reader.column_of("item")
         if item not in (None, "item"):
-            taken.add("item")  # the name that the column of items gets
-        others = [name for name in reader.table.columns if name not in taken]
+            used.add("item")  # the name that the column of items gets
+        others = [name for name in reader.table.columns if name not in used]
         kinds = dict.fromkeys(others, KINDS["name"]) | kinds_of(reader.roles.values())
         renamed = ["item" if name == item else name for name in others]
         weights = WeightRange()
@@ -183,56 +177,56 @@ class _Rows:
     def _table(self, batch: Batch, others: pa.RecordBatch | None) -> pa.RecordBatch:
         import pyarrow as pa
 
-        made = self._long(batch) if self.form == "long" else self._wide(batch)
-        repeats = np.repeat(np.arange(len(batch)), len(made["label"]) // len(batch))
+        arrays = self._long(batch) if self.form == "long" else self._wide(batch)
+        repeats = np.repeat(np.arange(len(batch)), len(arrays["label"]) // len(batch))
         kept = {} if others is None else dict(zip(others.schema.names, others.columns, strict=True))
-        if self.form != self.predictions.form and "item" not in made and "item" not in kept:
+        if self.form != self.predictions.form and "item" not in arrays and "item" not in kept:
             # Else rows of an item could not be told from others.
-            made["item"] = as_arrow(self._before + 1 + repeats)
+            arrays["item"] = as_arrow(self._before + 1 + repeats)
             self._before += len(batch)
         for name, values in kept.items():
-            if name not in made:
-                made[name] = values if len(repeats) == len(batch) else values.take(as_arrow(repeats))
+            if name not in arrays:
+                arrays[name] = values if len(repeats) == len(batch) else values.take(as_arrow(repeats))
         if not self.columns:
-            self.columns = tuple(made)
-            self.left_out = self._lost(made)
-        found = pa.record_batch(made)
-        return found.replace_schema_metadata(self.metadata or None)
+            self.columns = tuple(arrays)
+            self.left_out = self._lost(arrays)
+        rows = pa.record_batch(arrays)
+        return rows.replace_schema_metadata(self.metadata or None)
 
-    def _lost(self, made: Any) -> tuple[str, ...]:
+    def _lost(self, written: Any) -> tuple[str, ...]:
         """Return the columns of the table that is read that have no place among those that are written."""
         reader = getattr(self.predictions.reader, "source", self.predictions.reader)
         if not isinstance(reader, TableReader):
             return ()
-        taken = {role.name for role in reader.roles.values()}
-        return tuple(name for name in reader.table.columns if name not in taken and name not in made)
+        used = {role.name for role in reader.roles.values()}
+        return tuple(name for name in reader.table.columns if name not in used and name not in written)
 
     def _long(self, batch: Batch) -> dict[str, Any]:
         import pyarrow as pa
 
         predictions = self.predictions
         long = batch if predictions.form == "long" else batch.long()
-        made = {
+        arrays = {
             "score": pa.array(long.score.astype(np.float64, copy=False)),
             "label": pa.array(long.label.astype(np.int8)),
         }
         if long.class_code is not None and predictions.form == "long":
-            made["class"] = _named(predictions.reader.class_codes, long.class_code)
+            arrays["class"] = _named(predictions.reader.class_codes, long.class_code)
         elif long.class_code is not None:
             code = as_arrow(long.class_code.astype(np.int32))
-            made["class"] = pa.DictionaryArray.from_arrays(code, pa.array(predictions.classes))
-        return made | self._names(long)
+            arrays["class"] = pa.DictionaryArray.from_arrays(code, pa.array(predictions.classes))
+        return arrays | self._names(long)
 
     def _wide(self, batch: Batch) -> dict[str, Any]:
         import pyarrow as pa
 
         self.check_wide(batch)
         classes = self.predictions.classes
-        made: dict[str, Any] = {"label": pa.array(classes).take(as_arrow(batch.label.astype(np.int64)))}
+        arrays: dict[str, Any] = {"label": pa.array(classes).take(as_arrow(batch.label.astype(np.int64)))}
         scores = batch.score.astype(np.float64)
         for place, name in enumerate(classes):
-            made[f"p_{name}"] = pa.array(np.ascontiguousarray(scores[:, place]))
-        return made | self._names(batch)
+            arrays[f"p_{name}"] = pa.array(np.ascontiguousarray(scores[:, place]))
+        return arrays | self._names(batch)
 
     def check_wide(self, batch: Batch) -> None:
         """Raise if there is one class, one without a name, or an item without gold class."""
@@ -251,30 +245,28 @@ class _Rows:
             raise InputError(message, hint, code="class-unknown", file=name)
 
     def _names(self, batch: Batch) -> dict[str, Any]:
-        """Clusters, items and weights."""
         import pyarrow as pa
 
         reader = self.predictions.reader
-        found: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for part, codes, known in (
             ("cluster", batch.cluster, reader.cluster_codes),
             ("item", batch.item, reader.item_codes),
         ):
             if codes is not None:
-                found[part] = _named(known, codes)
+                arrays[part] = _named(known, codes)
         if batch.weight is not None:
-            found["weight"] = pa.array(batch.weight)
-        return found
+            arrays["weight"] = pa.array(batch.weight)
+        return arrays
 
 
-def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
-    """Write arrays; all of them are held."""
-    predictions = made.predictions
+def _write_archive(pieces: _Rows, name: str, progress: Count | None) -> Written:
+    predictions = pieces.predictions
     keep_sources(name, predictions.name)
     held: list[Batch] = []
     rows = 0
-    for batch, _ in made.batches():
-        made.check_wide(batch)
+    for batch, _ in pieces.batches():
+        pieces.check_wide(batch)
         held.append(batch)
         rows += len(batch)
         if progress is not None:
@@ -298,12 +290,11 @@ def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
     assert all(array.dtype.kind != "O" for array in arrays.values()), "nothing is pickled"
     with writing(name) as file:
         np.savez_compressed(file, **arrays)
-    return Written("wide", rows, tuple(arrays), made._lost(()))
+    return Written("wide", rows, tuple(arrays), pieces._lost(()))
 
 
 def _named(known: Names, codes: NDArray[np.int64]) -> pa.Array:
-    """Names of some codes, which every table keeps as `Codes`."""
-    assert isinstance(known, Codes)
+    assert isinstance(known, Codes)  # as every table keeps its names
     return known.named(codes)
 
 

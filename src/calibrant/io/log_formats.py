@@ -74,13 +74,13 @@ class LogFormat:
 
     def holds(self, path: Path, first: Mapping[str, Any]) -> bool:
         """Return True if a file is such a log."""
-        found: bool = import_module(self.module).holds(path, first)
-        return found
+        matches: bool = import_module(self.module).holds(path, first)
+        return matches
 
     def open(self, path: Path, settings: LogSettings) -> Log:
         """Open a log."""
-        taken = {name: getattr(settings, name) for name in self.settings}
-        log: Log = getattr(import_module(self.module), self.reader)(path, **taken)
+        own = {name: getattr(settings, name) for name in self.settings}
+        log: Log = getattr(import_module(self.module), self.reader)(path, **own)
         return log
 
 
@@ -163,43 +163,42 @@ def recognise_log(path: object) -> LogKind | None:
         return None if (file / "state.json").exists() else _in_folder(file)
     if not file.is_file():
         return None
-    found = _format_of(file)
-    return None if found is None else LogKind(found, (file,))
+    kind = _format_of(file)
+    return None if kind is None else LogKind(kind, (file,))
 
 
 def _in_folder(folder: Path) -> LogKind:
-    files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
+    files = list(islice((file for file in folder.rglob("*") if file.is_file()), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder that contains only logs", code="log", file=str(folder))
-    candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
-    for each in candidates:
-        check_name(str(each))
-    found: dict[str, list[Path]] = {}
-    for each in candidates:
-        kind = _recognised(each)
+    candidates = sorted(file for file in files if file.name.endswith(ENDINGS))
+    for file in candidates:
+        check_name(str(file))
+    by_kind: dict[str, list[Path]] = {}
+    for file in candidates:
+        kind = _recognised(file)
         if kind is not None:
-            found.setdefault(kind, []).append(each)
-    if len(found) > 1:
-        both = " and ".join(FORMATS[kind].title for kind in found)
+            by_kind.setdefault(kind, []).append(file)
+    if len(by_kind) > 1:
+        both = " and ".join(FORMATS[kind].title for kind in by_kind)
         raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
-    if not found:
-        seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
+    if not by_kind:
+        seen = ", ".join(file.name for file in sorted(files)[:6]) or "nothing"
         message = f"the folder has no .parquet files and no logs; it contains {seen}"
         hint = f"name a file, or a folder of the .parquet parts of one table or of logs: {KNOWN}"
-        if files and all(each.suffix == ".npz" for each in files):
+        if files and all(file.suffix == ".npz" for file in files):
             hint = "write each as .parquet into a new folder with `calibrant convert`, and name the folder"
-        splits = sorted(str(each.parent) for each in files if each.name == "state.json")
+        splits = sorted(str(file.parent) for file in files if file.name == "state.json")
         if splits:
             message = "the folder contains saved data sets, such as the splits of a DatasetDict"
             hint = f"name one of them: {', '.join(splits[:6])}"
         raise InputError(message, hint, code="file-missing", file=str(folder))
-    [(kind, logs)] = found.items()
+    [(kind, logs)] = by_kind.items()
     return LogKind(kind, tuple(logs))
 
 
 def _recognised(path: Path) -> str | None:
-    """The format of a file, by its name and content."""
     name = path.name.lower()
     first = _first(path) if name.endswith(JSON_LINES) else {}
     for kind, form in FORMATS.items():
@@ -209,15 +208,17 @@ def _recognised(path: Path) -> str | None:
 
 
 def _format_of(path: Path) -> str | None:
-    """The format of a file that somebody named; a JSON file has to be a log."""
-    found = _recognised(path)
-    if found is not None or not path.name.lower().endswith(".json"):
-        return found
+    kind = _recognised(path)
+    if kind is not None or not path.name.lower().endswith(".json"):
+        return kind
+    # A JSON file that is named by itself must be a log.
     if path.name.startswith("results"):
         message = "the file contains the results of a run without its samples"
         hint = "run lm_eval with --log_samples, and name a samples file or the folder"
         raise FormatError(message, hint, code="log", file=str(path))
-    keys = ", ".join(_keys(path)) or "none"
+    from calibrant.io._log_text import whole
+
+    keys = ", ".join(list(whole(path, dict))[:12]) or "none"
     message = f"the keys are those of no supported log: {keys}"
     raise FormatError(message, f"supported logs are {KNOWN}; {AS_TABLE}", code="log", file=str(path))
 
@@ -232,12 +233,6 @@ def _first(path: Path) -> dict[str, Any]:
         if error.code in ("file-truncated", "file-broken") and path.suffix.lower() == ".gz":
             raise
         return {}
-
-
-def _keys(path: Path) -> list[str]:
-    from calibrant.io._log_text import whole
-
-    return list(whole(path, dict))[:12]
 
 
 def opened_logs(kind: LogKind, settings: LogSettings) -> list[Log]:

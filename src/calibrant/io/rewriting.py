@@ -101,12 +101,6 @@ class ScoreTable:
         -------
         int
             The rows written.
-
-        Raises
-        ------
-        InputError
-            If the output is the table itself or of no kind that can be written, a text file would have to
-            note a threshold, there are no rows, or a value is bad; it names the row.
         """
         name = os.fspath(output)
         form = output_format(name, self.name, getattr(self._table, "files", ()))
@@ -124,12 +118,6 @@ class ScoreTable:
             As in `rewrite`.
         library
             ``pandas``, ``polars`` or ``pyarrow``, for a file or a lazy frame.
-
-        Raises
-        ------
-        InputError
-            There are no rows, or a value is bad; or a threshold would have to be noted, which only PyArrow
-            can.
         """
         import narwhals as nw
         import pyarrow as pa
@@ -145,7 +133,7 @@ class ScoreTable:
         return table if library == "pyarrow" else nw.from_arrow(table, backend=library).to_native()
 
     def _with_columns(self, frame: Any, change: Change) -> Any:
-        """The dataframe with new columns of scores; the other columns are not looked at."""
+        """Return the dataframe with new columns of scores; the other columns are not read."""
         import narwhals as nw
 
         kinds = kinds_of(self._roles.values())
@@ -159,9 +147,10 @@ class ScoreTable:
         return frame.with_columns(*columns).rename({name: self._new_name(name) for name in names}).to_native()
 
     def _new_name(self, name: str) -> str:
-        """The name of a column of scores: logits become probabilities."""
         role = self._roles.get(name)
-        return "p_" + name.removeprefix("logit_") if role is not None and role.what == "finite" else name
+        if role is not None and role.what == "finite":  # logits become probabilities
+            return "p_" + name.removeprefix("logit_")
+        return name
 
     def _changed(self, change: Change, note: str) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(self._table.columns, KINDS["name"])
@@ -175,7 +164,6 @@ class ScoreTable:
         return tuple(role.name for part, role in self._roles.items() if part != "class")
 
     def _read(self, block: Block) -> tuple[Floats, Integers | None]:
-        """Checked scores and codes of classes."""
         if self._classes:
             return wide_scores(block, self._roles, partial=False).astype(np.float64, copy=False), None
         score = block.column(self._roles["score"].name).scores().astype(np.float64, copy=False)
@@ -183,7 +171,6 @@ class ScoreTable:
         return score, None if named is None else block.column(named.name).codes(self._codes, words=False)
 
     def _with(self, batch: pa.RecordBatch, scores: Floats, note: str) -> pa.RecordBatch:
-        """The batch with new scores in the places of the old ones."""
         import pyarrow as pa
 
         new = dict(zip(self._score_columns, scores.reshape(len(scores), -1).T, strict=True))
@@ -216,11 +203,6 @@ def open_scores(
     -------
     ScoreTable
 
-    Raises
-    ------
-    InputError
-        As there.
-
     Examples
     --------
     >>> import tempfile
@@ -250,11 +232,6 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     source, parts
         The table that is read, and its files where there are several.
 
-    Raises
-    ------
-    InputError
-        If the name says no kind of table that can be written, or the output would be read.
-
     Examples
     --------
     >>> output_format("new.csv", "old.csv").text
@@ -265,7 +242,7 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     form = FORMATS[written_format(name, stdout=False)]
     keep_sources(name, source)
     place = Path(name).resolve().parent
-    read = {each.resolve().parent for each in parts}
+    read = {part.resolve().parent for part in parts}
     if parts and Path(source).is_dir() and place.is_relative_to(Path(source).resolve()):
         read.add(place)
     if name.lower().endswith(".parquet") and place in read:
@@ -294,11 +271,6 @@ def write_batches(
         Written before the table.
     progress
         Called with the rows written so far.
-
-    Raises
-    ------
-    InputError
-        If the output or a column cannot be written.
 
     Examples
     --------
@@ -331,7 +303,6 @@ def write_batches(
 
 
 def _ahead(items: Iterator[Item]) -> Generator[Item]:
-    """Make the next item while the last one is used."""
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(next, items, None)
         while (item := waiting.result()) is not None:

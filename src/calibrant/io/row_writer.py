@@ -54,8 +54,8 @@ class RowWriter(ABC):
         self._name = os.fspath(path)
         self._kind = written_format(self._name)
         self._columns, self._names = columns, names
-        for what, each in names.items():
-            self._check_names(each, what)
+        for what, known in names.items():
+            self._check_names(known, what)
         if not 0 <= threshold < 1:
             raise self._error(f"the threshold {threshold!r} is not in [0, 1)", "give 0 for all", "threshold")
         if threshold > 0 and not FORMATS[self._kind].notes:
@@ -73,9 +73,9 @@ class RowWriter(ABC):
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             file = stack.enter_context(writing_or_printing(self._name))
-            made = FORMATS[self._kind].sink
-            assert made is not None
-            self._sink: Sink = made(file, self._columns, self._threshold)
+            sink_of = FORMATS[self._kind].sink
+            assert sink_of is not None
+            self._sink: Sink = sink_of(file, self._columns, self._threshold)
             stack.callback(self._sink.close)
             self._stack = stack.pop_all()
         return self
@@ -138,7 +138,7 @@ class _Held:
         self.parts.append(columns)
         self.rows += len(cluster)
 
-    def columns(self, wanted: Iterable[str]) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    def columns(self, names: Iterable[str]) -> tuple[dict[str, NDArray[Any]], list[str]]:
         """Return all columns, clusters as codes, and the names of the clusters."""
-        joined = {name: np.concatenate([part[name] for part in self.parts]) for name in wanted}
+        joined = {name: np.concatenate([part[name] for part in self.parts]) for name in names}
         return joined, list(self.clusters)

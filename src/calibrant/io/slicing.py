@@ -26,19 +26,14 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
         Open table.
     by
         Names of columns; ``NAME:4`` cuts the numbers of a column into four bands.
-
-    Raises
-    ------
-    InputError
-        A column is not there, is named twice, or holds what the model says or should say.
     """
     reader = _reader(predictions)
-    found = slice_columns(reader, by)
-    for column in found:
+    columns = slice_columns(reader, by)
+    for column in columns:
         if column.bands is not None:
             kind: dict[str, Kind] = {column.name: "number"}
             column.cut(block.column(column.name) for block in blocks(reader.table, kind))
-    slices = Slices(found)
+    slices = Slices(columns)
     return predictions.through(replace(reader, slices=slices), predictions.name), slices
 
 
@@ -67,28 +62,22 @@ def _reader(predictions: Predictions) -> TableReader:
 
 
 def slice_columns(reader: TableReader, by: Sequence[str]) -> list[SliceColumn]:
-    """Return the columns that make slices.
-
-    Raises
-    ------
-    InputError
-        As `sliced`.
-    """
-    found = [_slice_column(reader, name) for name in by]
-    names = [column.name for column in found]
+    """Return the columns that make slices."""
+    columns = [_slice_column(reader, name) for name in by]
+    names = [column.name for column in columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         message, hint = "the column is named twice", "name each column once"
         raise InputError(message, hint, code="column", file=reader.table.name, column=twice)
-    return found
+    return columns
 
 
 def _slice_column(reader: TableReader, asked: str) -> SliceColumn:
-    """The column asked for; a name that ends in a number of bands may also be the whole name."""
+    """Return a column by its name, which may end in a number of bands."""
     table = reader.table
     name, bands = asked, None
     banded = _BANDED.fullmatch(asked)
-    if asked not in table.columns and banded:
+    if asked not in table.columns and banded:  # else the whole name ends so
         name, bands = banded[1], int(banded[2])
     one_column(table.name, table.columns, name, "to cross columns, pass a list" if "," in name else "")
     if (meaning := reader.meaning_of(name)) is not None:

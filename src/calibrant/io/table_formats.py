@@ -75,10 +75,10 @@ class TableFormat:
 def _sink(name: str, **more: Any) -> Callable[..., Any]:
     """Return a function that makes a sink of `calibrant.io.sinks`, which is imported late."""
 
-    def make(*given: Any) -> Any:
+    def make(*arguments: Any) -> Any:
         from calibrant.io import sinks
 
-        return getattr(sinks, name)(*given, **more)
+        return getattr(sinks, name)(*arguments, **more)
 
     return make
 
@@ -122,30 +122,24 @@ TEXT = tuple(name for name, form in FORMATS.items() if form.text)
 WRITTEN = sorted((name for name, form in FORMATS.items() if form.sink), key=lambda name: name in TEXT)
 
 
-def title_of(found: str) -> str:
+def title_of(kind: str) -> str:
     """Return the display name of the format that `looks_like` returned."""
-    return FORMATS[found].title if found in FORMATS else OTHERS[found]
+    return FORMATS[kind].title if kind in FORMATS else OTHERS[kind]
 
 
 def written_format(name: str, *, stdout: bool = True) -> str:
-    """Return the format by the name of an output; CSV for standard output.
-
-    Raises
-    ------
-    InputError
-        If there is none of this ending.
-    """
+    """Return the format by the name of an output; CSV for standard output."""
     if name == STDOUT and stdout:
         return "csv"
     kind, packed = _ending(name)
     if kind in (TEXT if packed else WRITTEN):
         return kind
-    hint = f"end it in {', '.join(f'.{each}' for each in WRITTEN)}; .gz goes with text"
+    hint = f"end it in {', '.join(f'.{ending}' for ending in WRITTEN)}; .gz goes with text"
     raise InputError("the name has no ending of a table format", hint, code="file-kind", file=name)
 
 
 def _ending(name: str) -> tuple[str, bool]:
-    """The ending of a file's name without that of gzip, and whether it has this one."""
+    """Return the ending of a file's name without ``.gz``, and True if the name ends in ``.gz``."""
     suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
     packed = suffixes[-1:] == ["gz"]
     return ((suffixes[-2:-1] if packed else suffixes[-1:]) or [""])[0], packed
@@ -155,13 +149,6 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     """Return the format of ``path`` by its ending, and check that the content agrees.
 
     ``-`` is standard input. Its format, and that of a pipe, is taken from the content.
-
-    Raises
-    ------
-    InputError
-        The file is not there, empty, or of an unknown kind.
-    FormatError
-        The content is not what the ending says.
     """
     name = os.fspath(path)
     if reads_once(name):
@@ -174,9 +161,9 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     kind = "arrow" if kind == "feather" else kind  # version 2 of Feather is Arrow IPC
     if file.exists() and kind not in (TEXT if packed else FORMATS):
         known = (
-            ", ".join(f".{each}" for each in FORMATS)
+            ", ".join(f".{ending}" for ending in FORMATS)
             + "; gz for "
-            + ", ".join(f".{each}.gz" for each in TEXT)
+            + ", ".join(f".{ending}.gz" for ending in TEXT)
         )
         hint = f"end the file name in its format: {known}"
         if kind in ("npy", "pt", "pth", "safetensors"):
@@ -233,14 +220,14 @@ def _piped(name: str, data: bytes) -> Origin:
 
 
 def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None:
-    found = looks_like(head)
+    content = looks_like(head)
     expected = "gzip" if packed else ("text" if kind in TEXT and kind != "jsonl" else kind)
-    if found == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
-        found = "text"
-    if found != expected:
+    if content == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
+        content = "text"
+    if content != expected:
         ending = f".{kind}.gz" if packed else f".{kind}"
-        message = f"the name says {ending} but the content is {title_of(found)}"
-        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again"
+        message = f"the name says {ending} but the content is {title_of(content)}"
+        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if content == "utf16" else "rename it, or write it again"
         raise FormatError(message, hint, code="file-mislabelled", file=name)
     if not tail.endswith(FORMATS[kind].ends):
         raise truncated(name)
@@ -265,11 +252,11 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     if path.exists() or not any(sign in name for sign in WILD):
         return None
     named = _left_out(path)
-    fits = sorted(Path(each) for each in glob.glob(name, recursive=True))
-    found = [each for each in fits if all(any(map(Path(part).match, named)) for part in _left_out(each))]
-    if not found:
+    fits = sorted(Path(file) for file in glob.glob(name, recursive=True))
+    files = [file for file in fits if all(any(map(Path(part).match, named)) for part in _left_out(file))]
+    if not files:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
-    others = [each for each in found if each.suffix.lower() != ".parquet"]
+    others = [file for file in files if file.suffix.lower() != ".parquet"]
     if others:
         folder = others[0].is_dir()
         hint = (
@@ -277,32 +264,32 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         )
         message = f"the pattern also fits {others[0].name}"
         raise InputError(message, f"name Parquet files only; {hint}", code="file-kind", file=name)
-    return _named(found)
+    return _named(files)
 
 
 def _named(files: Iterable[Path]) -> tuple[Path, ...]:
     """Return the files if each name is UTF-8."""
-    found = tuple(files)
-    for file in found:
+    named = tuple(files)
+    for file in named:
         check_name(str(file))
-    return found
+    return named
 
 
 def _below(folder: Path) -> tuple[Path, ...]:
     """Return each Parquet file below a folder once, links last: they may lead to a folder that was read."""
-    waiting, seen, found = deque([folder]), set(), []
+    waiting, seen, files = deque([folder]), set(), []
     while waiting:
         path = waiting.popleft()
         if (real := os.path.realpath(path)) in seen:
             continue
         seen.add(real)
         if path.is_dir():
-            for each in sorted(path.iterdir()):
-                if not _hidden(each.name):
-                    (waiting.append if each.is_symlink() else waiting.appendleft)(each)
+            for entry in sorted(path.iterdir()):
+                if not _hidden(entry.name):
+                    (waiting.append if entry.is_symlink() else waiting.appendleft)(entry)
         elif path.suffix.lower() == ".parquet":
-            found.append(path)
-    return tuple(sorted(found))
+            files.append(path)
+    return tuple(sorted(files))
 
 
 def _left_out(path: Path) -> list[str]:
