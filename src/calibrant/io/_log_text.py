@@ -27,7 +27,7 @@ HALF = re.compile(  # of a surrogate pair: no character, so that no table could 
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object; nothing in it for anything else.
+    """Return the value if it is an object, else an empty one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def sequence(value: Any) -> list[Any]:
-    """The value if it is a list; an empty one for anything else.
+    """Return the value if it is a list, else an empty one.
 
     Examples
     --------
@@ -101,19 +101,19 @@ def loaded(data: bytes) -> Any:
 def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[str, Any]:
     """One JSON object; ``cut``: the last line, which may have been cut off."""
     try:
-        found = loaded(line)
+        value = loaded(line)
     except UnicodeDecodeError as error:
         message, hint = "this is not UTF-8 text", "save it as UTF-8"
         raise FormatError(message, hint, code="file-broken", file=name, line=number) from error
     except (ValueError, RecursionError) as error:
         if cut:
             raise truncated(name) from error
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         shown = line.strip()[:60].decode("utf-8", "replace")
         hint = "write one object per line"
         raise FormatError(f"not a JSON object: {shown!r}", hint, code="file-row", file=name, line=number)
-    return found
+    return value
 
 
 def whole(path: Path, kind: type[Any]) -> Any:
@@ -124,7 +124,7 @@ def whole(path: Path, kind: type[Any]) -> Any:
         message = f"more than {LARGEST >> 30} GiB in one piece"
         raise FormatError(message, "write it as JSON lines, or as .eval", code="file-broken", file=str(path))
     try:
-        found = loaded(data.removeprefix(b"\xef\xbb\xbf"))
+        value = loaded(data.removeprefix(b"\xef\xbb\xbf"))
     except UnicodeDecodeError as error:
         message, hint = "this is not UTF-8 text", "save it as UTF-8"
         raise FormatError(message, hint, code="file-broken", file=str(path)) from error
@@ -132,15 +132,15 @@ def whole(path: Path, kind: type[Any]) -> Any:
         hint = "write it again"
         message = f"the file is not valid JSON ({error})"
         raise FormatError(message, hint, code="file-broken", file=str(path)) from error
-    if not isinstance(found, kind):
+    if not isinstance(value, kind):
         expected = "a list" if kind is list else "an object"
         hint = (
             "supported logs are objects; write other results as a table (.csv or .jsonl), one row per answer"
         )
         raise FormatError(f"the JSON is not {expected}", hint, code="file-broken", file=str(path))
-    if kind is list and not all(isinstance(each, dict) for each in found):
+    if kind is list and not all(isinstance(item, dict) for item in value):
         raise FormatError("the list has something else than objects", "is this a log?", file=str(path))
-    return found
+    return value
 
 
 class Members:
@@ -150,11 +150,6 @@ class Members:
     ----------
     path
         The file.
-
-    Raises
-    ------
-    FormatError
-        It is no zip file, or ends too early.
     """
 
     def __init__(self, path: Path) -> None:
@@ -170,7 +165,7 @@ class Members:
         except (NotImplementedError, ValueError) as error:  # of another version, or names that are no text
             message, hint = "the zip file cannot be read", "write the log again"
             raise FormatError(message, hint, code="file-broken", file=self.name) from error
-        self._known = {each.filename: each for each in self._file.infolist()}
+        self._known = {member.filename: member for member in self._file.infolist()}
 
     def __contains__(self, name: str) -> bool:
         return name in self._known
@@ -203,7 +198,7 @@ class Members:
             raise FormatError(message, hint, code="file-broken", file=where) from error
 
     def _read(self, member: zipfile.ZipInfo) -> bytes:
-        if member.compress_type == ZSTANDARD:
+        if member.compress_type == ZSTANDARD:  # the standard library does not read it before Python 3.14
             return self._zstandard(member)
         try:
             with self._file.open(member) as stream:
@@ -212,7 +207,6 @@ class Members:
             raise OSError(str(error)) from error
 
     def _zstandard(self, member: zipfile.ZipInfo) -> bytes:
-        """Zstandard, which the standard library does not read before Python 3.14."""
         import pyarrow as pa
 
         with open(self.name, "rb") as file:

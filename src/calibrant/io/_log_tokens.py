@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, fsum
 from typing import Any
@@ -41,11 +41,11 @@ class Answered:
 
 def chat_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
     """Tokens of a chat completion: each with its log-probability and the likeliest ones at its place."""
-    found = []
-    for each in logprobs.get("content") or []:
-        top = [(str(one["token"]), one["logprob"]) for one in each.get("top_logprobs") or []]
-        found.append((str(each["token"]), each["logprob"], top))
-    return found
+    tokens = []
+    for token in logprobs.get("content") or []:
+        top = [(str(one["token"]), one["logprob"]) for one in token.get("top_logprobs") or []]
+        tokens.append((str(token["token"]), token["logprob"], top))
+    return tokens
 
 
 def completion_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
@@ -65,32 +65,25 @@ def answered(
     recorded: str | None = None,
     last: bool = False,
 ) -> Answered | None:
-    """Probabilities of options at the first token that is one of them; None without one.
+    """Return the probabilities of options at the first token that is one of them; None without one.
 
     With a ``recorded`` answer, only tokens that are this answer count. With ``last``, the last token counts,
     or that after the word "answer" if there is one.
 
-    Blanks around a token are ignored, and case unless two options differ only in case. A single letter in
-    another case (the article "a") names an option only if no other token does. A log-probability such as
-    -9999, with which interfaces mark a token beyond the listed ones, counts as not listed. Options that are
-    not listed share the remaining probability, each at most that of the least probable listed token; None if
-    no option is listed.
-
-    Raises
-    ------
-    InputError
-        If a log-probability is above 0 or no number, or the tokens have more than 1 together.
+    Options that are not listed share the remaining probability; None if no option is listed.
 
     Examples
     --------
-    >>> found = answered([(" B", -0.1, [(" B", -0.1), ("A", -2.5), (" C", -5.0)])], ["A", "B", "C"])
-    >>> [round(value, 3) for value in found.values], round(found.listed, 3), found.unlisted
+    >>> answer = answered([(" B", -0.1, [(" B", -0.1), ("A", -2.5), (" C", -5.0)])], ["A", "B", "C"])
+    >>> [round(value, 3) for value in answer.values], round(answer.listed, 3), answer.unlisted
     ([0.083, 0.911, 0.007], 0.994, 0)
     """
+    # Case is ignored unless two options differ only in case.
     key: Callable[[str], str] = str if len(set(map(str.casefold, options))) < len(options) else str.casefold
     known = {key(option): option for option in options}
     texts = [token.strip() for token, _, _ in tokens]
     places = {place: known[key(text)] for place, text in enumerate(texts) if key(text) in known}
+    # A single letter in another case (the article "a") names an option only if no other token does.
     clear = {place: name for place, name in places.items() if len(name) > 1 or name == texts[place]}
     if not (places := clear or places):
         return None
@@ -102,29 +95,33 @@ def answered(
         announced = [place for place, text in zip(named, before, strict=True) if ANNOUNCED.search(text)]
         named = (announced or named)[-1:]
     token, value, top = tokens[named[0]]
-    listed = {name: _probability(each, name) for name, each in top}
+    listed = {name: _probability(log_probability, name) for name, log_probability in top}
     listed.setdefault(token, _probability(value, token))
     together = fsum(listed.values())
     if together > MOST:
         message = f"the tokens listed at the answer have probabilities that sum to {together:.2f}"
         raise InputError(message, "drop the sample or repair it", code="score-range")
+    # Interfaces mark tokens beyond the listed ones by a log-probability such as -9999.
     listed = {name: probability for name, probability in listed.items() if probability}
     sums = dict.fromkeys(known, 0.0)
     for name, probability in listed.items():
         if (option := key(name.strip())) in sums:
             sums[option] += probability
-    return _shared(sums, listed, tuple(dict.fromkeys(places.values()))) if any(sums.values()) else None
-
-
-def _shared(sums: dict[str, float], listed: Mapping[str, float], named: tuple[str, ...]) -> Answered:
-    absent = [option for option, value in sums.items() if not value]
-    known = fsum(sums.values())
+    if not any(sums.values()):
+        return None
+    absent = [option for option, probability in sums.items() if not probability]
+    reported = fsum(sums.values())
     if absent:
+        # An option that is not listed is no likelier than the least likely token that is.
         left = max(0.0, 1 - fsum(listed.values()))
-        each = min(left / len(absent), min(listed.values()))
-        sums.update(dict.fromkeys(absent, each))
+        sums.update(dict.fromkeys(absent, min(left / len(absent), min(listed.values()))))
     total = fsum(sums.values())
-    return Answered([value / total for value in sums.values()], min(1.0, known), len(absent), named)
+    return Answered(
+        [probability / total for probability in sums.values()],
+        min(1.0, reported),
+        len(absent),
+        tuple(dict.fromkeys(places.values())),
+    )
 
 
 def _probability(value: Any, token: str) -> float:

@@ -108,9 +108,9 @@ class HarnessLog:
         self.normalise = normalise
         own = [name for name, normal in METRICS.items() if normal == normalise]
         self._metrics = [*own, *(name for name in METRICS if name not in own)]
-        found = NAME.fullmatch(path.name)
-        self.task = found["task"] if found else path.name.removesuffix(".gz").removesuffix(".jsonl")
-        self.date = found["date"] if found else ""
+        match = NAME.fullmatch(path.name)
+        self.task = match["task"] if match else path.name.removesuffix(".gz").removesuffix(".jsonl")
+        self.date = match["date"] if match else ""
         self.run = run_of(path, self.task, self.date)
         self._mode: Mode | None = None
 
@@ -120,16 +120,7 @@ class HarnessLog:
         return self.run.model
 
     def blocks(self) -> Iterator[Block]:
-        """Read the samples; where several filters were applied, those of the first.
-
-        Raises
-        ------
-        NoOptionsError
-            If the task is not multiple choice, or its targets are not options.
-        InputError
-            With the line, for a log-likelihood that is not a number of at most 0, a target that is not an
-            option, or a sample that is listed twice.
-        """
+        """Read the samples; where several filters were applied, those of the first."""
         mode = self._mode = self._mode or self._target_mode()
         collector = Collector()
         seen: set[str] = set()
@@ -152,8 +143,8 @@ class HarnessLog:
         for number, line in lines(self.path):
             missing = [key for key in KEYS if key not in line]
             if missing:
-                there = ", ".join(list(line)[:12])
-                message = f"no {missing[0]!r} in this sample, only {there}"
+                keys = ", ".join(list(line)[:12])
+                message = f"no {missing[0]!r} in this sample, only {keys}"
                 raise self._error(message, f"calibrant reads logs of lm_eval {KNOWN}", "log", number)
             name = str(line.get("filter", ""))
             chosen = name if chosen is None else chosen
@@ -164,7 +155,7 @@ class HarnessLog:
         answers = line["filtered_resps"]
         if not isinstance(answers, list) or not answers:
             raise self._no_options(number, "its samples have no responses")
-        if not all(isinstance(each, list) and len(each) == 2 for each in answers):
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in answers):
             raise self._no_options(number, "its samples are texts or perplexities without log-likelihoods")
         texts = self._texts(line["arguments"], number)
         if len(texts) != len(answers):
@@ -180,36 +171,39 @@ class HarnessLog:
         options = [option for _, option in texts]
         if len(set(options)) == 1:
             options = [context for context, _ in texts]
-        values = [self._number(each[0], place, number) for place, each in enumerate(answers)]
+        values = [self._number(pair[0], place, number) for place, pair in enumerate(answers)]
         if max(values) == float("-inf"):
             message = "every option has the log-likelihood minus infinity"
             raise self._error(message, "drop the sample", "score-range", number)
         metric = next((name for name in self._metrics if line.get(name) in (0, 1)), self._metrics[0])
         scaled = self._scaled(values, options, METRICS[metric], number)
-        accuracy = line.get(metric)
+        top = max(range(len(scaled)), key=scaled.__getitem__)
         return Sample(
-            number, str(line["doc_id"]), values, options, line["target"], metric, accuracy, _top(scaled)
+            number, str(line["doc_id"]), values, options, line["target"], metric, line.get(metric), top
         )
 
     def _texts(self, arguments: Any, number: int) -> list[tuple[str, str]]:
-        """Context and option of each request."""
         if isinstance(arguments, dict):
-            requests = [tuple(each.values()) if isinstance(each, dict) else () for each in arguments.values()]
+            requests = [
+                tuple(request.values()) if isinstance(request, dict) else () for request in arguments.values()
+            ]
         else:
-            requests = [tuple(each) if isinstance(each, list) else () for each in sequence(arguments)]
-        if not all(len(each) == 2 for each in requests):
+            requests = [
+                tuple(request) if isinstance(request, list) else () for request in sequence(arguments)
+            ]
+        if not all(len(request) == 2 for request in requests):
             raise self._no_options(number, "its requests are not pairs of a context and an option")
         return [(str(context), str(option)) for context, option in requests]
 
     def _number(self, value: Any, place: int, number: int) -> float:
         try:
-            found = float("nan") if isinstance(value, bool) else float(value)
+            likelihood = float("nan") if isinstance(value, bool) else float(value)
         except (TypeError, ValueError, OverflowError):
-            found = float("nan")
-        if not found <= ROUNDING:
+            likelihood = float("nan")
+        if not likelihood <= ROUNDING:
             message = f"the log-likelihood {shown(value)} of option {place + 1} is not a number of at most 0"
             raise self._error(message, "drop the sample or repair it", "score-range", number)
-        return found
+        return likelihood
 
     def _scaled(
         self, values: list[float], texts: Sequence[str], normalise: Normalise, line: int
@@ -227,26 +221,24 @@ class HarnessLog:
         return [value / length for value, length in zip(values, lengths, strict=True)]
 
     def _target_mode(self) -> Mode:
-        """How most of the first targets are written; ``acc`` tells the answer only if some cannot be read."""
+        """Return the mode by which most of the first targets can be read."""
         first = list(islice(self._samples(), PEEK))
         modes: tuple[Mode, ...] = ("position", "text")
-        alone = (replace(each, accuracy=None) for each in first)
-        if any(all(_gold_of(each, mode) is None for mode in modes) for each in alone):
+        # The metric shows the answer too; it is used only if some targets cannot be read.
+        alone = (replace(sample, accuracy=None) for sample in first)
+        if any(all(_gold_of(sample, mode) is None for mode in modes) for sample in alone):
             modes = (*modes, "accuracy")
-        good = Counter({mode: sum(_gold_of(each, mode) is not None for each in first) for mode in modes})
+        good = Counter({mode: sum(_gold_of(sample, mode) is not None for sample in first) for mode in modes})
         best, count = good.most_common(1)[0]
         if 2 * count > len(first):
             self._check_one_reading(first, good)
             return best
         if not first:
             raise self._no_options(1, "its file is empty")
-        worst = next(each for each in first if _gold_of(each, best) is None)
-        told = (
-            ""
-            if worst.accuracy is None
-            else f" for which the metric {worst.metric} is {shown(worst.accuracy)}"
-        )
-        why = f"the target {shown(worst.target)} is not one of {len(worst.texts)} options{told}"
+        worst = next(sample for sample in first if _gold_of(sample, best) is None)
+        why = f"the target {shown(worst.target)} is not one of {len(worst.texts)} options"
+        if worst.accuracy is not None:
+            why += f" for which the metric {worst.metric} is {shown(worst.accuracy)}"
         raise self._no_options(worst.line, why)
 
     def _check_one_reading(self, samples: Sequence[Sample], good: Mapping[Mode, int]) -> None:
@@ -264,9 +256,9 @@ class HarnessLog:
                 raise self._error(message, hint, "class-unknown", sample.line)
 
     def _gold(self, sample: Sample, mode: Mode) -> list[int]:
-        found = _gold_of(sample, mode)
-        if found is not None:
-            return found
+        gold = _gold_of(sample, mode)
+        if gold is not None:
+            return gold
         if _gold_of(replace(sample, accuracy=None), mode) is not None:
             message = (
                 f"the target is {shown(sample.target)} but the metric {sample.metric} is "
@@ -298,13 +290,13 @@ def option_names(count: int) -> list[str]:
 
 
 def _gold_of(sample: Sample, mode: Mode) -> list[int] | None:
-    """Positions of the right options as a mode reads the target; None where that cannot be."""
+    """Return the positions of the right options as a mode reads the target; None if it cannot."""
     if mode == "position":
         gold = _positions(sample.target)
     elif mode == "text":
         texts = [text.strip() for text in sample.texts]
-        wanted = str(sample.target).strip()
-        gold = [texts.index(wanted)] if texts.count(wanted) == 1 else []
+        target = str(sample.target).strip()
+        gold = [texts.index(target)] if texts.count(target) == 1 else []
     elif len(sample.values) == 2 and sample.accuracy in (0, 1):
         return [sample.top if sample.accuracy else 1 - sample.top]
     else:
@@ -326,63 +318,51 @@ def _positions(target: Any) -> list[int]:
     return places if good else []
 
 
-def _top(values: Sequence[float]) -> int:
-    return max(range(len(values)), key=values.__getitem__)
-
-
 def run_of(path: Path, task: str, date: str) -> Run:
-    """Return the results file of a samples file: that of the same date, else one that contains the task.
-
-    Without one, the model's name is that of its folder, because the harness makes one folder per model.
-
-    Raises
-    ------
-    FormatError
-        The results are broken, or of a release that is not known.
-    """
+    """Return the results file of a samples file: that of the same date, else one that contains the task."""
     same = path.with_name(f"results_{date}.json")
     if date and same.is_file():
         return _run(whole(same, dict), same)
     others = () if date else sorted(path.parent.glob("results*.json"), reverse=True)
     for results in (path.with_name("results.json"), *others):
-        found = whole(results, dict) if results.is_file() else {}
-        if task in mapping(found.get("results")) or task in mapping(found.get("configs")):
-            return _run(found, results)
-    return Run(path.absolute().parent.name or "model", {}, {})
+        content = whole(results, dict) if results.is_file() else {}
+        if task in mapping(content.get("results")) or task in mapping(content.get("configs")):
+            return _run(content, results)
+    return Run(path.absolute().parent.name or "model", {}, {})  # the harness makes one folder per model
 
 
-def _run(found: dict[str, Any], path: Path) -> Run:
-    version = str(found.get("lm_eval_version", "0.4"))
+def _run(content: dict[str, Any], path: Path) -> Run:
+    version = str(content.get("lm_eval_version", "0.4"))
     if not RELEASES.fullmatch(version):
         message = f"written by lm_eval {shown(version)}"
         hint = f"calibrant reads logs of lm_eval {KNOWN}"
         raise FormatError(message, hint, code="version", file=str(path))
-    config = mapping(found.get("config"))
+    config = mapping(content.get("config"))
     arguments = config.get("model_args")
     if isinstance(arguments, dict):
         arguments = arguments.get("pretrained") or arguments.get("model")
     elif isinstance(arguments, str):
         named = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
         arguments = named[1] if named else None
-    model = found.get("model_name") or arguments or config.get("model") or path.absolute().parent.name
-    subtasks = mapping(found.get("group_subtasks"))
+    model = content.get("model_name") or arguments or config.get("model") or path.absolute().parent.name
+    subtasks = mapping(content.get("group_subtasks"))
     inside = {group: sequence(tasks) for group, tasks in subtasks.items() if sequence(tasks)}
-    results = {**mapping(found.get("results")), **mapping(found.get("groups"))}
+    results = {**mapping(content.get("results")), **mapping(content.get("groups"))}
     titles = {
-        str(task): str(each["alias"]).strip(" -") or str(task)
-        for task, each in results.items()
-        if isinstance(each, dict) and each.get("alias")
+        str(task): str(entry["alias"]).strip(" -") or str(task)
+        for task, entry in results.items()
+        if isinstance(entry, dict) and entry.get("alias")
     }
     groups = {task: _outermost(task, inside) for task in titles if task not in inside}
     return Run(str(model), {task: group for task, group in groups.items() if group}, titles)
 
 
 def _outermost(task: str, inside: Mapping[str, Sequence[str]]) -> str:
-    """The group that a task belongs to in the end; empty where it belongs to none."""
-    found, name = "", task
+    """Return the outermost group of a task; empty for a task without a group."""
+    outer, name = "", task
     for _ in range(len(inside)):
         above = next((group for group, tasks in inside.items() if name in tasks), None)
         if above is None:
             break
-        found = name = above
-    return found
+        outer = name = above
+    return outer

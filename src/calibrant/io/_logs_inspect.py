@@ -50,11 +50,6 @@ class InspectLog:
         The file.
     scorer
         Name of the scorer whose scores are read; None if there is one, or all agree.
-
-    Raises
-    ------
-    FormatError
-        It is broken, or of a version that is not known.
     """
 
     def __init__(self, path: Path, scorer: str | None = None) -> None:
@@ -81,21 +76,21 @@ class InspectLog:
     @property
     def notes(self) -> list[str]:
         """Notes on the samples read so far."""
-        found = []
+        notes = []
         if self.status != "success":
-            found.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
+            notes.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
         if self.items:
-            found.append(
+            notes.append(
                 f"{self.task}: the log-probabilities listed for the options add up to "
                 f"{self.listed / self.items:.3f} on average; not listed: {counted(self.unlisted, 'option')}"
             )
-        found += [f"{self.task}: {note}" for note in self.left_out.notes()]
-        return found
+        notes += [f"{self.task}: {note}" for note in self.left_out.notes()]
+        return notes
 
     def _head(self) -> dict[str, Any]:
         if not self._zipped:
-            found: dict[str, Any] = whole(self.path, dict)
-            return found
+            content: dict[str, Any] = whole(self.path, dict)
+            return content
         members = Members(self.path)
         try:
             for name in ("header.json", "_journal/start.json"):
@@ -109,7 +104,7 @@ class InspectLog:
             members.close()
 
     def _samples(self) -> Iterator[tuple[str, Sample]]:
-        """Samples that ended well, each with its name for errors; the others are counted."""
+        """Yield the samples that ended without an error, with names for messages; count the others."""
         self.left_out = LeftOut("sample")
         for where, sample in self._every():
             if not isinstance(sample, dict):
@@ -135,15 +130,7 @@ class InspectLog:
             members.close()
 
     def blocks(self) -> Iterator[Block]:
-        """Read the samples that ended without an error.
-
-        Raises
-        ------
-        NoOptionsError
-            Nothing in the log speaks of calibration.
-        InputError
-            With the sample, for a log-probability that is not a number of at most 0, or a repeated sample.
-        """
+        """Read the samples that ended without an error."""
         evidence = self._evidence()
         self.unlisted = self.items = 0
         self.listed = 0.0
@@ -159,12 +146,12 @@ class InspectLog:
                 message = f"sample {sample.get('id')} is listed twice"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
             seen.add(item)
-            found = (self._options if evidence == "log-probabilities" else self._stated)(sample, where)
-            if isinstance(found, str):
-                self._leave_out(sample, found)
+            outcome = (self._options if evidence == "log-probabilities" else self._stated)(sample, where)
+            if isinstance(outcome, str):
+                self._leave_out(sample, outcome)
                 continue
             self.left_out.read += 1
-            names, values, gold = found
+            names, values, gold = outcome
             subject = _subject(sample, self.task)
             collector.add(
                 self.model, self.task, subject, item, names, values, gold, cluster=cluster, logs=False
@@ -190,13 +177,13 @@ class InspectLog:
         if not seen:
             message, hint = "no sample was completed without an error", "run the evaluation again"
             raise InputError(message, hint, code="empty", file=str(self.path))
-        there = ", ".join(f"{count} {what}" for what, count in seen.items()) + f", {epochs or 1} epoch(s)"
+        counts = ", ".join(f"{count} {what}" for what, count in seen.items()) + f", {epochs or 1} epoch(s)"
         hint = (
             "calibration needs choices with log-probabilities "
             "(GenerateConfig(logprobs=True, top_logprobs=20)), a numeric confidence in the metadata of a "
             "score, or choices over several epochs"
         )
-        message = f"task {self.task} has nothing to calibrate ({there})"
+        message = f"task {self.task} has nothing to calibrate ({counts})"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
 
     def _score(self, sample: Sample, where: str, *parts: str) -> dict[str, Any]:
@@ -208,18 +195,18 @@ class InspectLog:
                 hint = f"the scorers are {', '.join(scores)}"
                 raise InputError(message, hint, code="parameter", file=where)
             return scores.get(self.scorer, {})
-        told = {name: [_part(score, part) for part in parts] for name, score in scores.items()}
-        told = {
-            name: recorded for name, recorded in told.items() if any(each is not None for each in recorded)
+        recorded = {name: [_part(score, part) for part in parts] for name, score in scores.items()}
+        recorded = {
+            name: values for name, values in recorded.items() if any(value is not None for value in values)
         }
-        if any(recorded != first for first in [*told.values()][:1] for recorded in told.values()):
-            message = f"the scorers {', '.join(told)} recorded different {parts[0]}s"
+        if any(values != first for first in [*recorded.values()][:1] for values in recorded.values()):
+            message = f"the scorers {', '.join(recorded)} recorded different {parts[0]}s"
             hint = "choose one with `columns={'scorer': ...}`"
             raise InputError(message, hint, code="parameter", file=where)
-        return scores[next(iter(told))] if told else {}
+        return scores[next(iter(recorded))] if recorded else {}
 
     def _leave_out(self, sample: Sample, reason: str) -> None:
-        """Count a sample; what its scores recorded as answer tells more than the text."""
+        # The answer that a score recorded tells more than the text.
         letters = filter(None, map(_letter, _scores(sample).values()))
         self.left_out.add(reason, next(letters, _text(sample)))
 
@@ -242,22 +229,22 @@ class InspectLog:
         if _contradicts(score, names, gold):
             return CONTRADICTION
         try:
-            found = answered(chat_tokens(logprobs), names, recorded=recorded, last=True)
+            answer = answered(chat_tokens(logprobs), names, recorded=recorded, last=True)
         except (KeyError, TypeError, AttributeError) as error:
             message = "its log-probabilities are not as inspect_ai writes them"
             raise FormatError(message, "write the log again", code="log", file=where) from error
         except InputError as error:
             error.file = where
             raise
-        if found is None:
+        if answer is None:
             return "whose recorded answer is not among the tokens"
         self.items += 1
-        self.listed += found.listed
-        self.unlisted += found.unlisted
-        return names, found.values, gold
+        self.listed += answer.listed
+        self.unlisted += answer.unlisted
+        return names, answer.values, gold
 
     def _stated(self, sample: Sample, where: str) -> tuple[list[str], list[float], list[int]] | str:
-        """A single option: that the answer is right, with the confidence that was stated."""
+        """Return one option: that the answer is right, with the stated confidence."""
         score = self._score(sample, where, "confidence", "value")
         value, right = _confidence(score), _right(score)
         names = option_names(len(sequence(sample.get("choices"))))
@@ -319,8 +306,8 @@ def _in_utc(time: str) -> str:
 
 def _logprobs(sample: Sample) -> dict[str, Any] | None:
     choices = sequence(mapping(sample.get("output")).get("choices"))
-    found = mapping(mapping(choices[0]).get("logprobs")) if choices else {}
-    return found if found.get("content") else None
+    logprobs = mapping(mapping(choices[0]).get("logprobs")) if choices else {}
+    return logprobs if logprobs.get("content") else None
 
 
 def _scores(sample: Sample) -> dict[str, dict[str, Any]]:
@@ -364,7 +351,7 @@ def _contradicts(score: dict[str, Any], names: list[str], gold: list[int]) -> bo
 def _confidence(score: dict[str, Any]) -> Any:
     """Return the confidence that a score states; a number in a text as a number."""
     stated = (mapping(score.get("metadata")).get(key) for key in CONFIDENCE)
-    value = next((each for each in stated if each is not None), None)
+    value = next((entry for entry in stated if entry is not None), None)
     with suppress(ValueError):
         return float(value) if isinstance(value, str) else value
     return value
@@ -375,8 +362,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    """A number of epochs; 1 where there is none."""
-    return value if isinstance(value, int) else 1
+    return value if isinstance(value, int) else 1  # the log of one epoch may state none
 
 
 def _letters(target: Any, names: list[str]) -> list[int]:

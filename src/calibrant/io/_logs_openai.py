@@ -32,20 +32,17 @@ def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     >>> response_of({"custom_id": "1", "response": {"body": {"choices": []}}})
     {'choices': []}
     """
-    found: Any = line
+    value: Any = line
     for key in ("response", "body"):
-        if isinstance(found, dict) and "choices" not in found and isinstance(found.get(key), dict):
-            found = found[key]
-    return found if isinstance(found, dict) and isinstance(found.get("choices"), list) else None
+        if isinstance(value, dict) and "choices" not in value and isinstance(value.get(key), dict):
+            value = value[key]
+    return value if isinstance(value, dict) and isinstance(value.get("choices"), list) else None
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
-    """Tell if a file of JSON lines holds responses: their choices are objects, not texts.
-
-    The first line may be a request that failed, in the output of the Batch interface.
-    """
+    """Return True if a file of JSON lines contains responses: their choices are objects, not texts."""
     response = response_of(first)
-    if response is None:
+    if response is None:  # the first request of the Batch interface may have failed
         return "custom_id" in first and isinstance(first.get("response") or first.get("error"), dict)
     return all(isinstance(choice, dict) for choice in response["choices"])
 
@@ -78,17 +75,16 @@ class AnswerLog:
     @property
     def notes(self) -> list[str]:
         """Notes on the responses read so far."""
-        found = [f"options: {', '.join(self._options)}"] if self._options else []
+        notes = [f"options: {', '.join(self._options)}"] if self._options else []
         if self.items:
-            found.append(
+            notes.append(
                 f"the log-probabilities listed for the options add up to {self.listed / self.items:.3f} on "
                 f"average; not listed: {counted(self.unlisted, 'option')}"
             )
-        found += self.left_out.notes()
-        return found
+        notes += self.left_out.notes()
+        return notes
 
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
-        """Line, what it holds, the response in it, and its name."""
         for number, line in lines(self.path):
             response = response_of(line)
             name = line.get("custom_id") or line.get("id") or (response or {}).get("id") or str(number)
@@ -104,33 +100,24 @@ class AnswerLog:
             for key in GOLD:
                 if isinstance(place, Mapping) and isinstance(place.get(key), (str, int)):
                     return str(place[key]).strip()
-        there = ", ".join(list(line)[:12])
+        keys = ", ".join(list(line)[:12])
         table = "give a table of answers (`columns={'gold': ...}`)"
         hint = f"write it as {' or '.join(GOLD)} into the line, or {table}"
-        raise self._error(f"there is no right answer, only {there}", hint, "column-missing", number)
+        raise self._error(f"there is no right answer, only {keys}", hint, "column-missing", number)
 
     def _all_options(self) -> list[str]:
-        """The different right answers of the file, which are the options where no line lists them."""
-        found: set[str] = set()
+        answers: set[str] = set()  # where no line lists options, they are the different right answers
         for number, line, response, name in self._responses():
             if response is not None and not sequence(line.get("options")):
-                found.add(self._right(line, response, name, number))
-            if len(found) > MOST_OPTIONS:
+                answers.add(self._right(line, response, name, number))
+            if len(answers) > MOST_OPTIONS:
                 hint = "list the possible answers of each line in its key options"
                 message = f"more than {MOST_OPTIONS} different right answers are too many to be options"
                 raise NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=number)
-        return sorted(found)
+        return sorted(answers)
 
     def blocks(self) -> Iterator[Block]:
-        """Read the responses.
-
-        Raises
-        ------
-        NoOptionsError
-            The responses have no log-probabilities.
-        InputError
-            With the line, for a log-probability above 0, a missing right answer, or a repeated name.
-        """
+        """Read the responses."""
         if self._options is None:
             self._options = self._all_options()
         self.items = self.unlisted = 0
@@ -141,25 +128,25 @@ class AnswerLog:
             if name in seen:
                 raise self._error(f"{shown(name)} is listed twice", "keep one response", "duplicate", number)
             seen.add(name)
-            options = [str(each).strip() for each in sequence(line.get("options")) or self._options]
+            options = [str(option).strip() for option in sequence(line.get("options")) or self._options]
             if response is None and not line.keys() & RESPONSE:
-                there = ", ".join(list(line)[:12])
+                keys = ", ".join(list(line)[:12])
                 hint = "write the responses as they came, one per line"
-                raise self._error(f"no response, only {there}", hint, "log", number)
+                raise self._error(f"no response, only {keys}", hint, "log", number)
             if response and ("" in options or len(set(options)) < max(2, len(options))):
                 message = f"the options are {', '.join(options[:8])}"
                 hint = "list at least two different options, and no empty one"
                 raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
-            found = None if response is None else self._answered(response, options, number)
+            answer = None if response is None else self._answered(response, options, number)
             if response is None:
                 self.left_out.add("that failed")
                 continue
-            if found is None:
+            if answer is None:
                 self._leave_out(response)
                 continue
-            if len(found.named) > 1:
+            if len(answer.named) > 1:
                 several = f"with several tokens that are different options, such as {shown(name)}"
-                self._several = self._several or f"{several} ({', '.join(found.named[:8])})"
+                self._several = self._several or f"{several} ({', '.join(answer.named[:8])})"
                 self.left_out.add(self._several)
                 continue
             right = self._right(line, response, name, number)
@@ -168,14 +155,14 @@ class AnswerLog:
                 raise self._error(message, "repair one of them", "class-unknown", number)
             self.items += 1
             self.left_out.read += 1
-            self.listed += found.listed
-            self.unlisted += found.unlisted
+            self.listed += answer.listed
+            self.unlisted += answer.unlisted
             task, subject = str(line.get("task") or self.task), str(line.get("subject") or self.task)
             if (model := str(response.get("model") or self.model)) != self.model:
                 message = f"a response of {shown(model)}, after those of {shown(self.model)}"
                 raise self._error(message, "write the responses of each model to a file", "parameter", number)
             place = [options.index(right)]
-            collector.add(model, task, subject, name, options, found.values, place, logs=False)
+            collector.add(model, task, subject, name, options, answer.values, place, logs=False)
             yield from collector.take()
         if not self.items:
             self._nothing()
@@ -212,8 +199,8 @@ class AnswerLog:
         message = f"no response has log-probabilities at a token that is one of the options{options}"
         hint = "ask chat completions for logprobs and top_logprobs, and for an answer of one token"
         if self._several:
-            told = next(note for note in self.left_out.notes() if note.endswith(self._several))
-            message, hint = f"nothing to read; {told}", "ask for answers that are only the option"
+            several = next(note for note in self.left_out.notes() if note.endswith(self._several))
+            message, hint = f"nothing to read; {several}", "ask for answers that are only the option"
         elif self._first:
             message += f"; the first token is {shown(self._first)}"
             hint = "ask for an answer that is one of the options, as a single token"

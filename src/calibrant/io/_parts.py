@@ -71,26 +71,26 @@ class PartsTable:
         """Return the types of columns; raise if a file lacks one, or types differ (null fits every type)."""
         import pyarrow as pa
 
-        found: dict[str, tuple[ParquetTable, Any]] = {}
+        first_types: dict[str, tuple[ParquetTable, Any]] = {}
         for part, column in product(self._parts, columns):
             if column not in part.columns:
-                there = next(each.name for each in self._parts if column in each.columns)
-                message = f"column {column!r} is in {there} and not in {part.name}"
+                holder = next(other.name for other in self._parts if column in other.columns)
+                message = f"column {column!r} is in {holder} and not in {part.name}"
                 raise InputError(message, SAME, code="column-missing", file=part.name)
             kind = _kind(part, column)
-            one, known = found.setdefault(column, (part, kind))
+            one, known = first_types.setdefault(column, (part, kind))
             if known == pa.null():
-                found[column] = part, kind
+                first_types[column] = part, kind
             elif kind not in (known, pa.null()):
                 message = f"the column is {kind} in {part.name} and {known} in {one.name}"
                 raise InputError(message, SAME, code="column-type", file=part.name, column=column)
-        return {column: known for column, (_, known) in found.items()}
+        return {column: known for column, (_, known) in first_types.items()}
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, file by file."""
         import pyarrow as pa
 
-        asked = {name: self.partitions[name] for name in columns if name in self.partitions}
+        folders = {name: self.partitions[name] for name in columns if name in self.partitions}
         inside = {name: kind for name, kind in columns.items() if name in self._stored}
         types = self.types(inside)
         for place, part in enumerate(self._parts):
@@ -100,15 +100,15 @@ class PartsTable:
                 for name in untyped:
                     values = rows.column(name).cast(types[name])
                     rows = rows.set_column(rows.schema.get_field_index(name), name, values)
-                if not asked:
+                if not folders:
                     yield rows
                     continue
                 arrays = {name: rows.column(name) for name in inside}
-                for name, values in asked.items():
-                    given = values[place : place + 1].take(pa.array(np.zeros(rows.num_rows, np.int32)))
+                for name, values in folders.items():
+                    value = values[place : place + 1].take(pa.array(np.zeros(rows.num_rows, np.int32)))
                     if name in inside:
-                        _check_equal(rows.column(name), given, part.name, name, first)
-                    arrays[name] = given
+                        _check_equal(rows.column(name), value, part.name, name, first)
+                    arrays[name] = value
                 yield pa.record_batch({name: arrays[name] for name in columns})
                 first += rows.num_rows
 
@@ -136,48 +136,47 @@ def notes_on_copies(files: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _partitions(files: Sequence[Path], name: str) -> dict[str, pa.Array]:
-    """The values of the partition columns, one per file."""
-    found = [_named(file, name) for file in files]
-    for file, values in zip(files, found, strict=True):
-        if list(values) != list(found[0]):
-            one, other = (", ".join(each) or "none" for each in (found[0], values))
+    folders = [_named(file, name) for file in files]
+    for file, values in zip(files, folders, strict=True):
+        if list(values) != list(folders[0]):
+            one, other = (", ".join(names) or "none" for names in (folders[0], values))
             message = f"partition columns differ: its path has {other}, but that of {files[0]} has {one}"
             hint = "partition all files by the same columns, or measure them separately"
             raise InputError(message, hint, code="column-missing", file=os.fspath(file))
-    return {column: _typed([values[column] for values in found]) for column in found[0]}
+    return {column: _typed([values[column] for values in folders]) for column in folders[0]}
 
 
 def _named(file: Path, name: str) -> dict[str, str | None]:
-    """The ``key=value`` folders of a file below a folder, or anywhere in its path for a pattern."""
+    """Return the ``key=value`` folders of a file: below a folder, or anywhere in its path for a pattern."""
     below = file if any(sign in name for sign in WILD) else file.relative_to(name)
-    found: dict[str, str | None] = {}
+    partitions: dict[str, str | None] = {}
     for folder in below.parts[:-1]:
         key, sign, value = folder.partition("=")
         if sign and key:
-            if unquote(key) in found:
+            if unquote(key) in partitions:
                 message = f"two folders of the path name the partition {unquote(key)!r}"
                 raise InputError(message, "rename one", code="column", file=os.fspath(file))
-            found[unquote(key)] = None if value in ("", MISSING) else unquote(value)
-    return found
+            partitions[unquote(key)] = None if value in ("", MISSING) else unquote(value)
+    return partitions
 
 
 def _typed(values: list[str | None]) -> pa.Array:
     import pyarrow as pa
 
-    there = [value for value in values if value is not None]
-    if there and all(WHOLE.fullmatch(value) for value in there):
+    present = [value for value in values if value is not None]
+    if present and all(WHOLE.fullmatch(value) for value in present):
         return pa.array([None if value is None else int(value) for value in values], pa.int64())
-    if there and all(WHOLE.fullmatch(value) or DECIMAL.fullmatch(value) for value in there):
+    if present and all(WHOLE.fullmatch(value) or DECIMAL.fullmatch(value) for value in present):
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     return pa.array(values, pa.string())
 
 
-def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, first: int) -> None:
+def _check_equal(values: pa.Array, expected: pa.Array, file: str, column: str, first: int) -> None:
     """Raise an error if a column of a file differs from the name of its folder."""
     import pyarrow as pa
 
     stored = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-    one, other = stored, given
+    one, other = stored, expected
     if one.type != other.type:
         numbers = pa.types.is_integer(one.type) or pa.types.is_floating(one.type)
         common = pa.float64() if numbers and not pa.types.is_string(other.type) else pa.string()
@@ -185,8 +184,8 @@ def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, firs
     if one.equals(other):
         return
     row = next(row for row in range(len(one)) if one[row].as_py() != other[row].as_py())
-    found = objects(stored[row : row + 1])[0]
-    message = f"the value is {found!r}, and the folder says {column}={given[row].as_py()}"
+    value = objects(stored[row : row + 1])[0]
+    message = f"the value is {value!r}, and the folder says {column}={expected[row].as_py()}"
     hint = "move the row to its folder, or leave the column out of the files"
     raise InputError(message, hint, code="partition", file=file, row=first + row, column=column)
 

@@ -25,11 +25,6 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     A name that ends in ``.gz`` is compressed, without a time stamp, so that equal content gives
     equal files. Files that are not regular (``/dev/null``, a pipe) are written directly.
 
-    Raises
-    ------
-    InputError
-        If the folder does not exist or cannot be written, or its disk is full.
-
     Examples
     --------
     >>> import tempfile
@@ -78,11 +73,6 @@ def writing_or_printing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raise at once if `writing` would: before work that takes minutes.
 
-    Raises
-    ------
-    InputError
-        If the folder does not exist or cannot be written.
-
     Examples
     --------
     >>> check_place("no/such/folder/model")
@@ -107,13 +97,7 @@ def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
 
 
 def locked(lock: Path, message: str, hint: str) -> IO[bytes]:
-    """Lock a file until it is closed or the process ends, or raise with a message.
-
-    Raises
-    ------
-    InputError
-        If another process has locked it, or it cannot be written.
-    """
+    """Lock a file until it is closed or the process ends, or raise with a message."""
     try:
         file = lock.open("ab")
     except OSError as error:
@@ -135,7 +119,7 @@ def locked(lock: Path, message: str, hint: str) -> IO[bytes]:
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
-    """Open what is written to: a temporary file beside the target, or the target if it is no regular file."""
+    """Open a temporary file beside the target, or the target itself if it is no regular file."""
     if not os.fspath(path):
         raise InputError("the output has no name", "name a file", code="output")
     target, mode = Path(path), 0

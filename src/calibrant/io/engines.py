@@ -183,12 +183,12 @@ def relation_of(files: Sequence[Path], partitions: Mapping[str, str] | None = No
     types = ", ".join(f"{quoted(name)}: {kind}" for name, kind in (partitions or {}).items())
     hive = f"hive_partitioning = true, hive_types = {{{types}}}" if types else "hive_partitioning = false"
     listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
-    with _told():
+    with _duckdb_errors():
         return _connection().sql(f"SELECT * FROM read_parquet([{listed}], {hive}, union_by_name = true)")
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _duckdb_errors() -> Iterator[None]:
     """Raise an error of DuckDB as `InputError`."""
     import duckdb
 

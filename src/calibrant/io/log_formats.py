@@ -79,8 +79,8 @@ class LogFormat:
 
     def holds(self, path: Path, first: Mapping[str, Any]) -> bool:
         """Return True if a file is such a log."""
-        found: bool = import_module(self.module).holds(path, first)
-        return found
+        answer: bool = import_module(self.module).holds(path, first)
+        return answer
 
     def open(self, path: Path, settings: LogSettings) -> Log:
         """Open a log."""
@@ -205,7 +205,7 @@ def recognise_log(path: object, log_format: str | None = None) -> LogKind | None
 
 
 def _in_folder(folder: Path, log_format: str | None) -> LogKind:
-    files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
+    files = list(islice((path for path in folder.rglob("*") if path.is_file()), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder that contains only logs", code="log", file=str(folder))
@@ -217,12 +217,12 @@ def _in_folder(folder: Path, log_format: str | None) -> LogKind:
         both = " and ".join(format_named(kind).title for kind in logs)
         raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
     if not logs:
-        seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
+        seen = ", ".join(path.name for path in sorted(files)[:6]) or "nothing"
         message = f"the folder has no .parquet files and no logs; it contains {seen}"
         hint = f"name a file, or a folder of the .parquet parts of one table or of logs: {KNOWN}"
-        if files and all(each.suffix == ".npz" for each in files):
+        if files and all(path.suffix == ".npz" for path in files):
             hint = "write each as .parquet into a new folder with `calibrant convert`, and name the folder"
-        splits = sorted(str(each.parent) for each in files if each.name == "state.json")
+        splits = sorted(str(path.parent) for path in files if path.name == "state.json")
         if splits:
             message = "the folder contains saved data sets, such as the splits of a DatasetDict"
             hint = f"name one of them: {', '.join(splits[:6])}"

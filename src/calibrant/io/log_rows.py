@@ -57,7 +57,7 @@ class Block:
         return len(self.item)
 
     def rows(self, view: View) -> pa.RecordBatch:
-        """Return a row an option, or with ``"top"`` an item: its largest score, and whether that is right.
+        """Return one row per option, or with ``"top"`` per item: its largest score, and 1 if it is right.
 
         The class is the option; of the view ``"top"`` it is the (first) right option, empty if none is.
         """
@@ -128,9 +128,9 @@ def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> tuple[ND
     ([1, 2], 1)
     """
     largest = np.maximum.reduceat(values, start[:-1])
-    found = np.flatnonzero(values == np.repeat(largest, np.diff(start)))
-    first = np.searchsorted(found, start[:-1])
-    return found[first], int(np.count_nonzero(np.diff(first, append=len(found)) > 1))
+    places = np.flatnonzero(values == np.repeat(largest, np.diff(start)))
+    first = np.searchsorted(places, start[:-1])
+    return places[first], int(np.count_nonzero(np.diff(first, append=len(places)) > 1))
 
 
 def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
@@ -200,8 +200,8 @@ class Collector:
         if logs.all():
             values = probabilities(values, start)
         elif logs.any():
-            each = np.repeat(logs, np.diff(start))
-            values = np.where(each, probabilities(np.where(each, values, 0.0), start), values)
+            logged = np.repeat(logs, np.diff(start))
+            values = np.where(logged, probabilities(np.where(logged, values, 0.0), start), values)
         model, task, subject, item, cluster = self._texts
         return Block(
             model, task, subject, item, cluster, start, self._names, values, np.array(self._gold, np.bool_)

@@ -65,29 +65,24 @@ class Origin:
 
 
 def in_memory(data: bytes) -> pa.Buffer:
-    """Copy bytes to where threads of a reader can free them without the interpreter.
-
-    For objects of Python they wait for it; if it shuts down meanwhile, the process aborts.
-    """
+    """Copy bytes to where threads of a reader can free them without the interpreter."""
     import pyarrow as pa
 
+    # Threads that free objects of Python wait for the interpreter; if it shuts down, the process aborts.
     buffer = pa.allocate_buffer(len(data))
     pa.FixedSizeBufferWriter(buffer).write(data)
     return buffer
 
 
 def parquet_file(source: str | Path | pa.NativeFile, **settings: Any) -> Any:
-    """Open a Parquet file so that the sizes that a small file states allocate no memory.
-
-    The library allocates and fills as many bytes as the header of a page states, up to 2 GiB, unless the file
-    is in memory already. Files of more than 64 MiB are read a few pages at a time, and only their pages may
-    do that.
-    """
+    """Open a Parquet file so that the sizes that a small file states allocate no memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = pa.OSFile(os.fsencode(source)) if isinstance(source, (str, Path)) else source
     in_memory = isinstance(file, pa.BufferReader)
+    # PyArrow allocates and fills as many bytes as the header of a page states, up to 2 GiB, unless the file
+    # is in memory. Larger files are read a few pages at a time.
     if not in_memory and file.size() <= SMALL:
         file, in_memory = pa.BufferReader(file.read_buffer()), True
     return pq.ParquetFile(file, buffer_size=0 if in_memory else 1 << 20, pre_buffer=False, **settings)
@@ -123,13 +118,7 @@ def reads_once(source: Any) -> bool:
 
 
 def piped(name: str) -> bytes:
-    """Return all bytes of a source that can be read once.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or has no bytes.
-    """
+    """Return all bytes of a source that can be read once."""
     called = "stdin" if name == "-" else name
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
@@ -169,7 +158,7 @@ def truncated(name: str) -> FormatError:
 
 
 def _of_broken_files() -> tuple[type[Exception], ...]:
-    """Return the errors that readers raise; only called after an error, to import these modules late."""
+    # Called only after an error, so that these modules are imported late.
     import csv
     import zipfile
 
@@ -234,28 +223,22 @@ def ungzipped(data: bytes, name: str) -> bytes:
     """
     most = most_unpacked(len(data))
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        found = stream.read(most + 1)
-    if len(found) > most:
+        unpacked = stream.read(most + 1)
+    if len(unpacked) > most:
         raise too_large(name, most)
-    return found
+    return unpacked
 
 
 def unpacking(packed: IO[bytes], name: str) -> io.BufferedReader:
     """Return a stream that unpacks what gzip has packed while it is read.
-
-    A file that states that it unpacks to far more than any text of its size, and does, is refused at once.
-    Any other stream raises the same error while it is read.
-
-    Raises
-    ------
-    FormatError
-        It unpacks to far more than any text does.
 
     Examples
     --------
     >>> unpacking(io.BytesIO(gzip.compress(b"text")), "a.gz").read()
     b'text'
     """
+    # If a file states that it unpacks to far more than any text of its size, the error is raised at once if
+    # that is true; otherwise it would be raised while the stream is read.
     if packed.seekable() and _states_far_more(packed):
         with suppress(EOFError, OSError, zlib.error):  # of a damaged file, which reading raises again
             for _ in iter(partial(_Unpacked(packed, name).read, 1 << 20), b""):
@@ -265,8 +248,7 @@ def unpacking(packed: IO[bytes], name: str) -> io.BufferedReader:
 
 
 def _states_far_more(packed: IO[bytes]) -> bool:
-    """Return True if the last bytes, the unpacked size modulo 2^32 in a valid file, are far too large."""
-    size = packed.seek(0, io.SEEK_END)
+    size = packed.seek(0, io.SEEK_END)  # a valid file ends with its unpacked size modulo 2^32
     packed.seek(max(0, size - 4))
     stated = int.from_bytes(packed.read(), "little")
     packed.seek(0)
@@ -298,27 +280,21 @@ class _Unpacked(_Counted):
         super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=cast(IO[bytes], self._packed))))
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        found = super().readinto(buffer)
+        count = super().readinto(buffer)
         most = most_unpacked(self._packed.count)
         if self.count > most:
             raise too_large(self._name, most)
-        return found
+        return count
 
 
 def members(
     archive: zipfile.ZipFile, names: Iterable[str], size: int, name: str
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield members of a zip file of a given size, with a limit on their total size.
-
-    Raises
-    ------
-    FormatError
-        They are far more.
-    """
+    """Yield members of a zip file of a given size, with a limit on their total size."""
     most = left = most_unpacked(size)
-    for each in names:
+    for member in names:
         try:
-            with archive.open(each) as stream:
+            with archive.open(member) as stream:
                 data = stream.read(left + 1)
         except RuntimeError as error:
             hint = "save it without a password"
@@ -326,7 +302,7 @@ def members(
         left -= len(data)
         if left < 0:
             raise too_large(name, most)
-        yield each, data
+        yield member, data
 
 
 def array_of(data: bytes) -> NDArray[Any]:

@@ -262,7 +262,7 @@ def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFo
     form = format_of(written_format(name, stdout=False))
     keep_sources(name, source)
     place = Path(name).resolve().parent
-    read = {each.resolve().parent for each in parts}
+    read = {part.resolve().parent for part in parts}
     if parts and Path(source).is_dir() and place.is_relative_to(Path(source).resolve()):
         read.add(place)
     if name.lower().endswith(".parquet") and place in read:

@@ -54,8 +54,8 @@ class RowWriter(ABC):
         self._name = os.fspath(path)
         self._kind = written_format(self._name)
         self._columns, self._names = columns, names
-        for what, each in names.items():
-            self._check_names(each, what)
+        for what, values in names.items():
+            self._check_names(values, what)
         if not 0 <= threshold < 1:
             raise self._error(f"the threshold {threshold!r} is not in [0, 1)", "give 0 for all", "threshold")
         if threshold > 0 and not format_of(self._kind).notes:

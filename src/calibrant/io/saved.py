@@ -62,11 +62,6 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str | None =
     view
         View of the probabilities, for later measurements; None for that of the tally, or else ``binary``.
 
-    Raises
-    ------
-    InputError
-        If the name does not end in ``.parquet``, the place cannot be written, or the tally has another view.
-
     Examples
     --------
     >>> import tempfile
@@ -117,11 +112,6 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
 
     The tallies of a folder, or of a pattern, are merged.
 
-    Raises
-    ------
-    FormatError
-        The file is no tally, is damaged or cut short, or was written by a newer calibrant.
-
     Examples
     --------
     >>> import tempfile
@@ -150,13 +140,7 @@ def copied_tallies(source: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def tally_of_table(table: pa.Table, name: str) -> Tally:
-    """Return the tally of a table of `table_of_tally`; ``name`` is that of its source in errors.
-
-    Raises
-    ------
-    FormatError
-        If it is no tally, or damaged.
-    """
+    """Return the tally of a table of `table_of_tally`; ``name`` is that of its source in errors."""
     from calibrant.metrics.tally import COLUMNS, Tally
 
     text = (table.schema.metadata or {}).get(TALLY_KEY)
@@ -179,15 +163,15 @@ def tally_of_table(table: pa.Table, name: str) -> Tally:
 
 
 def _numbers(table: Any, column: str, name: str) -> NDArray[Any]:
-    """A column as it was written: there once, of the type that it has in a tally, without gaps."""
-    wanted = "int64" if column in COUNTS else "double"
-    if table.column_names.count(column) > 1 or str(table[column].type) != wanted or table[column].null_count:
+    """Return a column that occurs once, has the type of a tally's column, and has no gaps."""
+    kind = "int64" if column in COUNTS else "double"
+    if table.column_names.count(column) > 1 or str(table[column].type) != kind or table[column].null_count:
         raise _damaged(name)
     return as_numpy(table[column].combine_chunks())
 
 
 def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sorted names of clusters, and the place of each row's name among them."""
+    """Return the sorted names of clusters, and the place of each row's name among them."""
     import pyarrow as pa
 
     kind = table.schema.field(table.column_names.index("cluster")).type
@@ -198,10 +182,10 @@ def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     values = encoded.dictionary
     # Only the different names are sorted: those of rows may be millions of texts.
     try:
-        found = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
+        distinct = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
     except UnicodeDecodeError as error:
         raise _damaged(name) from error
-    names, place = np.unique(found, return_inverse=True)
+    names, place = np.unique(distinct, return_inverse=True)
     return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
 
@@ -276,7 +260,7 @@ def _could_have_been_counted(tally: Tally) -> bool:
     inside &= tally.offset**2 <= weight * tally.offset2 * more + ROUNDING * weight**2
     inside &= np.abs(tally.offset_positive) <= positive * more
     ones = (weight, n), (positive, positives), (tally.weight2, n), (tally.weight2_positives, positives)
-    unweighted = tally.weighted or all(np.array_equal(given, count) for given, count in ones)
+    unweighted = tally.weighted or all(np.array_equal(sums, count) for sums, count in ones)
     return bool(summed.all() and inside.all() and unweighted)
 
 

@@ -125,11 +125,6 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     path
         Any name; ``.json`` is usual.
 
-    Raises
-    ------
-    InputError
-        If it has not been fitted, or the place cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -164,13 +159,6 @@ def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> Saved
 
     Nothing in the file is executed, whoever wrote it. A `SavedRecalibrator` is returned unchanged.
 
-    Raises
-    ------
-    InputError
-        There is no such file, or a path is needed.
-    FormatError
-        The file is no recalibrator, is damaged or cut short, or was written by a newer calibrant.
-
     Examples
     --------
     >>> import tempfile
@@ -184,10 +172,10 @@ def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> Saved
 
     if isinstance(path, SavedRecalibrator):
         return path
-    given: object = path
-    if not isinstance(given, (str, os.PathLike)):
+    source: object = path
+    if not isinstance(source, (str, os.PathLike)):
         hint = "give the result of `calibrant.fit`, or the path of a file that `save_recalibrator` wrote"
-        raise InputError(f"the recalibrator is a {type(given).__name__}", hint, code="parameter")
+        raise InputError(f"the recalibrator is a {type(source).__name__}", hint, code="parameter")
     name = os.fspath(path)
     saved = ENVELOPE.read(name)
     with ENVELOPE.reviving(name):
@@ -229,21 +217,20 @@ def file_digest(path: Any) -> str | None:
         return None
     files: dict[str, Path] | None = None
     if os.path.isdir(path):
-        found = sorted(each for each in Path(path).rglob("*") if each.is_file())
-        files = {each.relative_to(path).as_posix(): each for each in found}
+        below = sorted(file for file in Path(path).rglob("*") if file.is_file())
+        files = {file.relative_to(path).as_posix(): file for file in below}
     elif not os.path.exists(path):
         from calibrant.io.table_formats import parquet_parts
 
-        files = {each.as_posix(): each for each in parquet_parts(path) or ()} or None
+        files = {file.as_posix(): file for file in parquet_parts(path) or ()} or None
     if files is not None:
-        parts = [f"{name}\0{file_digest(each)}\n" for name, each in files.items()]
+        parts = [f"{name}\0{file_digest(file)}\n" for name, file in files.items()]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _described(model: Recalibrator) -> SavedRecalibrator:
-    """An estimator, and what tells which tables it is for."""
     from calibrant._version import __version__
 
     if not hasattr(model, "check_fitted"):
@@ -267,7 +254,6 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
 
 
 def _method(model: Recalibrator) -> str:
-    """The method of a map, or of the maps of a composition."""
     from calibrant.recalibrate.methods import method_of
 
     mapping: Any = getattr(model, "estimator", model)
@@ -286,7 +272,7 @@ def _class_names(model: Recalibrator) -> tuple[str, ...]:
 
 
 def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) -> str | None:
-    """Path of the first value that does not go with the estimator, if there is one."""
+    """Return the path of the first value that contradicts the estimator; None if no value does."""
     recalibrator = model.recalibrator
     classes = set(model.classes)
     sound = {

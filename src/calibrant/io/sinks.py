@@ -87,17 +87,15 @@ class TextSink:
             file.write(f"{THRESHOLD_LINE}{threshold!r}\n".encode())
         file.write(f"{between.join(columns)}\n".encode())
 
-    def _texts(self, names: Sequence[str]) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array([self._quoted(name) for name in names], pa.string())
-
     def write(self, values: Values, names: Names) -> None:
         """Write rows."""
         import pyarrow as pa
         from pyarrow import compute
 
-        texts = {name: self._texts(each) for name, each in names.items()}
+        texts = {
+            column: pa.array([self._quoted(name) for name in known], pa.string())
+            for column, known in names.items()
+        }
         parts: list[Any] = []
         for before, name in zip(self._before, self._columns, strict=True):
             column = pa.array(values[name])

@@ -47,9 +47,11 @@ class SliceColumn:
         valid = _valid(column)
         code = np.zeros(len(valid), np.int64)
         if self.bands is None:
-            code[valid] = 1 + self._codes.of(_taken(column, valid).values)
+            code[valid] = 1 + self._codes.of(_without_missing(column, valid).values)
             if len(self._codes) > MOST_SLICES:
-                raise self._too_many(column.file)
+                hint = f"choose one with fewer, or cut numbers into bands: {self.name}:4"
+                message = f"the column has more than {MOST_SLICES:,} values, each a slice"
+                raise InputError(message, hint, code="parameter", file=column.file, column=self.name)
         else:
             numbers = _numbers(column, valid)
             code[valid] = 1 + np.searchsorted(self._last, self._counts.rounded(numbers))
@@ -70,23 +72,15 @@ class SliceColumn:
         if not len(value):
             return
         filled = np.cumsum(count)
-        wanted = filled[-1] * np.arange(1, self.bands + 1) / self.bands
-        last = np.unique(np.minimum(np.searchsorted(filled, wanted - 1e-9), len(value) - 1))
+        targets = filled[-1] * np.arange(1, self.bands + 1) / self.bands
+        last = np.unique(np.minimum(np.searchsorted(filled, targets - 1e-9), len(value) - 1))
         self._last = value[last]
         first = value[np.append(0, last[:-1] + 1)]
         self._names = _band_names(first, self._last)
 
-    def _too_many(self, file: str) -> InputError:
-        hint = f"choose one with fewer, or cut numbers into bands: {self.name}:4"
-        message = f"the column has more than {MOST_SLICES:,} values, each a slice"
-        return InputError(message, hint, code="parameter", file=file, column=self.name)
-
 
 class _Counts:
-    """How often each number occurs, in bounded memory: of too many numbers the last digits are dropped.
-
-    How many depends on the numbers alone, not on their order.
-    """
+    """Counts of numbers in bounded memory: of too many distinct numbers, the last digits are dropped."""
 
     def __init__(self) -> None:
         self.value: Floats = np.empty(0)
@@ -101,7 +95,7 @@ class _Counts:
 
     def add(self, numbers: Floats) -> None:
         self._merge(*np.unique(self.rounded(numbers), return_counts=True))
-        while len(self.value) > MOST_VALUES:
+        while len(self.value) > MOST_VALUES:  # how often depends on the numbers alone, not on their order
             self._bits += 1
             value, count = self.rounded(self.value), self.count
             self.value, self.count = np.empty(0), np.empty(0, np.int64)
@@ -128,17 +122,16 @@ def _short(value: float) -> str:
 
 
 def _valid(column: Column) -> NDArray[np.bool_]:
-    """Where a value is not missing."""
     column.check_names("makes no slices")
     return column.present()
 
 
-def _taken(column: Column, valid: NDArray[np.bool_]) -> Column:
+def _without_missing(column: Column, valid: NDArray[np.bool_]) -> Column:
     return column if valid.all() else column.take(np.flatnonzero(valid))
 
 
 def _numbers(column: Column, valid: NDArray[np.bool_]) -> Floats:
-    numbers: Floats = _taken(column, valid).numbers().astype(np.float64)
+    numbers: Floats = _without_missing(column, valid).numbers().astype(np.float64)
     return numbers + 0.0  # no negative zeros
 
 

@@ -155,9 +155,9 @@ def format_of(ending: str) -> TableFormat:
     return form
 
 
-def title_of(found: str) -> str:
+def title_of(kind: str) -> str:
     """Return the display name of the format that `looks_like` returned."""
-    return FORMATS[found].title if found in FORMATS else OTHERS[found]
+    return FORMATS[kind].title if kind in FORMATS else OTHERS[kind]
 
 
 def written_format(name: str, *, stdout: bool = True) -> str:
@@ -169,7 +169,7 @@ def written_format(name: str, *, stdout: bool = True) -> str:
         return kind
     if not packed and kind not in FORMATS and is_format(kind) and format_of(kind).sink is not None:
         return kind
-    hint = f"end it in {', '.join(f'.{each}' for each in WRITTEN)}; .gz goes with text"
+    hint = f"end it in {', '.join(f'.{ending}' for each in WRITTEN)}; .gz goes with text"
     raise InputError("the name has no ending of a table format", hint, code="file-kind", file=name)
 
 
@@ -203,9 +203,9 @@ def locate(path: str | os.PathLike[str]) -> Origin:
     kind = "arrow" if kind == "feather" else kind  # version 2 of Feather is Arrow IPC
     if file.exists() and not (kind in TEXT if packed else is_format(kind)):
         known = (
-            ", ".join(f".{each}" for each in FORMATS)
+            ", ".join(f".{ending}" for ending in FORMATS)
             + "; gz for "
-            + ", ".join(f".{each}.gz" for each in TEXT)
+            + ", ".join(f".{ending}.gz" for ending in TEXT)
         )
         hint = f"end the file name in its format: {known}"
         if kind in ("npy", "pt", "pth", "safetensors"):
@@ -269,14 +269,14 @@ def _piped(name: str, data: bytes) -> Origin:
 
 
 def _agree(name: str, kind: str, packed: bool, head: bytes) -> None:
-    found = looks_like(head)
+    content = looks_like(head)
     expected = "gzip" if packed else ("text" if kind in TEXT and kind != "jsonl" else kind)
-    if found == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
-        found = "text"
-    if found != expected:
+    if content == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
+        content = "text"
+    if content != expected:
         ending = f".{kind}.gz" if packed else f".{kind}"
-        message = f"the name says {ending} but the content is {title_of(found)}"
-        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if found == "utf16" else "rename it, or write it again"
+        message = f"the name says {ending} but the content is {title_of(content)}"
+        hint = "save it as UTF-8 (Excel: CSV UTF-8)" if content == "utf16" else "rename it, or write it again"
         raise FormatError(message, hint, code="file-mislabelled", file=name)
 
 
@@ -294,11 +294,11 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
     if path.exists() or not any(sign in name for sign in WILD):
         return None
     named = _left_out(path)
-    fits = sorted(Path(each) for each in glob.glob(name, recursive=True))
-    found = [each for each in fits if all(any(map(Path(part).match, named)) for part in _left_out(each))]
-    if not found:
+    fits = sorted(Path(file) for file in glob.glob(name, recursive=True))
+    fitting = [file for file in fits if all(any(map(Path(part).match, named)) for part in _left_out(file))]
+    if not fitting:
         raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
-    others = [each for each in found if each.suffix.lower() != ".parquet"]
+    others = [file for file in fitting if file.suffix.lower() != ".parquet"]
     if others:
         folder = others[0].is_dir()
         hint = (
@@ -306,32 +306,32 @@ def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
         )
         message = f"the pattern also fits {others[0].name}"
         raise InputError(message, f"name Parquet files only; {hint}", code="file-kind", file=name)
-    return _named(found)
+    return _named(fitting)
 
 
 def _named(files: Iterable[Path]) -> tuple[Path, ...]:
     """Return the files if each name is UTF-8."""
-    found = tuple(files)
-    for file in found:
+    paths = tuple(files)
+    for file in paths:
         check_name(str(file))
-    return found
+    return paths
 
 
 def _below(folder: Path) -> tuple[Path, ...]:
     """Return each Parquet file below a folder once, links last: they may lead to a folder that was read."""
-    waiting, seen, found = deque([folder]), set(), []
+    waiting, seen, parts = deque([folder]), set(), []
     while waiting:
         path = waiting.popleft()
         if (real := os.path.realpath(path)) in seen:
             continue
         seen.add(real)
         if path.is_dir():
-            for each in sorted(path.iterdir()):
-                if not _hidden(each.name):
-                    (waiting.append if each.is_symlink() else waiting.appendleft)(each)
+            for entry in sorted(path.iterdir()):
+                if not _hidden(entry.name):
+                    (waiting.append if entry.is_symlink() else waiting.appendleft)(entry)
         elif path.suffix.lower() == ".parquet":
-            found.append(path)
-    return tuple(sorted(found))
+            parts.append(path)
+    return tuple(sorted(parts))
 
 
 def _left_out(path: Path) -> list[str]:

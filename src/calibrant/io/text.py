@@ -130,7 +130,7 @@ def _lines(name: str, raw: IO[bytes], packed: bool) -> Iterator[str]:
 
 
 def _check_line_ends(name: str, lines: list[str], first: int = 1) -> None:
-    """Raise where a carriage return is no part of a line's end: each may have been meant as one."""
+    """Raise `FormatError` at a carriage return inside a line, which may have been meant as its end."""
     for number, line in enumerate(lines, first):
         if "\r" in line:
             message, hint = "a carriage return is inside the line", "save it with line ends LF or CRLF"
@@ -148,8 +148,8 @@ def _check_head(name: str, head: bytes) -> None:
     if looks_like(head) == "utf16":
         raise FormatError("this is UTF-16", "save it as UTF-8", code="file-mislabelled", file=name)
     if b"\x00" in head or looks_like(head[:512]) == "parquet":
-        found = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
-        raise FormatError(f"this is {found}, not text", "give a text", code="file-mislabelled", file=name)
+        kind = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
+        raise FormatError(f"this is {kind}, not text", "give a text", code="file-mislabelled", file=name)
 
 
 def _empty(name: str) -> InputError:
@@ -169,13 +169,6 @@ def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError, line: int) -> F
 def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     r"""Read a text of lines with a class, a tab, and what belongs to it; empty lines are skipped.
 
-    Raises
-    ------
-    InputError
-        If there is no such file, a line does not have two parts, or a class is in two lines.
-    FormatError
-        The file is not UTF-8.
-
     Examples
     --------
     >>> import tempfile
@@ -186,7 +179,7 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     {'NN': 'open', 'DT': 'closed'}
     """
     name, lines = read_lines(path)
-    found: dict[str, str] = {}
+    text_of: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -195,10 +188,10 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
             hint = "write a name, a tab, and what it has, such as its group, count or answer"
             message = f"{line[:60]!r} does not have two parts"
             raise InputError(message, hint, code="file-row", file=name, line=number)
-        if parts[0] in found:
+        if parts[0] in text_of:
             message = f"{parts[0]!r} is in two lines"
             raise InputError(message, "name each once", code="file-row", file=name, line=number)
-        found[parts[0]] = parts[1]
-    if not found:
+        text_of[parts[0]] = parts[1]
+    if not text_of:
         raise InputError("the file is empty", "write one line per class", code="empty", file=name)
-    return found
+    return text_of

@@ -45,11 +45,6 @@ def merged_tallies(frame: Any, columns: Sequence[str], work: Work, name: str) ->
     -------
     dict
         Tallies by key, in sorted order, missing values last.
-
-    Raises
-    ------
-    InputError
-        As ``work`` does for a part, or if the engine fails.
     """
     import narwhals as nw
 
@@ -151,11 +146,11 @@ class _Part:
 
 
 def _worked(table: Table, work: Work) -> list[Row]:
-    """Return the tallies of a part, or its error, which states no row: an engine keeps no order."""
+    """Return the tallies of a part, or its error."""
     try:
         tallies = work(table)
     except InputError as error:
-        return [_fault(error)]
+        return [_fault(error)]  # without a row: an engine keeps no order
     return [(json.dumps(key), _packed(tally)) for key, tally in tallies.items()]
 
 

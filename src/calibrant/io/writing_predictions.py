@@ -46,11 +46,6 @@ class PredictionWriter(RowWriter):
     threshold
         Threshold in [0, 1) below which scores are left out, which is stored in the file; 0 for JSON lines.
 
-    Raises
-    ------
-    InputError
-        If the name says no kind of file that can be written, or an argument is out of its range.
-
     Examples
     --------
     >>> import tempfile
@@ -98,11 +93,6 @@ class PredictionWriter(RowWriter):
         clusters
             (S,) clusters of the sentences.
 
-        Raises
-        ------
-        InputError
-            If shapes do not fit, a score is no probability, or a gold tag is no class.
-
         Examples
         --------
         >>> import pathlib, tempfile
@@ -137,7 +127,7 @@ class PredictionWriter(RowWriter):
         self._items += len(matrix)
 
     def _kept(self, scores: Floats) -> tuple[Integers, Integers]:
-        """Token and class of each score that is written."""
+        """Return the token and the class of each score to write."""
         if self._threshold > 0:
             token, code = np.nonzero(scores >= self._threshold)
             return token, code
