@@ -157,7 +157,7 @@ BUDGET = {
     "evaluation": 10317,
     "events": 7577,
     "exceptions": 157,
-    "io": 9725,
+    "io": 9567,
     "lazy": 63,
     "metrics": 10451,
     "outputs": 70,

@@ -169,7 +169,7 @@ def written_format(name: str, *, stdout: bool = True) -> str:
         return kind
     if not packed and kind not in FORMATS and is_format(kind) and format_of(kind).sink is not None:
         return kind
-    hint = f"end it in {', '.join(f'.{ending}' for each in WRITTEN)}; .gz goes with text"
+    hint = f"end it in {', '.join(f'.{ending}' for ending in WRITTEN)}; .gz goes with text"
     raise InputError("the name has no ending of a table format", hint, code="file-kind", file=name)
 
 
