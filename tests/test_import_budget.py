@@ -194,7 +194,7 @@ def test_measuring_a_small_table_enters_few_modules_and_functions(tmp_path: Path
 
 
 def test_a_coreference_model_loads_no_tagger() -> None:
-    """`calibrant events run` loaded 185 modules of ours, among them every trainer."""
+    """`calibrant events run` loaded 185 modules of calibrant, among them every trainer."""
     code = (
         "from importlib.resources import as_file, files\n"
         "import calibrant.events.verbs.extraction\n"
