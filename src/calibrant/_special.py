@@ -22,7 +22,7 @@ _TRANSFORMS = (("_pocketfft", "pypocketfft"), ("_duccfft", "pyduccfft"))  # SciP
 
 
 @cache
-def _load_compiled() -> None:
+def load_compiled() -> None:
     """Load the compiled functions without their packages, where SciPy has them as it does today.
 
     They are the ones that the packages pass on. Another thread could import a package meanwhile, and would
@@ -67,7 +67,7 @@ def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> cosine_transform(np.array([[1.0, 2.0, 3.0]]))
     array([[ 8., -2.,  0.]])
     """
-    _load_compiled()
+    load_compiled()
     names = (f"scipy.fft.{package}.{module}" for package, module in _TRANSFORMS)
     compiled: Any = next((sys.modules[name] for name in names if name in sys.modules), None)
     if compiled is None:
@@ -80,6 +80,6 @@ def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):  # an import asks for `__path__`
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    _load_compiled()
+    load_compiled()
     function = getattr(sys.modules.get(_FUNCTIONS), name, None)
     return getattr(import_module("scipy.special"), name) if function is None else function
