@@ -78,6 +78,11 @@ class Columns:
 
         The keys are the attributes; ``class`` is another name of ``class_column``.
 
+        Raises
+        ------
+        InputError
+            ``given`` is not a mapping, or has an unknown key.
+
         Examples
         --------
         >>> Columns.of({"class": "tag"}) == Columns(class_column="tag")

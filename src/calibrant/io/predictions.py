@@ -197,7 +197,13 @@ class Predictions:
         return new
 
     def batches(self, size: int = BATCH_ROWS, *, items: bool = False) -> Iterator[Batch]:
-        """Read from the start, at most about ``size`` rows at a time."""
+        """Read from the start, at most about ``size`` rows at a time.
+
+        Raises
+        ------
+        InputError
+            Naming the file, the row (the first row of data is row 1) and the column.
+        """
         return (self._read or self._checked)(size, items and self.has_items)
 
     def _checked(self, size: int, items: bool) -> Iterator[Batch]:

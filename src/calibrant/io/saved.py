@@ -62,6 +62,11 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str | None =
     view
         View of the probabilities, for later measurements; None for that of the tally, or else ``binary``.
 
+    Raises
+    ------
+    InputError
+        If the name does not end in ``.parquet``, the place cannot be written, or the tally has another view.
+
     Examples
     --------
     >>> import tempfile
@@ -111,6 +116,11 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     """Read a tally that `save_tally` wrote, in this version of calibrant or an older one.
 
     The tallies of a folder, or of a pattern, are merged.
+
+    Raises
+    ------
+    FormatError
+        The file is no tally, is damaged or cut short, or was written by a newer calibrant.
 
     Examples
     --------

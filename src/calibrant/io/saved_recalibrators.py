@@ -125,6 +125,11 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     path
         Any name; ``.json`` is usual.
 
+    Raises
+    ------
+    InputError
+        If it has not been fitted, or the place cannot be written.
+
     Examples
     --------
     >>> import tempfile
@@ -158,6 +163,13 @@ def load_recalibrator(path: str | os.PathLike[str] | SavedRecalibrator) -> Saved
     """Read a recalibrator that `save_recalibrator` wrote, in this version of calibrant or an older one.
 
     Nothing in the file is executed, whoever wrote it. A `SavedRecalibrator` is returned unchanged.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or a path is needed.
+    FormatError
+        The file is no recalibrator, is damaged or cut short, or was written by a newer calibrant.
 
     Examples
     --------

@@ -169,6 +169,13 @@ def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError, line: int) -> F
 def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     r"""Read a text of lines with a class, a tab, and what belongs to it; empty lines are skipped.
 
+    Raises
+    ------
+    InputError
+        If there is no such file, a line does not have two parts, or a class is in two lines.
+    FormatError
+        The file is not UTF-8.
+
     Examples
     --------
     >>> import tempfile

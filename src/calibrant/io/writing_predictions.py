@@ -46,6 +46,11 @@ class PredictionWriter(RowWriter):
     threshold
         Threshold in [0, 1) below which scores are left out, which is stored in the file; 0 for JSON lines.
 
+    Raises
+    ------
+    InputError
+        If the name says no kind of file that can be written, or an argument is out of its range.
+
     Examples
     --------
     >>> import tempfile
@@ -92,6 +97,11 @@ class PredictionWriter(RowWriter):
             (S,) numbers of tokens per sentence, at least 1, with sum N.
         clusters
             (S,) clusters of the sentences.
+
+        Raises
+        ------
+        InputError
+            If shapes do not fit, a score is no probability, or a gold tag is no class.
 
         Examples
         --------

@@ -83,6 +83,12 @@ def class_predictions(
     label_name, score_name
         Names of the first two arguments in errors.
 
+    Raises
+    ------
+    InputError
+        Naming the row: a score outside [0, 1] (even 1.0000001), a row that does not sum to one, an unknown
+        class; with a hint where the matrix looks like logits or percentages.
+
     Examples
     --------
     >>> class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]).classes
@@ -363,6 +369,11 @@ def _unknown_class(value: object, row: int, known: str, name: str = "y_true") ->
 def binary_view(predictions: ClassPredictions) -> Pairs:
     """Return pairs of the second of two classes: its probability, and 1 if it is the true class.
 
+    Raises
+    ------
+    InputError
+        If there are not two classes.
+
     Examples
     --------
     >>> binary_view(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]])).score.tolist()
@@ -393,6 +404,11 @@ def top_view(predictions: ClassPredictions) -> Pairs:
 
 def class_view(predictions: ClassPredictions, name: str) -> Pairs:
     """Return pairs of one class: its probability, and 1 if it is the true class.
+
+    Raises
+    ------
+    InputError
+        If there is no class of that name; it lists the ones there are.
 
     Examples
     --------
@@ -462,6 +478,11 @@ def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
         Checked predictions.
     view
         ``binary``, ``top``, ``class:NAME``, ``classwise`` or ``pooled``.
+
+    Raises
+    ------
+    InputError
+        For another name, an unknown class, or ``binary`` with more than two classes.
 
     Examples
     --------

@@ -47,6 +47,11 @@ def convert(
     -------
     ConvertedTable
 
+    Raises
+    ------
+    InputError
+        If the table cannot be read, written, or brought into this form. Nothing is written then.
+
     Examples
     --------
     >>> import tempfile

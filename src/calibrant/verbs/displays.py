@@ -100,6 +100,11 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
 
+        Raises
+        ------
+        InputError
+            As `calibrant.measure`.
+
         Examples
         --------
         >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50
@@ -127,6 +132,11 @@ class ReliabilityDisplay(Display):
         Returns
         -------
         ReliabilityDisplay
+
+        Raises
+        ------
+        InputError
+            As `calibrant.measure`.
 
         Examples
         --------

@@ -54,6 +54,12 @@ def plot(
     Report
         Numbers of the drawn view, or of each class.
 
+    Raises
+    ------
+    InputError
+        As `calibrant.verbs.report`; or if the figure cannot be written, or the predictions have no such
+        figure.
+
     Examples
     --------
     >>> import tempfile
@@ -86,6 +92,11 @@ def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float |
         Path that ends in ``.pdf`` (with embedded fonts), ``.svg`` or ``.png``.
     width
         Width in inches: 3.3 fits one column of a two-column page, 6.9 the full page. None keeps the width.
+
+    Raises
+    ------
+    InputError
+        If the name has no known ending, the file cannot be written, or the width is out of range.
 
     Examples
     --------

@@ -85,6 +85,11 @@ def group_changes(
     GroupedChanges
         Changes of the total and of all groups; their verdicts are adjusted together by Holm's method.
 
+    Raises
+    ------
+    InputError
+        If the table or the recalibrator has no classes, or there are no groups.
+
     References
     ----------
     M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal

@@ -114,6 +114,11 @@ def measure(
     Measured
         One `Measurement` per view.
 
+    Raises
+    ------
+    InputError
+        If the table or a setting cannot be used; the error names file, row and column.
+
     Examples
     --------
     >>> from calibrant.data import predictions

@@ -61,6 +61,11 @@ def plan(
     columns
         Names of the pilot's columns that differ from the defaults.
 
+    Raises
+    ------
+    InputError
+        As `calibrant.metrics.planning.labels_needed`; or if the pilot cannot be used.
+
     Examples
     --------
     >>> from calibrant.data import predictions

@@ -293,6 +293,12 @@ def fit(
     SavedRecalibrator
         Recalibrator for `apply` and `calibrant.io.save_recalibrator`.
 
+    Raises
+    ------
+    InputError
+        If the table cannot be used, has only one label or too few scores (of a class), or a setting does not
+        apply to it.
+
     Examples
     --------
     >>> from calibrant.data import predictions
@@ -431,6 +437,11 @@ def apply(
         With ``output``, the record of the table that was written. Without it, the dataframe or the array with
         new scores, of the library of ``source``; for a file, a dataframe of the library that the session has
         imported, or PyArrow.
+
+    Raises
+    ------
+    InputError
+        If the table is of another kind, has other classes, or cannot be read or written.
 
     Examples
     --------

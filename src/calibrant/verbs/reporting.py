@@ -157,6 +157,12 @@ def report(
     Report
         Report for `calibrant.pages.page`.
 
+    Raises
+    ------
+    InputError
+        As `calibrant.verbs.measure`; or if two models have the same name, or two tables have different labels
+        for an item.
+
     Examples
     --------
     >>> from calibrant.data import predictions

@@ -62,6 +62,12 @@ def slices(
     SliceTable
         Errors with one row per slice.
 
+    Raises
+    ------
+    InputError
+        As `calibrant.verbs.tally_by` and `calibrant.metrics.slice_errors`; or for a log of several models,
+        unless ``by`` has ``model``.
+
     Examples
     --------
     >>> from calibrant.data import predictions
@@ -118,6 +124,11 @@ def slice_tables(
         Command line to record.
     **options
         Other arguments of `slices`.
+
+    Raises
+    ------
+    InputError
+        As `slices`; or if two lists are equal, a figure is requested for several, or it cannot be written.
 
     Examples
     --------

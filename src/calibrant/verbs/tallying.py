@@ -76,6 +76,11 @@ def tally(
     Tally
         Tally by cluster if the table has clusters; without them by item, in ``pooled`` and if items repeat.
 
+    Raises
+    ------
+    InputError
+        If the table cannot be used, or the view is not given.
+
     Examples
     --------
     >>> import pyarrow as pa
