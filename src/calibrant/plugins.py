@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import InputError
@@ -54,6 +54,39 @@ def load(point: EntryPoint, kind: type) -> Any:
         message = f"the plug-in {point.name!r} of {package} is no {kind.__name__}: {point.value}"
         raise InputError(message, remedy, code="plugin")
     return value
+
+
+def find(name: str, known: Mapping[str, Any], group: str, kind: type, parameter: str) -> Any:
+    """Return what has a name, here or in a group of entry points, which is then imported.
+
+    Parameters
+    ----------
+    name
+        The name.
+    known
+        Objects of calibrant by name.
+    group, kind
+        Group of entry points, and class of what they name; as in `load`.
+    parameter
+        Name of the argument in the message of an error.
+
+    Raises
+    ------
+    InputError
+        If nothing has the name, or it cannot be imported.
+
+    Examples
+    --------
+    >>> find("a", {"a": 1}, LOG_FORMATS, int, "log_format")
+    1
+    """
+    if name in known:
+        return known[name]
+    points = entry_points_of(group)
+    if name not in points:
+        hint = f"use one of {', '.join([*known, *points])}"
+        raise InputError(f"{parameter} is {name!r}", hint, code="parameter")
+    return load(points[name], kind)
 
 
 def load_all(group: str, kind: type) -> Iterator[tuple[str, Any]]:

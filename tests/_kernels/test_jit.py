@@ -245,6 +245,51 @@ def test_a_report_on_a_small_table_is_the_same_to_the_same_bit_without_numba(tmp
         assert one == other
 
 
+MAPS = """
+import sys
+import numpy as np
+from calibrant import metrics
+from calibrant._kernels import jit
+jit.FEW = float(sys.argv[1])
+from calibrant.recalibrate.methods import METHODS
+
+rng = np.random.default_rng(5)
+score = np.r_[rng.beta(0.4, 0.6, 397), 0.0, 5e-324, 1.0]
+label = rng.random(400) < score**1.5
+weight, cluster = rng.gamma(2, 1, 400), np.arange(400) // 5
+rows = rng.dirichlet([1.0, 0.5, 0.5], 400)
+true = np.array([rng.choice(3, p=row) for row in rows])
+
+def said(name, value):
+    print(name, np.asarray(value, np.float64).tobytes().hex())
+
+for name, method in METHODS.items():
+    estimator = method.make()
+    X, y = (rows, true) if method.maps == "rows" else (score, label)
+    said(name, estimator.fit(X, y, sample_weight=weight).transform(X))
+found = metrics.smooth_curve(label, score, clusters=cluster, resamples=20, seed=1)
+said("curve", found.frequency)
+said("band", found.low)
+said("smooth", metrics.smooth_calibration_error(label, score, sample_weight=weight))
+interval = metrics.calibration_error(label, score, clusters=cluster)
+said("interval", [interval.low, interval.high, interval.debiased_squared_error])
+difference = metrics.error_difference(metrics.pairs(label, score), metrics.pairs(label, score**0.8), seed=1)
+said("difference", [difference.mse_difference.low, difference.mse_difference.high])
+print("numba" in sys.modules, file=sys.stderr)
+"""
+
+
+def test_maps_curves_and_differences_of_few_pairs_are_the_same_to_the_same_bit_without_numba() -> None:
+    runs = [
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", MAPS, few], capture_output=True, text=True, check=True
+        )
+        for few in ("inf", "0")
+    ]
+    assert runs[0].stdout == runs[1].stdout
+    assert [run.stderr.split()[-1] for run in runs] == ["False", "True"]
+
+
 def counted(total: Any, values: Any) -> float:
     """Add values up; a division by zero goes on in compiled code, and raises in Python."""
     for i in range(len(values)):

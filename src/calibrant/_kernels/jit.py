@@ -107,7 +107,7 @@ class SizedKernel(Generic[P, R]):
             return self._function(*args, **kwargs)
         size = sum(getattr(value, "size", 1) for value in args)
         SizedKernel.elements += size if self._written is self._function else size * IN_ARRAYS
-        if SizedKernel.elements > FEW or "numba" in sys.modules or COMPILED in os.environ:
+        if SizedKernel.elements > FEW or kwargs or "numba" in sys.modules or COMPILED in os.environ:
             return self.compiled()(*args, **kwargs)
         import numpy as np
 
@@ -120,9 +120,9 @@ class SizedKernel(Generic[P, R]):
             for value, copy in zip(args, before, strict=True):
                 if isinstance(value, np.ndarray) and value.flags.writeable:
                     value[...] = copy
-            return self.compiled()(*args, **kwargs)
         finally:
             _thread.interprets = False
+        return self.compiled()(*args, **kwargs)
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
@@ -213,11 +213,11 @@ def _private_folder() -> Path | None:
 
 def _is_private(folder: Path) -> bool:
     """Return True if only this user can write or replace a folder."""
-    found = folder.lstat()
+    status = folder.lstat()
     return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.getuid()
-        and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.getuid()
+        and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
         and all(_keeps_entries(parent.stat()) for parent in folder.parents)
     )
 

@@ -22,10 +22,10 @@ def log_likelihood_in_arrays(
         rows = slice(start, start + _BLOCK)
         log_odds = intercept + slope * x[rows]
         size = np.abs(log_odds)
-        against = np.array([math.exp(-each) for each in size.tolist()])
+        against = np.array([math.exp(-value) for value in size.tolist()])
         rarer, likelier = against / (1.0 + against), 1.0 / (1.0 + against)
         unlikely = np.where(log_odds > 0.0, weight[rows] - positives[rows], positives[rows])
-        loss = np.array([math.log1p(each) for each in against.tolist()])
+        loss = np.array([math.log1p(value) for value in against.tolist()])
         residual = positives[rows] - weight[rows] * np.where(log_odds > 0.0, likelier, rarer)
         information = weight[rows] * rarer * likelier
         terms = np.stack(
@@ -85,7 +85,7 @@ def sums_by_cluster_in_arrays(
 ) -> None:
     """Do what `sums_by_cluster` does, to the same bit."""
     log_odds = intercept + slope * x
-    against = np.array([math.exp(-each) for each in np.abs(log_odds).tolist()])
+    against = np.array([math.exp(-value) for value in np.abs(log_odds).tolist()])
     rarer, likelier = against / (1.0 + against), 1.0 / (1.0 + against)
     residual = positives - weight * np.where(log_odds > 0.0, likelier, rarer)
     information = weight * rarer * likelier

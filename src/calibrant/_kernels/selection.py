@@ -263,9 +263,9 @@ def group_starts_in_arrays(
 ) -> int:
     """Do what `group_starts` does."""
     changes = (np.diff(code[items]) != 0) | (np.diff(within[items]) != 0)
-    found = np.flatnonzero(np.append(len(items) > 0, changes)[: len(items)])
-    start[: len(found)] = found
-    return len(found)
+    starts = np.flatnonzero(np.append(len(items) > 0, changes)[: len(items)])
+    start[: len(starts)] = starts
+    return len(starts)
 
 
 @by_size_or(group_starts_in_arrays)

@@ -254,6 +254,6 @@ def event_reading(name: str = "current-events") -> EventReading:
     >>> event_reading("reuters-21578").read
     25
     """
-    found = json.loads((FOLDER / "stores" / "readings.json").read_text(encoding="utf-8"))
-    one_of(name, found, "name")
-    return EventReading(**found[name])
+    readings = json.loads((FOLDER / "stores" / "readings.json").read_text(encoding="utf-8"))
+    one_of(name, readings, "name")
+    return EventReading(**readings[name])

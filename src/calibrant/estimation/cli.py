@@ -45,5 +45,5 @@ def command(predictions: str, by: tuple[str, ...], printing: Printing, **options
 
     if len(by) > 1:
         raise click.UsageError("--by is given twice: to cross two columns, write one column with both values")
-    found = estimate(predictions, by=by[0] if by else None, command=command_line(), **options)
-    printing.show(found)
+    record = estimate(predictions, by=by[0] if by else None, command=command_line(), **options)
+    printing.show(record)

@@ -183,18 +183,18 @@ def _apart(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def _newest(logs: Sequence[Log], name: str) -> tuple[list[Log], list[str]]:
     """Keep the newest run of each task of each model, and say which were left out."""
-    found: dict[tuple[str, str], Log] = {}
+    newest: dict[tuple[str, str], Log] = {}
     notes = []
     for log in logs:
         key = (log.model, log.task)
-        other = found.get(key)
+        other = newest.get(key)
         if other is None:
-            found[key] = log
+            newest[key] = log
             continue
         if not log.date or not other.date or log.date == other.date:
             places = " and ".join(os.path.relpath(each.path, name) for each in (other, log))
             message = f"task {log.task} of {log.model} is in {places}"
             raise InputError(message, "keep one of them", code="duplicate", file=name)
-        found[key], older = (log, other) if log.date > other.date else (other, log)
+        newest[key], older = (log, other) if log.date > other.date else (other, log)
         notes.append(f"Left out: {older.path.name}, an older run of {log.task} of {log.model}.")
-    return list(found.values()), notes
+    return list(newest.values()), notes

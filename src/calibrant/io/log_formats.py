@@ -17,7 +17,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io.log_rows import Block, Normalise
 from calibrant.io.origin import check_name
 from calibrant.io.table_formats import ending_of, is_format
-from calibrant.plugins import LOG_FORMATS, entry_points_of, load, load_all
+from calibrant.plugins import LOG_FORMATS, find, load_all
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 MOST_FILES = 20_000
@@ -151,13 +151,7 @@ def format_named(name: str) -> LogFormat:
     >>> format_named("inspect").endings
     ('.eval', '.json')
     """
-    if name in FORMATS:
-        return FORMATS[name]
-    others = entry_points_of(LOG_FORMATS)
-    if name not in others:
-        hint = f"give one of {', '.join([*FORMATS, *others])}"
-        raise InputError(f"there is no log format {name!r}", hint, code="parameter")
-    form: LogFormat = load(others[name], LogFormat)
+    form: LogFormat = find(name, FORMATS, LOG_FORMATS, LogFormat, "log_format")
     return form
 
 

@@ -149,9 +149,9 @@ def format_of(ending: str) -> TableFormat:
     """
     if ending in FORMATS:
         return FORMATS[ending]
-    from calibrant.plugins import TABLE_FORMATS, entry_points_of, load
+    from calibrant.plugins import TABLE_FORMATS, find
 
-    form: TableFormat = load(entry_points_of(TABLE_FORMATS)[ending], TableFormat)
+    form: TableFormat = find(ending, FORMATS, TABLE_FORMATS, TableFormat, "the ending")
     return form
 
 

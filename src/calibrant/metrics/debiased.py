@@ -15,13 +15,13 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.moments import estimate_of
 from calibrant.metrics.residuals import estimator_bin_size, residuals
-from calibrant.metrics.sources import Summed, source_of
+from calibrant.metrics.sources import Measurable, source_of
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
 
 
 def debiased_squared_error(
-    y_true: ArrayLike | Summed,
+    y_true: ArrayLike | Measurable,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -79,7 +79,7 @@ def debiased_squared_error(
 
 
 def kumar_debiased_squared_error(
-    y_true: ArrayLike | Summed,
+    y_true: ArrayLike | Measurable,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,

@@ -25,8 +25,8 @@ from calibrant.metrics.logistic import NO_NOISE
 from calibrant.metrics.moments import Moments, undefined
 from calibrant.metrics.residuals import SECTION, CrossedResiduals, Residuals, residuals
 from calibrant.metrics.resolutions import FEW_CONTRARY, Resolutions, contrary_labels, resolutions_of
+from calibrant.metrics.sources import Measurable
 from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
-from calibrant.metrics.tally import Tally
 from calibrant.records.words import counted
 from calibrant.results import Bins
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
@@ -200,7 +200,6 @@ def signed(table: Residuals, sign: Floats) -> float:
 
 Method = Literal["inverted", "wald", "bootstrap", "sampling", "sampling-thesis"]
 TestMethod = Literal["resolutions", "gamma", "normal", "redraw", "sign-flip"]
-Source = Pairs | Tally | Bins
 
 FEW_POSITIVES = 30
 """Positives, or negatives, below which results carry a warning."""
@@ -215,7 +214,7 @@ TEST_SAMPLES = 2_000
 
 
 def error_interval(
-    source: Source | Residuals | Resolutions,
+    source: Measurable | Residuals | Resolutions,
     *,
     method: Method = "inverted",
     level: float = 0.95,
@@ -383,7 +382,7 @@ def calibration_error(
 
 
 def calibration_test(
-    source: Source | Residuals | Resolutions,
+    source: Measurable | Residuals | Resolutions,
     *,
     method: TestMethod = "resolutions",
     seed: Seed = 0,
@@ -469,7 +468,7 @@ def standard_error(moments: Moments) -> float:
 
 
 def _sampling(
-    source: Source, method: str, level: float, seed: Seed, samples: int, bin_size: int | None
+    source: Measurable, method: str, level: float, seed: Seed, samples: int, bin_size: int | None
 ) -> ErrorInterval:
     """Return the interval of Algorithm 2 as published, with whole ties in bins; it ignores clusters."""
     if isinstance(source, Bins):

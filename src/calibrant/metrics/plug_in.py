@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, display, uniform
-from calibrant.metrics.sources import Summed, source_of
+from calibrant.metrics.sources import Measurable, source_of
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
@@ -69,7 +69,7 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     )
 
 
-def _bins(source: Summed, binning: str, bin_size: int | None, n_bins: int | None) -> Bins:
+def _bins(source: Measurable, binning: str, bin_size: int | None, n_bins: int | None) -> Bins:
     if isinstance(source, Bins):
         if bin_size is not None or n_bins is not None:
             raise InputError("bins are given, and a number or size of bins", "leave it out", code="parameter")
@@ -86,7 +86,7 @@ def _bins(source: Summed, binning: str, bin_size: int | None, n_bins: int | None
 
 
 def plug_in_calibration_error(
-    y_true: ArrayLike | Summed,
+    y_true: ArrayLike | Measurable,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -136,7 +136,7 @@ def plug_in_calibration_error(
 
 
 def expected_calibration_error(
-    y_true: ArrayLike | Summed,
+    y_true: ArrayLike | Measurable,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -168,7 +168,7 @@ def expected_calibration_error(
 
 
 def max_calibration_error(
-    y_true: ArrayLike | Summed,
+    y_true: ArrayLike | Measurable,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,

@@ -13,12 +13,11 @@ from calibrant.metrics.rows import PairRows
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import Bins
 
-Summed = Pairs | Tally | Bins
-Rows = Summed | PairRows
+Measurable = Pairs | Tally | Bins
 
 
 def source_of(
-    y_true: ArrayLike | Rows,
+    y_true: ArrayLike | Measurable | PairRows,
     y_prob: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
-from calibrant.plugins import RECALIBRATORS, entry_points_of, load
+from calibrant.plugins import RECALIBRATORS, find
 
 DRAWS = 200  # default number of maps that are fitted to resamples of dev
 
@@ -94,14 +94,11 @@ def method_named(name: str, parameter: str = "method") -> Method:
     """
     if name in METHODS:
         return METHODS[name]
-    from calibrant._checks import one_of
     from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
 
-    others = entry_points_of(RECALIBRATORS)
-    one_of(name, [*METHODS, *others], parameter)
-    estimator = load(others[name], Recalibrator)
+    estimator = find(name, METHODS, RECALIBRATORS, Recalibrator, parameter)
     maps: Literal["scores", "rows"] = "scores" if issubclass(estimator, BinaryRecalibrator) else "rows"
-    return Method(others[name].value, maps=maps)
+    return Method(f"{estimator.__module__}:{estimator.__qualname__}", maps=maps)
 
 
 def with_setting(name: str) -> list[str]:
