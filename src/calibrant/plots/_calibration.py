@@ -160,9 +160,8 @@ def smooth_curve(
 
     Examples
     --------
-    >>> from calibrant._checks import pairs
-    >>> from calibrant.metrics.curve import smooth_curve
-    >>> curve = smooth_curve(pairs([0, 1] * 50, [0.2, 0.8] * 50), seed=1)
+    >>> from calibrant import metrics
+    >>> curve = metrics.smooth_curve([0, 1] * 50, [0.2, 0.8] * 50, seed=1)
     >>> smooth_curve(curve).get_ylabel()
     'label frequency'
     """
