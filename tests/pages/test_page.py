@@ -9,7 +9,7 @@ from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.pages import Page, page
-from calibrant.pages.text import direction_verdict, number
+from calibrant.pages.text import number
 from calibrant.records import Quantity
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.verbs import report
@@ -85,15 +85,15 @@ def test_scores_are_not_called_zero_points_too_low(
     two: Report, mean: tuple[float, float, float], sentence: str
 ) -> None:
     off = structs.replace(two.models[0].measured.views[0], mean_error=Quantity(*mean))
-    assert sentence in direction_verdict(off)
-    assert " 0.0 points" not in direction_verdict(off)
+    assert sentence in off.direction()
+    assert " 0.0 points" not in off.direction()
 
 
 def test_a_card_tells_what_shows_an_error_where_the_interval_contains_0(two: Report) -> None:
     calibrated = two.models[1].measured.views[0]
     assert calibrated.calibration_error.low == 0
     off = structs.replace(calibrated, cox_slope=Quantity(0.8, 0.6, 0.9))
-    assert direction_verdict(off) == "But the Cox slope shows miscalibration."
+    assert off.direction() == "But the Cox slope shows miscalibration."
 
 
 def test_a_page_about_a_recalibrator_has_a_title_that_reads_well(two: Report) -> None:

@@ -18,7 +18,6 @@ from calibrant.io.saved_recalibrators import file_digest
 from calibrant.metrics import calibration_error
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tally import Tally
-from calibrant.pages.text import difference_verdict
 from calibrant.recalibrate import (
     HistogramBinning,
     Isotonic,
@@ -639,8 +638,8 @@ def test_the_brier_scores_are_left_out_if_maps_are_resampled() -> None:
     assert resampled.differences[0].difference.calibration_map == "resampled"
     assert resampled.differences[0].difference.brier_difference is None
     assert fixed.differences[0].difference.brier_difference is not None
-    assert "Brier" not in difference_verdict(resampled.differences[0])
-    assert "Brier" in difference_verdict(fixed.differences[0])
+    assert "Brier" not in resampled.differences[0].summary()
+    assert "Brier" in fixed.differences[0].summary()
 
 
 def few_tweets() -> pa.Table:

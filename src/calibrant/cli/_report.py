@@ -13,8 +13,8 @@ MOST_TASKS = 10
 WIDTH = 100
 
 
-def lines_of(report: Report) -> list[str]:
-    """Return the lines of the models side by side and of their differences."""
+def lines_of(report: Report, *, full: bool) -> list[str]:
+    """Return the lines of the models side by side and a summary; if ``full``, of all differences."""
     first = report.models[0].measured.views[0]
     level = text.percent(first.level)
     header = ["model", "view", "n", "error", f"{level} interval", "mean error", f"{level} interval"]
@@ -48,6 +48,9 @@ def lines_of(report: Report) -> list[str]:
         lines.append(f"  {about}{warning}")
     for tasks in report.tasks:
         lines += ["", *_tasks(tasks)]
+    if not full:
+        lines += ["", *wrap(report.summary(), WIDTH)]
+        return lines + [f"note: {note}" for note in report.notes]
     if report.recalibrator is not None and report.differences:
         lines += ["", *_changes(report, level)]
     if report.groups is not None:

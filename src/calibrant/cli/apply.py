@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import WRITES, Printing, printing, spelled
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "apply",
+    cls=Command,
     short_help="Recalibrate the scores of a table with a saved recalibrator.",
     epilog="Example: calibrant apply model.json test.parquet -o recalibrated.parquet",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import (
     MethodName,
     Printing,
@@ -64,6 +65,7 @@ def _fits_again(source: str, columns: Columns) -> bool:
 
 @click.command(
     "fit",
+    cls=Command,
     short_help="Fit a recalibrator to labeled predictions.",
     epilog="Example: calibrant fit dev.parquet -o model.json --method isotonic --group frequency",
 )
@@ -142,7 +144,8 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
     saved, named = shlex.quote(output), spelled(options["columns"])
     scores = spelled(options["columns"], ("form", "score", "class"))
-    head = ("", f"Wrote {output}", "", "Next, on data that was not used for fitting")
-    report = f"  calibrant report TEST{named} --model {saved}{dev} -o report.html    before and after"
-    apply = f"  calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores"
-    printing.show(record, lambda: [*record.to_text().splitlines(), *head, report, apply])
+    steps = [
+        f"calibrant report TEST{named} --model {saved}{dev}    before and after, on new data",
+        f"calibrant apply {saved} TEST{scores} -o OUT    write recalibrated scores",
+    ]
+    printing.show(record, lambda lines: [*lines, "", f"Wrote {output}"], steps=steps)

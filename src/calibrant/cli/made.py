@@ -21,6 +21,29 @@ from calibrant.verbs.options import entries
 Function = TypeVar("Function", bound=Callable[..., Any])
 SOURCE = Path(__file__).resolve().parents[2]
 TYPES = {"str": str, "int": int, "float": float, "bool": bool}
+# Sections of a help after the first, which has all other options: `tests/test_options.py` counts them.
+SECTIONS = {
+    "Columns": (
+        "form", "score", "label", "prediction", "event", "class_column", "weight", "item", "system", "fold",
+        "repeat", "annotator", "document", "start", "end", "type_column", "inclusion_probability",
+    ),
+    "Logs of evaluations": ("log_format", "normalise", "gold", "scorer", "allow_dropped"),
+    "Bins, intervals and draws": (
+        "bin_size", "n_bins", "n_ece_bins", "level", "interval", "samples", "seed", "smooth", "exact",
+        "power", "alternative", "adjust", "least", "population", "sampling", "drift",
+    ),
+    "Fitting and training": (
+        "group", "groups", "counts", "min_scores", "penalty", "algorithm", "pseudocount", "unseen",
+        "max_iterations", "l1", "l2", "epochs", "window", "temperature", "about", "features",
+        "possessive_endings", "steps",
+    ),
+    "Printing": ("shape", "table", "meanings", "fail_if", "width", "title"),
+    "More": (
+        "against", "reference", "alpha", "epsilon", "restart", "cluster_size", "label_correlation", "beta",
+        "with_text", "verbs", "columns", "rates", "ontonotes", "ptb", "nyt", "train",
+        "threads", "workers", "executor", "engine",
+    ),
+}  # fmt: skip
 # Parameters of verbs that the command line sets itself, or from several options.
 SET = ("progress", "command", "columns", "executor")
 
@@ -232,7 +255,24 @@ def options_of(
 
 
 class Command(click.Command):
-    """A command whose options are made when they are needed, but not for the list of commands."""
+    """A command whose options are made when they are needed, and are in sections of the help."""
+
+    def sections(self, ctx: click.Context) -> dict[str, list[click.Parameter]]:
+        """Return the options of each section of the help; the first one has what most users need."""
+        of = {name: section for section, names in SECTIONS.items() for name in names}
+        sections: dict[str, list[click.Parameter]] = {name: [] for name in ("Options", *SECTIONS)}
+        for option in self.get_params(ctx):
+            if isinstance(option, click.Option):
+                own = "Options" if option.required else of.get(str(option.name), "Options")
+                sections[own].append(option)
+        return {name: options for name, options in sections.items() if options}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options into the help, under the headings of their sections."""
+        for name, options in self.sections(ctx).items():
+            records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+            with formatter.section(name):
+                formatter.write_dl(records)
 
     @property
     def params(self) -> list[click.Parameter]:

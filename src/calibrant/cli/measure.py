@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from calibrant.results.measurement import Measured
 
 
-def _lines_of(measured: Measured, source: str, settings: dict[str, Any]) -> list[str]:
+def _head(measured: Measured) -> str:
     from calibrant.cli import text
 
     recipe = measured.recipe
-    head = f"{recipe.file}: {text.counted(recipe.rows, 'row')}, {recipe.form} table"
-    return [head, "", *measured.to_text().splitlines(), "", *_next_steps(measured, source, settings)]
+    event = "" if recipe.event is None else f"; the event is the label {recipe.event}"
+    return f"{recipe.file}: {text.counted(recipe.rows, 'row')}, {recipe.form} table{event}"
 
 
 def _next_steps(measured: Measured, source: str, settings: dict[str, Any]) -> list[str]:
     name = ("PRED" if source == "-" else shlex.quote(source)) + spelled(settings["columns"])
     views = "".join(f" --view {shlex.quote(view)}" for view in settings["view"] or ())
-    lines = [f"  calibrant report {name}{views} -o report.html    the same numbers with figures"]
+    steps = [f"calibrant report {name}{views} -o report.html    the same numbers with figures"]
     if len(measured.views) > 1:
         view = shlex.quote(measured.views[0].view)
-        lines.append(f"  calibrant measure {name} --view {view}    one view with its bins")
-    return ["Next", *lines]
+        steps.append(f"calibrant measure {name} --view {view} --full    one view with its bins")
+    return steps
 
 
 @click.command(
@@ -87,4 +87,5 @@ def command(
         first = measured.views[0]
         save_figure(measured_curves([(measured.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: view {first.view}"]
-    printing.show(measured, lambda: [*_lines_of(measured, predictions, settings), *wrote])
+    steps = _next_steps(measured, predictions, settings)
+    printing.show(measured, lambda tables: [_head(measured), "", *tables, *wrote], steps=steps)

@@ -78,6 +78,11 @@ _PRINTING = (
         "[default: text]",
     ),
     click.option(
+        "--full",
+        is_flag=True,
+        help="Print all tables and settings, not only the main table and a summary (with text).",
+    ),
+    click.option(
         "--table",
         metavar="NAME",
         help="Print only this table (with md, latex, tabular or csv); an unknown name lists the known ones.  "
@@ -109,6 +114,8 @@ class Printing:
     ----------
     shape
         One of `FORMATS`.
+    full
+        Print all of the text, not only its main table.
     table
         Name of the only table to print; None for all (in CSV, the first).
     meanings
@@ -118,6 +125,7 @@ class Printing:
     """
 
     shape: str
+    full: bool = False
     table: str | None = None
     meanings: bool = False
     conditions: tuple[Condition, ...] = ()
@@ -125,21 +133,28 @@ class Printing:
     def show(
         self,
         record: Printed,
-        lines: Callable[[], Sequence[str]] | None = None,
+        lines: Callable[[list[str]], Sequence[str]] | None = None,
         *,
         steps: Sequence[str] = (),
+        most: int | None = None,
+        whole: bool = False,
         err: bool = False,
     ) -> None:
         """Print a result, and exit with code 3 if it meets a condition.
 
-        ``lines`` returns the lines of the text format; if it is None, the record's tables are printed.
-        ``steps`` are the commands to run next, which follow these lines.
+        ``lines`` returns the lines of the text format, from those of the record; if it is None, these are
+        printed. ``steps`` are the commands to run next, which follow these lines. ``most`` is the number of
+        rows of tables of which a terminal shows a part; ``whole`` says that ``lines`` returns all there is.
         With ``err``, print to standard error and without steps, because standard output contains the result.
         """
         if self.shape == "text":
-            shown = [*lines()] if lines is not None else record.to_text().splitlines()
-            if steps and not err:
-                shown += ["", "Next", *(f"  {step}" for step in steps)]
+            shown = record.to_text(full=self.full, most=most).splitlines()
+            more = not (whole or self.full) and len(record.to_text().splitlines()) > len(shown)
+            shown = shown if lines is None else [*lines(shown)]
+            if not err:
+                rest = ["the same with --full    all tables, and how the numbers were computed"]
+                steps = [*steps, *(rest if more else ())]
+                shown += ["", "Next", *(f"  {step}" for step in steps)] if steps else []
             if self.meanings:
                 texts = {text.casefold(): text for table in record.to_tables() for text in table.meanings()}
                 shown += ["", "Meanings", *(f"  {text}" for text in texts.values())]
@@ -191,6 +206,7 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
         shape: str | None,
         table: str | None,
         as_json: bool,
+        full: bool,
         meanings: bool,
         fail_if: tuple[str, ...],
         **options: Any,
@@ -198,6 +214,8 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
         if as_json and shape not in (None, "json"):
             raise click.UsageError(f"--json and --format {shape} exclude each other: give one of them.")
         shape = "json" if as_json else shape or "text"
+        if full and shape != "text":
+            raise click.UsageError(f"--full requires --format text: {shape} has all tables.")
         if table is not None and shape in ("text", "json"):
             raise click.UsageError("--table requires --format md, latex, tabular or csv.")
         if meanings and shape in ("csv", "json"):
@@ -212,7 +230,7 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
             from calibrant.cli.gates import conditions_of
 
             conditions = conditions_of(fail_if)
-        function(*args, printing=Printing(shape, table, meanings, conditions), **options)
+        function(*args, printing=Printing(shape, full, table, meanings, conditions), **options)
 
     return added(command, _PRINTING)
 
@@ -233,6 +251,11 @@ def columns(function: Function) -> Function:
         for name, parameter, text in (
             ("score", "score", "Column of predicted probabilities."),
             ("label", "label", "Column of outcomes: 0 or 1, or class names in a wide table."),
+            (
+                "prediction",
+                "prediction",
+                "Column of the model's answers, of which the scores are the confidence.",
+            ),
             ("class", "class_column", "Column of class names in a long table."),
             (
                 "cluster",
@@ -244,7 +267,12 @@ def columns(function: Function) -> Function:
             ("item", "item", "Column of items: their rows are a cluster, and models are paired by them."),
         )
     ]
-    return added(function, (form, *LOGS, *named))
+    event = click.option(
+        "--event",
+        metavar="LABEL",
+        help="Label that counts as 1 in a long table.  [default: 1, true, yes or pos]",
+    )
+    return added(function, (form, *LOGS, *named, event))
 
 
 # Formats that `calibrant.io` writes, for the help of outputs; a test compares them with its list of formats.
@@ -332,8 +360,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Remove the names of columns from parsed options and return them."""
     from calibrant.io import Columns
 
-    names = ["form", "score", "label", "class_column", "cluster", "item", "weight", "log_format"]
-    names += ["normalise", "gold", "scorer", "allow_dropped"]
+    names = ["form", "score", "label", "prediction", "class_column", "cluster", "item", "weight"]
+    names += ["event", "log_format", "normalise", "gold", "scorer", "allow_dropped"]
     engine = options.pop("engine", "kernel")
     clusters = options["cluster"]
     options["cluster"] = clusters[0] if len(clusters) == 1 else clusters or None
@@ -345,7 +373,7 @@ def spelled(columns: Columns, parts: Collection[str] | None = None) -> str:
     import shlex
 
     names = {"form": columns.form, **columns.named, "normalise": columns.normalise, "gold": columns.gold}
-    names |= {"scorer": columns.scorer, "log-format": columns.log_format}
+    names |= {"scorer": columns.scorer, "log-format": columns.log_format, "event": columns.event}
     known = {part: value for part, value in names.items() if value not in (None, "none")}
     chosen = (part for part in known if parts is None or part in parts)
     flag = " --allow-dropped" if columns.allow_dropped and parts is None else ""

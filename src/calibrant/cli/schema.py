@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from calibrant.cli.made import Command
+
 
 @click.command(
     "schema",
+    cls=Command,
     short_help="Print the JSON Schema of a command's --json.",
     epilog="Example: calibrant schema tag eval > tag-eval.json",
 )

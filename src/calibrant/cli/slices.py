@@ -78,4 +78,4 @@ def command(
             **options,
         )
     wrote = [] if output is None else ["", f"Wrote {output}"]
-    printing.show(tables, lambda: [*tables.to_text(most=most).splitlines(), *wrote])
+    printing.show(tables, lambda lines: [*lines, *wrote], most=most)

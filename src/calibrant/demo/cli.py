@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, command_line, printing
 from calibrant.cli.progress import ProgressLine
 
@@ -19,6 +20,7 @@ INDENT = 3
 
 @click.command(
     "demo",
+    cls=Command,
     short_help="See the main steps on data that ships with the package.",
     epilog="Example: calibrant demo",
 )
@@ -41,7 +43,7 @@ def command(output: str, printing: Printing) -> None:
         page = story_page(demonstrate(progress=progress, command=command_line()))
         progress("drawing")
         write(output, page)
-    printing.show(page, lambda: _lines_of(page, output))
+    printing.show(page, lambda _: _lines_of(page, output), whole=True)
 
 
 def _lines_of(page: StoryPage, output: str) -> list[str]:

@@ -180,8 +180,8 @@ def _trusted(story: TaggerStory) -> StoryStep:
         ),
         _ranges(story),
         (
-            f"{text.error_verdict(story.before.interval)} This distance is the calibration error. It is 0 "
-            f"if all probabilities can be trusted. {text.direction_verdict(story.before)}",
+            f"{story.before.interval.summary()} This distance is the calibration error. It is 0 "
+            f"if all probabilities can be trusted. {story.before.direction()}",
         ),
     )
 
@@ -192,7 +192,7 @@ def _ranges(story: TaggerStory) -> TextTable:
             f"{100 * row['edge_low']:.0f} to {words.percent(row['edge_high'])}",
             words.percent(row["score"], 1),
             words.percent(row["frequency"], 1),
-            f"{text.points(limits['low'])} to {words.percent(limits['high'], 1)}",
+            f"{words.points(limits['low'])} to {words.percent(limits['high'], 1)}",
             words.count(row["n"]),
         )
         for row, limits in zip(story.ranges.to_rows(), story.range_intervals.to_rows(), strict=True)

@@ -51,6 +51,13 @@ FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below 
 SLOPE_PRIOR = 5.0  # clusters that the slope of labels counts as in the weight of the scores
 MANY_CLUSTERS = 40  # effective number, below which very unequal clusters are named
 DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is given
+REASONS = {
+    "ppi++": "the scores count as far as the labels show that they help, so its interval is about as wide as "
+    "that of the labels alone, or narrower",
+    "dsl": "it weights labels by one over the probability of being labeled, and scores help as far as they can",
+    "labels": "the labels alone determine it",
+    "prior-shift": "no other method has an estimate for all documents",
+}
 UNEQUAL = "documents were chosen to be labeled with unequal probabilities: see dsl and labels"
 POOLED = (
     "a period has fewer than 2 labels: estimates assume that all documents were equally likely to be labeled"
@@ -142,7 +149,7 @@ def corrected_counts(
         (n,) clusters of the labeled documents, if labels are dependent.
     methods
         Methods to use, or one. None: all, but ``prior-shift`` only for periods with fewer than 2 labels, and
-        for the sum with them.
+        for the sum with them; ``reported`` then names the one to report. ``"all"``: the same without it.
     population
         ``"corpus"``: the documents given are all that is asked about, and a document with a label is
         certain. ``"superpopulation"``: they are a sample of more.
@@ -197,7 +204,8 @@ def corrected_counts(
     >>> [(one.method, round(one.count.estimate)) for one in counts.estimates], int(truth.sum())
     ([('uncorrected', 921), ('ppi++', 604)], 604)
     """
-    named = (methods,) if isinstance(methods, str) else METHODS if methods is None else methods
+    every = methods is None or methods == "all" or list(methods) == ["all"]
+    named = METHODS if every or methods is None else (methods,) if isinstance(methods, str) else methods
     for method in named:
         one_of(method, METHODS, "method")
     one_of(population, POPULATIONS, "population")
@@ -226,8 +234,9 @@ def corrected_counts(
         _estimate(period, one, parts, method, study, doubt)
         for (period, one, parts), doubt in zip(cells, doubts, strict=False)
         for method in named
-        if methods is not None or method != "prior-shift" or any(len(part.rows) < FEWEST for part in parts)
+        if not every or method != "prior-shift" or any(len(part.rows) < FEWEST for part in parts)
     ]
+    reported = _reported(estimates, unequal) if methods is None else None
     return CorrectedCounts(
         documents=len(whole.score),
         labelled=len(whole.rows),
@@ -240,7 +249,16 @@ def corrected_counts(
         selection_warning=contradicted
         or (None if unequal else _selection([_simple(whole)] if sparse else strata)),
         estimates=tuple(estimates),
+        reported=reported,
+        reported_because=None if reported is None else REASONS[reported],
     )
+
+
+def _reported(estimates: Sequence[CorrectedMean], unequal: bool) -> str | None:
+    """Return the method to report: the first in a fixed order that has an estimate for all documents."""
+    defined = {one.method for one in estimates if one.period == ALL and one.share.estimate is not None}
+    order = ("dsl", "labels") if unequal else ("ppi++", "labels", "prior-shift")
+    return next((method for method in order if method in defined), None)
 
 
 def _simple(sample: Sample) -> Sample:

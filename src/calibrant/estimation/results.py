@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import structs
+
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
+from calibrant.records import Quantity, Record, Table, hidden, name, number, rows, setting, warning
+from calibrant.records.words import decimal
 from calibrant.results.errors import IntervalLevel
 
 ALL = "all"
@@ -117,6 +120,35 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         tuple[CorrectedMean, ...],
         rows("Counts", "Estimates of each method, first for all documents, then for the periods in order."),
     ]
+    reported: Annotated[
+        str | None, setting("Reported", "Method to report; null if methods were chosen.", headline=True)
+    ] = None
+    reported_because: Annotated[
+        str | None, setting("Reason", "Why this method is the one to report; null without it.")
+    ] = None
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the estimates of the reported method, and of prior-shift in periods where it has none."""
+        if self.reported is None:
+            return super().main_tables()
+        undefined = {
+            one.period for one in self.estimates if one.method == self.reported and one.share.estimate is None
+        }
+        shown = tuple(
+            one
+            for one in self.estimates
+            if one.method == self.reported or (one.method == "prior-shift" and one.period in undefined)
+        )
+        return super(CorrectedCounts, structs.replace(self, estimates=shown)).main_tables()
+
+    def summary(self) -> str:
+        """Return the method to report, its reason, and what would be stated without a correction."""
+        if self.reported is None:
+            return ""
+        raw = next((one for one in self.estimates if one.method == "uncorrected"), None)
+        share = None if raw is None else raw.share.estimate
+        beside = "" if share is None else f" Without correction, the share would be {decimal(share)}."
+        return f"Report {self.reported}: {self.reported_because}.{beside}"
 
 
 class PropagatedQuantity(Record, frozen=True, kw_only=True):

@@ -58,8 +58,7 @@ def estimate(
         Class to count, ``class:NAME``, if scores and labels are class names. None: scores are probabilities,
         and labels are 0 or 1.
     methods
-        Estimators to use. None: all, but ``prior-shift`` only for periods with fewer than 2 labels, and for
-        the sum with them.
+        Estimators to use; ``all`` compares them. None: the one to report, which ``reported`` names.
     population
         Target of the estimate: the count in these documents (``corpus``), or in the population that they were
         drawn from (``superpopulation``).

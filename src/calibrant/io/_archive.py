@@ -23,13 +23,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "items", "weights", "threshold")
-# As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.
-TRAINER = {"predictions": "logits", "label_ids": "labels"}
+# Usual names of others: the trainer of Hugging Face, whose metrics are no arrays and are not read, and
+# scikit-learn.
+USUAL = {
+    "predictions": "logits",
+    "logits_0": "logits",
+    "y_prob": "probs",
+    "y_proba": "probs",
+    "y_score": "probs",
+    "label_ids": "labels",
+    "labels_0": "labels",
+    "y_true": "labels",
+}
 
 
 def open_archive(origin: Origin) -> Predictions:
-    """Open the arrays as a wide table with one column of lists of scores."""
-    rows, classes, left_out = _rows(origin, labelled=True)
+    """Open the arrays as a wide table with one column of lists of scores; one score per row as a long one."""
+    loaded = _load(origin, labelled=True)
+    if loaded.get("probs", np.empty((0, 0))).ndim == 1:
+        return _open_long(origin, loaded)
+    rows, classes, left_out = _rows(origin, loaded, labelled=True)
     score, label = rows.schema.names[0], rows.schema.field("labels").type
     roles = {
         LISTS: Role(LISTS, "finite" if score == "logits" else "score", score),
@@ -45,11 +58,30 @@ def open_archive(origin: Origin) -> Predictions:
     return predictions
 
 
+def _open_long(origin: Origin, arrays: dict[str, NDArray[Any]]) -> Predictions:
+    """Open probabilities of one event as a long table."""
+    import pyarrow as pa
+
+    score = arrays["probs"]
+    labels = _column(origin, arrays, "labels", len(score))
+    if labels is None:
+        hint = f"add it as (n,) labels, 0 or 1; the archive contains {_list(arrays)}"
+        raise _error(origin, "the archive has no labels", hint, "column-missing")
+    roles = {"score": Role("score", "score", "probs"), "label": Role("label", "label", "labels")}
+    columns: dict[str, Any] = {"probs": pa.array(score), "labels": pa.array(labels)}
+    for part in ("cluster", "item", "weight"):
+        values = _column(origin, arrays, f"{part}s", len(score))
+        if values is not None:
+            roles[part] = Role(part, "finite" if part == "weight" else "name", f"{part}s")
+            columns[f"{part}s"] = pa.array(values.astype(np.float64) if part == "weight" else values.tolist())
+    return Predictions(MemoryTable(pa.RecordBatch.from_pydict(columns), origin.name), roles)
+
+
 def archive_table(origin: Origin) -> MemoryTable:
     """Return an archive, with or without labels, as a wide table with the scores as they are."""
     import pyarrow as pa
 
-    rows, classes, _ = _rows(origin, labelled=False)
+    rows, classes, _ = _rows(origin, _load(origin, labelled=False), labelled=False)
     stored = rows.schema.names
     columns = {part: rows.column(f"{part}s") for part in ("item", "cluster") if f"{part}s" in stored}
     if "labels" in stored:
@@ -69,14 +101,15 @@ def archive_table(origin: Origin) -> MemoryTable:
     return MemoryTable(made.replace_schema_metadata(rows.schema.metadata), origin.name)
 
 
-def _rows(origin: Origin, *, labelled: bool) -> tuple[pa.RecordBatch, tuple[str, ...], int]:
+def _rows(
+    origin: Origin, loaded: dict[str, NDArray[Any]], *, labelled: bool
+) -> tuple[pa.RecordBatch, tuple[str, ...], int]:
     """Return the arrays as columns, first the lists of scores, the classes, and how many rows do not count.
 
     If not ``labelled``, an archive without labels is read too.
     """
     import pyarrow as pa
 
-    loaded = _load(origin, labelled)
     arrays = _counted(origin, loaded)
     stored = [name for name in ("probs", "logits") if name in arrays]
     if len(stored) != 1:
@@ -151,7 +184,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
 
 
-def _load(origin: Origin, labelled: bool) -> dict[str, NDArray[Any]]:
+def _load(origin: Origin, *, labelled: bool) -> dict[str, NDArray[Any]]:
     with reading(origin.name), origin.open() as file, zipfile.ZipFile(file) as archive:
         there = {name.removesuffix(".npy"): name for name in archive.namelist()}
         names = list(there)
@@ -161,13 +194,18 @@ def _load(origin: Origin, labelled: bool) -> dict[str, NDArray[Any]]:
             raise _error(origin, "the archive has predictions without label_ids", hint, "column-missing")
         if "predictions" in names and "label_ids" in names:
             names = [name for name in names if name != "metrics"]
-        unknown = [name for name in names if name not in (*KNOWN, *TRAINER)]
+        meanings = [USUAL.get(name, name) for name in names]
+        for name, meaning in zip(names, meanings, strict=True):
+            if meanings.count(meaning) > 1:
+                hint = f"rename it or leave it out; the names are {', '.join(KNOWN)}"
+                raise _error(origin, f"{name} is not the only array of {meaning}", hint, "column-ambiguous")
+        unknown = [name for name in names if name not in (*KNOWN, *USUAL)]
         if unknown:
             hint = f"rename it or leave it out; the names are {', '.join(KNOWN)}"
             raise _error(origin, f"unknown array {unknown[0]!r}", hint, "column")
         unpacked = members(archive, [there[name] for name in names], file.size(), origin.name)
         arrays = {
-            TRAINER.get(name, name): _array(origin, name, content)
+            USUAL.get(name, name): _array(origin, name, content)
             for name, (_, content) in zip(names, unpacked, strict=True)
         }
         if trainer and arrays["logits"].ndim > 1 and arrays["logits"].dtype.kind in "fiu":

@@ -12,7 +12,7 @@ from calibrant import _checks
 from calibrant._checks import Integers
 from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND, Batch, in_memory, note_on_ignored
-from calibrant.io.columns import IGNORED, ZERO_ONE, Codes
+from calibrant.io.columns import IGNORED, Codes, Event
 from calibrant.io.predictions import LISTS, Predictions, listed
 from calibrant.io.roles import Role
 from calibrant.metrics.crossed import two_columns
@@ -157,8 +157,9 @@ def _outcomes(labels: Any) -> Any:
     array = _checks.one_dimensional(labels, "y")
     if array.dtype.kind in "UO" and all(isinstance(label, str) for label in array.tolist()):
         names = sorted(set(array.tolist()))
-        if all(name in ZERO_ONE for name in names):
-            return np.array([ZERO_ONE[name] for name in array.tolist()], np.bool_)
+        known = dict(zip(names, Event().of(names), strict=True))
+        if None not in known.values():
+            return np.array([known[name] for name in array.tolist()], np.bool_)
         some = ", ".join(map(repr, names[:2]))
         hint = f"name both outcomes, the event last: classes=[{some}]"
         if len(names) > 2:

@@ -18,16 +18,57 @@ if TYPE_CHECKING:
 
 FEW = 1000  # texts that are compared in Python
 LONG = 500  # characters of a name
+FEW_CLASSES = 20  # labels that an error lists
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # a number that is written in one way
 IGNORED = -100  # label of tokens that do not count
 BLANK = frozenset({""})
 MISSING = frozenset({"na", "nan", "n/a", "#n/a", "none", "null", "<na>", "-", ".", "?"})  # without case
-ZERO_ONE = {
-    "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
-    "no": False, "No": False, "NO": False,
-    "1": True, "1.0": True, "1,0": True, "true": True, "True": True, "TRUE": True,
-    "yes": True, "Yes": True, "YES": True,
-}  # fmt: skip
+# Words of labels: those of the event, and of its absence.
+EVENT = frozenset({"1", "1.0", "1,0", "true", "yes", "pos", "positive"})
+NO_EVENT = frozenset({"0", "0.0", "0,0", "false", "no", "neg", "negative"})
+
+
+class Event:
+    """Which labels count as 1: those of a class, or else 1 and words such as true, yes and pos.
+
+    Parameters
+    ----------
+    chosen
+        Name of the class. None: labels are 0 and 1, or such words.
+
+    Attributes
+    ----------
+    words
+        Labels met so far, as text, and whether they are the event.
+
+    Examples
+    --------
+    >>> Event("spam").of(["ham", "spam"]), Event().of(["Yes", "no", "maybe"])
+    ([False, True], [True, False, None])
+    """
+
+    def __init__(self, chosen: str | None = None) -> None:
+        self.chosen = chosen
+        self.words: dict[str, bool] = {}
+
+    def of(self, labels: Sequence[Any]) -> list[bool | None]:
+        """Return True for the event, False for its absence, None for a label that says neither."""
+        values: list[bool | None] = []
+        for name in map(class_name, labels):
+            word = name.strip(" \t\r")
+            value: bool | None = word == self.chosen
+            if self.chosen is None:
+                plain = word if word in (word.lower(), word.upper(), word.title()) else ""
+                value = True if plain.lower() in EVENT else False if plain.lower() in NO_EVENT else None
+            if value or (value is not None and len(self.words) < FEW_CLASSES):
+                self.words[word] = value
+            values.append(value)
+        return values
+
+    @property
+    def name(self) -> str:
+        """The label that counts as 1, as the table writes it; 1 if none was met as a word."""
+        return self.chosen or " or ".join(word for word, value in self.words.items() if value) or "1"
 
 
 class Column:
@@ -200,16 +241,20 @@ class Column:
             raise self.error(error.row or 0, error.message, error.hint, error.code) from None
         return array
 
-    def labels(self) -> NDArray[np.bool_]:
-        """Return labels 0 and 1, true and false, or yes and no, as bool."""
+    def labels(self, event: Event | None = None) -> NDArray[np.bool_]:
+        """Return labels 0 and 1, true and false, yes and no, or pos and neg, as bool.
+
+        ``event`` may choose another label that counts as 1; all others count as 0.
+        """
         import pyarrow as pa
 
         self.complete()
         if not len(self.values):
             return np.empty(0, np.bool_)
         kind = self.values.type
-        if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return self._worded_labels()
+        texts = pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if texts or (event is not None and event.chosen is not None):
+            return self._worded_labels(event)
         is_decimal = pa.types.is_decimal(kind)
         numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal
         if not (numbers or pa.types.is_boolean(kind)):
@@ -220,21 +265,39 @@ class Column:
         except InputError as error:
             raise self._not_a_label(error.row or 0, array[error.row or 0].item()) from None
 
-    def _worded_labels(self) -> NDArray[np.bool_]:
+    def _worded_labels(self, event: Event | None) -> NDArray[np.bool_]:
+        self.check_names("contains no labels")
         words, index = distinct(self.values)
-        known = [ZERO_ONE.get(str(word).strip(" \t\r")) for word in words]
-        for code, value in enumerate(known):
-            if value is None:
-                row = int(np.flatnonzero(index == code)[0])
-                raise self._not_a_label(row, words[code])
+        known = (event or Event()).of(words)
+        if None in known:
+            code = known.index(None)
+            row = int(np.flatnonzero(index == code)[0])
+            names = None if event is None or len(words) > FEW_CLASSES else [*map(class_name, words)]
+            raise self._not_a_label(row, words[code], names)
         return np.array(known, np.bool_)[index]
 
-    def _not_a_label(self, row: int, value: object) -> InputError:
-        hint = (
-            "write 1, true or yes where the event happened, and 0, false or no elsewhere; "
-            "a table with class names needs one p_<class> column per class"
-        )
+    def _not_a_label(self, row: int, value: object, names: Sequence[str] | None = None) -> InputError:
+        hint = "write 1, true or yes where the event happened, and 0, false or no elsewhere"
+        if names is not None:
+            hint = (
+                f"name the label that the score is the probability of: `columns={{'event': '{names[0]}'}}` "
+                f"(the labels are {', '.join(names)}); if scores are of several classes, write one "
+                "p_<class> column per class"
+            )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
+
+    def equals(self, other: Column) -> NDArray[np.bool_]:
+        """Return where this column and another name the same class."""
+        self.complete()
+        other.complete()
+        codes: dict[str, int] = {}
+        both = []
+        for column in (self, other):
+            column.check_names("names no classes")
+            words, index = distinct(column.values)
+            code = [codes.setdefault(class_name(word).strip(), len(codes)) for word in words]
+            both.append(np.array(code, np.int64)[index])
+        return np.asarray(both[0] == both[1])
 
     def codes(self, codes: Codes, *, words: bool = True) -> Integers:
         """Return codes of the values, equal for equal names over all batches.

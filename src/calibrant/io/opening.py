@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,10 +12,11 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND
 from calibrant.io.origin import reads_once
-from calibrant.io.predictions import PARTS, Form, Predictions, class_names
+from calibrant.io.predictions import LISTS, PARTS, Form, Predictions, class_names, class_scores_of
 from calibrant.io.roles import Role, What, find, open_table
 from calibrant.io.table_formats import format_of, locate, parquet_parts
 from calibrant.io.tables import TALLY_KEY, Table, listed, threshold_of
+from calibrant.io.usual_names import CONFIDENCE, USUAL, named_like_labels, usual_name
 
 if TYPE_CHECKING:
     from calibrant.io._log_table import LogTable
@@ -42,9 +43,13 @@ class Columns:
     ----------
     form
         ``long`` or ``wide``; needed only when the columns fit both.
-    score, label, class_column, cluster, item, weight
+    score, label, prediction, class_column, cluster, item, weight
         Names of columns that are called otherwise. A column named here must be there. ``cluster`` may name
-        two columns that are crossed, such as items and annotators.
+        two columns that are crossed, such as items and annotators. ``prediction`` is the column of the
+        model's answers, of which the scores are the confidence: a label is right if it is the answer.
+    event
+        Label that counts as 1, if the labels of a long table are neither 0 and 1 nor words such as yes and
+        no.
     log_format, normalise, gold, scorer, allow_dropped
         For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
@@ -61,10 +66,12 @@ class Columns:
     form: Form | None = None
     score: str | None = None
     label: str | None = None
+    prediction: str | None = None
     class_column: str | None = None
     cluster: str | Sequence[str] | None = None
     item: str | None = None
     weight: str | None = None
+    event: str | None = None
     log_format: str | None = None
     normalise: Normalise = "none"
     gold: Gold = None
@@ -112,6 +119,7 @@ class Columns:
         return {
             "score": self.score,
             "label": self.label,
+            "prediction": self.prediction,
             "class": self.class_column,
             "cluster": clusters[0],
             "item": self.item,
@@ -247,9 +255,18 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         message, hint = "this is a tally, which contains sums and no single scores", "give the table itself"
         raise InputError(message, hint, code="file-kind", file=table.name)
     roles = prediction_roles(table, None if log is not None else asked.form, asked.named)
-    predictions = Predictions(table, roles, classes=class_names(roles), threshold=threshold_of(table))
+    threshold, classes = threshold_of(table), class_names(roles)
+    if asked.event is not None and (not {"score", "label"} <= roles.keys() or "prediction" in roles):
+        message = "the labels of this table are classes, so that no label is an event"
+        hint = "leave the event out; to measure one class, name the view class:NAME"
+        raise InputError(message, hint, code="parameter", file=table.name)
+    predictions = Predictions(table, roles, classes=classes, threshold=threshold, event=asked.event)
+    predictions.notes = predictions.source_notes = tuple(_usual_names(roles, asked.named))
+    if "score" in roles and log is None and predictions.column_of("label") == "label":
+        others = [name for name in table.columns if name.strip().lower() in USUAL["label"]]
+        predictions.other_label = next(iter(others), None)
     if INCLUSION in table.columns and "weight" not in roles and INCLUSION not in asked.named.values():
-        predictions.notes = predictions.source_notes = (INCLUSION_NOTE,)
+        predictions.notes = predictions.source_notes = (*predictions.notes, INCLUSION_NOTE)
     if log is not None and asked.form == "wide":
         log.check_one_model()
         predictions = predictions.by_item()
@@ -257,6 +274,25 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
     else:
         predictions.log = log
     return predictions
+
+
+def _usual_names(roles: Mapping[str, Role], named: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield notes on columns that were recognized by usual names."""
+    chosen = [
+        f"{role.name} as the {part}"
+        for part, role in roles.items()
+        if part in USUAL and role.name != part and role.name != named.get(part)
+    ]
+    classes = [role.name for role in class_scores_of(roles) if not role.name.startswith(PREFIXES)]
+    if classes and roles.keys().isdisjoint({LISTS}):
+        chosen.append(f"{listed(classes)} as the scores of classes")
+    if chosen:
+        yield f"By their names, columns were read as follows: {'; '.join(chosen)}."
+    if "prediction" in roles:
+        yield (
+            f"A pair is an answer ({roles['prediction'].name}): its confidence ({roles['score'].name}), and "
+            f"whether it is the label ({roles['label'].name})."
+        )
 
 
 def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | None]) -> dict[str, Role]:
@@ -286,12 +322,22 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     """
     there = table.columns
     scores = [name for prefix in PREFIXES for name in there if name.startswith(prefix)]
+    named = _with_usual_names(table, named, prefixed=bool(scores))
     score = named.get("score")
     if form is None and score is None and "score" in there and scores:
         message = f"the columns fit both a long table (score) and a wide table ({scores[0]}, ...)"
         hint = "choose one: `columns={'form': 'long'}` or `columns={'form': 'wide'}`"
         raise InputError(message, hint, code="column-ambiguous", file=table.name)
     wide = form == "wide" or (form is None and score is None and "score" not in there and bool(scores))
+    roles: list[Role] = []
+    if not scores and score is None and "score" not in there and form != "long":
+        label = named.get("label") or "label"
+        if "label" not in named and label not in there:  # scores are read alone
+            label = usual_name("label", there, table.name) or label
+        others = {*PARTS, *filter(None, named.values()), *SPANS}
+        classes = named_like_labels(table, label, others) if label in there else ()
+        roles = [Role(f"p_{name}", "score", name) for name in classes]
+        wide = wide or bool(classes)
     log = ""
     if table.name.lower().endswith((".jsonl", ".jsonl.gz")):
         from calibrant.io.log_formats import KNOWN
@@ -302,13 +348,34 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
         message = "this is a table of spans (document, start, end) without labels"
         hint = "match them with gold spans first: `calibrant spans`, or calibrant.structures.match_spans"
         raise InputError(message, hint, code="column-missing", file=table.name)
-    roles = _class_scores(table, scores) if wide else []
+    roles = roles or (_class_scores(table, scores) if wide else [])
     for part in PARTS:
-        if part in named and not (wide and part in ("score", "class")):
+        if part == "prediction" and named.get(part) is None:
+            continue
+        if part in named and not (wide and part in ("score", "class", "prediction")):
             what = HOLD.get(part, "name")
             how = f"{log}name it with `columns={{'{part.removeprefix('second ')}': ...}}`"
             roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
     return find(table, roles)
+
+
+def _with_usual_names(
+    table: Table, named: Mapping[str, str | None], *, prefixed: bool
+) -> Mapping[str, str | None]:
+    """Return the names of columns, those of scores and labels by usual names if no own name is there.
+
+    With ``prefixed``, columns of a wide table are there. A column of answers is one only beside a column of
+    their confidence, or if it is named: scores may be those of an event that answers were cut from.
+    """
+    names = dict(named)
+    wanted = ("label",) if prefixed else ("score", "label")
+    for part in wanted:
+        if part in names and names[part] is None and part not in table.columns:
+            names[part] = usual_name(part, table.columns, table.name)
+    score = str(names.get("score") or "score").strip().lower()
+    if "prediction" in names and names["prediction"] is None and score in CONFIDENCE:
+        names["prediction"] = usual_name("prediction", table.columns, table.name)
+    return names
 
 
 def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:

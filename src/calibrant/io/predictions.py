@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Integers, WeightRange, shown
 from calibrant.exceptions import InputError
 from calibrant.io.batches import SECOND, Batch, Batches, joined, note_on_ignored, side_by_side
-from calibrant.io.columns import IGNORED, Codes, class_name
+from calibrant.io.columns import IGNORED, Codes, Column, Event, class_name
 from calibrant.io.roles import ROWS, Block, Role, blocks, kinds_of
 from calibrant.io.tables import RECALIBRATED_KEY, Table
 from calibrant.io.tables import listed as listed
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Form = Literal["long", "wide"]
 LISTS = "scores"  # the part of one column with lists of scores
-PARTS = ("score", "label", "class", "cluster", "item", "weight", SECOND)  # others are scores of classes
+# Others are scores of classes.
+PARTS = ("score", "label", "prediction", "class", "cluster", "item", "weight", SECOND)
 BATCH_ROWS = ROWS
 ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
@@ -48,6 +49,8 @@ class Predictions:
         in a wide table. For checked batches, the keys are the parts that batches have.
     name, rows
         Name and number of rows, if the source is a function.
+    event
+        Label that counts as 1, if labels are words other than those of `calibrant.io.columns.Event`.
     classes
         Classes of a wide table, in the order of its scores.
 
@@ -81,6 +84,8 @@ class Predictions:
         Number of rows that were left out for their label `IGNORED`; complete after all were read.
     padded
         True if rows with the label `IGNORED` are expected, as after each text of tokens, and need no note.
+    other_label
+        A second column with a usual name of labels, if there is one.
     notes
         Sentences on how the source was read, for a reader of the results.
     source_notes
@@ -96,6 +101,7 @@ class Predictions:
     slices: Slices | None = None
     change: Callable[[Block], Block] | None = None
     whole_items: bool = True
+    other_label: str | None = None
     ignored: int = 0
     padded: bool = False
 
@@ -108,6 +114,7 @@ class Predictions:
         threshold: float | None = None,
         name: str = "",
         rows: int | None = None,
+        event: str | None = None,
     ) -> None:
         self._read: Batches | None = None
         self.table: Table | None = None
@@ -123,6 +130,17 @@ class Predictions:
         self.clustered, self.weighted = "cluster" in roles, "weight" in roles
         self.has_items, self.crossed = "item" in roles, SECOND in roles
         self.codes = {part: Codes() for part in NAMED}
+        self.event = Event(event)
+
+    @property
+    def answers(self) -> bool:
+        """True if a row is an answer of the model, its score, and the class that is right."""
+        return "prediction" in self.roles
+
+    @property
+    def event_name(self) -> str | None:
+        """The label that counts as 1, complete after all rows were read; None where labels are classes."""
+        return None if self.form == "wide" or self.answers or self.has_classes else self.event.name
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -160,7 +178,7 @@ class Predictions:
     @property
     def frame_on_workers(self) -> Any | None:
         """The long frame of Dask or PySpark, whose workers can sum it; None for other sources."""
-        if self.lazy is None or self.form == "wide":
+        if self.lazy is None or self.form == "wide" or self.answers or self.event.chosen is not None:
             return None
         from calibrant.io.engines import has_workers  # of all engines, which files do not need
 
@@ -230,6 +248,11 @@ class Predictions:
         if self.ignored and not kept:
             hint = f"write at least one; labels of {IGNORED} do not count"
             raise InputError("there are no labeled rows", hint, code="empty", file=self.name)
+        if not self.event.words.get(str(self.event.chosen), self.event.chosen is None):
+            message = f"no label is {shown(self.event.chosen)}"
+            known = ", ".join([*self.event.words][:12])
+            hint = f"the labels are {known}" if known else "leave the event out"
+            raise InputError(message, hint, code="class-unknown", file=self.name)
         if self.weighted and not weights.most:
             message, hint = "every weight is zero", "leave the column out to count every row once"
             weight = self.column_of("weight")
@@ -247,7 +270,10 @@ class Predictions:
         if "score" in roles:
             score = self.scores(block)
             self._check_threshold(score, block)
-            label = labels.labels()
+            if self.answers:
+                label = labels.equals(block.column(roles["prediction"].name))
+            else:
+                label = self._labels(labels)
         else:
             if roles["label"].what == "position":
                 label = labels.class_positions(len(self._classes))
@@ -275,6 +301,19 @@ class Predictions:
             None if slices is None else slices.codes([block.column(own.name) for own in slices.columns]),
             codes.get(SECOND),
         )
+
+    def _labels(self, column: Column) -> NDArray[np.bool_]:
+        """Return which labels are the event; the error for other words knows of a second column of labels."""
+        try:
+            return column.labels(self.event)
+        except InputError as error:
+            if error.code == "label-value" and self.other_label is not None:
+                error.hint = (
+                    f"if {column.column} is the model's answer, and {self.other_label} the right class: "
+                    f"`columns={{'prediction': '{column.column}'}}` and "
+                    f"`columns={{'label': '{self.other_label}'}}`"
+                )
+            raise
 
     def scores(self, block: Block) -> NDArray[np.floating[Any]]:
         """Return the checked probabilities of some rows: (n,) of a long table, (n, K) of a wide one."""

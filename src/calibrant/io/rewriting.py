@@ -20,7 +20,7 @@ from calibrant.io.origin import reads_once
 from calibrant.io.predictions import Form, Predictions, class_names
 from calibrant.io.roles import KINDS, Block, blocks, kinds_of, open_table
 from calibrant.io.table_formats import TableFormat, format_of, locate, written_format
-from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column, threshold_of
+from calibrant.io.tables import RECALIBRATED_KEY, CsvTable, Table, one_column, threshold_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +80,7 @@ class ScoreTable:
         """Write the table with changed scores, whole or not at all, in bounded memory.
 
         Scores become float64. ``logit_`` columns become ``p_`` columns: what is written are probabilities.
+        From CSV to CSV, all other bytes of the file stay as they are.
 
         Parameters
         ----------
@@ -110,7 +111,31 @@ class ScoreTable:
         if form.text and self.threshold is not None:
             message = "a text file cannot record that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
+        if isinstance(self._table, CsvTable) and self._table.format == written_format(name, stdout=False):
+            return self._splice(self._table, name, change, progress)
         return write_batches(name, form, self._changed(change, note), progress=progress)
+
+    def _splice(
+        self, table: CsvTable, name: str, change: Change, progress: Callable[[int], None] | None
+    ) -> int:
+        """Write the file with other scores; all other bytes stay."""
+        scores = self._score_columns
+        order = np.argsort([table.columns.index(column) for column in scores])
+        kinds = kinds_of(self._roles.values())
+        new = (
+            change(*self._read(block)).reshape(-1, len(scores))[:, order]
+            for block in blocks(table, kinds, ROWS)
+            if block.rows.num_rows
+        )
+        names = {column: self._new_name(column) for column in scores if self._new_name(column) != column}
+        rows = 0
+        with writing(name) as file:
+            for piece, count in table.spliced(new, scores, names):
+                file.write(piece)
+                rows += count
+                if progress is not None:
+                    progress(rows)
+        return rows
 
     def frame(self, change: Change, *, note: str, library: Library) -> Any:
         """Return the table with changed scores as a dataframe; a dataframe keeps its library and index.

@@ -36,6 +36,7 @@ from calibrant.records.words import closest
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 Kind = Literal["number", "label", "name"]
 BLOCK = 4 << 20
@@ -274,6 +275,37 @@ class CsvTable:
             except pa.ArrowInvalid as error:
                 self._explain(columns)
                 raise error
+
+    def spliced(
+        self, numbers: Iterable[NDArray[np.float64]], columns: Collection[str], names: Mapping[str, str]
+    ) -> Iterator[tuple[bytes, int]]:
+        """Yield the bytes of the file with other numbers in some columns, and their numbers of rows.
+
+        ``numbers`` are matrices with a column for each of the ``columns``, in the order of the file.
+        ``names`` are new names of columns.
+        """
+        from calibrant.io.csv_splicing import spliced
+
+        places = [place for place, name in enumerate(self.columns) if name in columns]
+        comma = self._decimal(dict.fromkeys(columns, "number")) == ","
+        with self._origin.open() as stream:
+            yield from spliced(
+                stream,
+                self.columns,
+                numbers,
+                places=places,
+                names=names,
+                delimiter=self._delimiter,
+                quotes=self._quotes,
+                skip=self._skip,
+                comma=comma,
+                file=self.name,
+            )
+
+    @property
+    def format(self) -> str:
+        """``csv`` or ``tsv``."""
+        return self._origin.format
 
     def _check_quotes(self) -> None:
         """Raise if a quote is never closed, or text is after a closing one: a field could hide rows."""

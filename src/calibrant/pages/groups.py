@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 from calibrant.io.predictions import listed
-from calibrant.pages import text
 from calibrant.pages.sections import TextTable
 from calibrant.records import words
 from calibrant.results.groups import MAPS, GroupedChanges, MarginalChange, MarginalError, Verdict
@@ -99,7 +98,7 @@ def error_points(error: MarginalError) -> str:
     estimate = error.calibration_error
     if estimate.estimate is None or estimate.low is None or estimate.high is None:
         return words.UNDEFINED
-    return f"{text.points(estimate.estimate)} [{text.points(estimate.low)}, {text.points(estimate.high)}]"
+    return f"{words.points(estimate.estimate)} [{words.points(estimate.low)}, {words.points(estimate.high)}]"
 
 
 def _cells(changes: Sequence[MarginalChange], inconclusive: str) -> list[str]:

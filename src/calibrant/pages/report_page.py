@@ -279,8 +279,8 @@ def _card(name: str, m: Measurement) -> Card:
         mean_interval=text.span(m.mean_error.low, m.mean_error.high),
         plug_in=text.number(m.plug_in_calibration_error),
         bins=str(m.binning),
-        verdict=text.error_verdict(m.interval),
-        direction=text.direction_verdict(m),
+        verdict=m.interval.summary(),
+        direction=m.direction(),
         warnings=m.warnings(),
     )
 
@@ -299,7 +299,7 @@ def _contrast(report: Report, compared: ModelDifference) -> Contrast:
         brier_interval=text.span(scores.low, scores.high),
         p_value=words.p_value(difference.p_value),
         p_reason=difference.reason or "",
-        verdict=text.difference_verdict(compared),
+        verdict=compared.summary(),
         notes=_contrast_notes(report, compared),
     )
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import chain, compress, islice
-from typing import Annotated, Any, Protocol, Self, get_origin
+from textwrap import wrap
+from typing import Annotated, Any, ClassVar, Protocol, Self, get_origin
 
 import msgspec
 import numpy as np
@@ -19,6 +20,8 @@ from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undef
 from calibrant.records.words import counted, decimal, first_line, interval, lower, percent, setting
 
 SCHEMA_VERSION = 1
+MOST_ROWS = 20  # of the main table, where nothing else is shown
+WIDTH = 100  # of a summary
 MOST_NAMED = 3  # rows that share a warning
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
 _PLURAL = re.compile(r"# (\w+?)s\b")
@@ -65,6 +68,7 @@ class Printed:
     """Base of all results: writes every format from `to_dict` and `to_tables`."""
 
     __slots__ = ()
+    main_table: ClassVar[str] = ""  # name of the table that is shown alone; empty for the first
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values, undefined ones as None."""
@@ -79,21 +83,35 @@ class Printed:
         record = {"schema_version": SCHEMA_VERSION, **self.to_dict()}
         return json.dumps(record, indent=indent, allow_nan=False, ensure_ascii=False)
 
-    def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
+    def to_text(self, *, full: bool = True, meanings: bool = False, most: int | None = None) -> str:
         """Return the record's tables for a terminal; with ``meanings``, also the sentence on each number.
 
-        Tables that a terminal shows in part have ``most`` rows, if that is given.
+        Tables that a terminal shows in part have ``most`` rows, if that is given. Without ``full``, there is
+        only the main table, and a summary in words.
         """
+        tables = self.to_tables() if full else self.main_tables()
         once, said, lines = self._said_once(), set[str](), []
-        for table in self.to_tables():
+        for table in tables:
             # A row's warning has the row's name before it.
             notes = table.notes
             texts = [next((text for text in once if note.endswith(f": {text}")), note) for note in notes]
             notes = tuple(note for note, text in zip(notes, texts, strict=True) if text not in said)
             said |= once & {*texts}
-            shown = replace(table, notes=notes, most=most if most and table.most else table.most)
-            lines.append(shown.to_text(meanings=meanings))
-        return "\n".join(lines)
+            rows = most if most and table.most else table.most if full else table.most or MOST_ROWS
+            lines.append(replace(table, notes=notes, most=rows).to_text(meanings=meanings))
+        summary = "" if full else self.summary()
+        return "\n".join([*lines, *(["\n".join(wrap(summary, WIDTH)) + "\n"] if summary else [])])
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the table that is shown alone, by default the first, with the notes on the whole record."""
+        first, *others = self.to_tables()
+        main = next((table for table in others if table.name == self.main_table), first)
+        notes = first.notes if main is not first else ()
+        return (replace(main, notes=(*main.notes, *(note for note in notes if note not in main.notes))),)
+
+    def summary(self) -> str:
+        """Return one or two sentences on the main numbers; an empty text if the main table says it all."""
+        return ""
 
     def _said_once(self) -> set[str]:
         """Return notes that a terminal shows only at the first table that has them."""
@@ -228,9 +246,10 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                     said[label if same else f"{field.label}: {lower(label)}"] = text
         return {label: text for label, text in said.items() if text}
 
-    def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
-        """Return the tables for a terminal, and the settings of the record."""
-        tables, said = super().to_text(meanings=meanings, most=most), self.settings()
+    def to_text(self, *, full: bool = True, meanings: bool = False, most: int | None = None) -> str:
+        """Return the tables for a terminal, and the settings of the record; see `Printed.to_text`."""
+        tables = super().to_text(full=full, meanings=meanings, most=most)
+        said = self.settings() if full else {}
         if not said:
             return tables
         width = max(map(len, said))
@@ -281,7 +300,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         return ()
 
     def __str__(self) -> str:
-        return self.to_text().removesuffix("\n")
+        return self.to_text(full=False).removesuffix("\n")
 
     def __repr__(self) -> str:
         own = numbers_of(type(self))

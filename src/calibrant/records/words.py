@@ -37,6 +37,22 @@ def setting(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
+def points(value: float) -> str:
+    """Return a difference of probabilities in percentage points; the text is 0 only if the value is 0.
+
+    Examples
+    --------
+    >>> points(0.0412), points(0.00032), points(0.0)
+    ('4.1', '0.03', '0')
+    """
+    shown = 100 * value
+    if 0 < abs(shown) < 0.05:
+        import numpy as np  # which the command line need not load for other words
+
+        return np.format_float_positional(shown, precision=1, fractional=False)
+    return f"{shown:.1f}" if shown else "0"
+
+
 def count(value: float) -> str:
     """Return a count with thousands separators; ties can make it fractional.
 

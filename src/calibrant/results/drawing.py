@@ -11,12 +11,15 @@ from msgspec import Meta
 from calibrant.records import Column, Record, Table, name, number, part, rows, setting
 from calibrant.records.formats import Cell, interval_heading
 from calibrant.records.record import columns_of
+from calibrant.records.words import percent, points
 from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import DIFFERENCE, ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.results.slices import SliceTable
+
+MOST_COMPARED = 3  # differences that a summary mentions
 
 
 def bin_limits(measurement: Measurement) -> BinIntervals:
@@ -71,6 +74,52 @@ class ModelDifference(Record, frozen=True):
     def level(self) -> float:
         """Nominal coverage of the intervals."""
         return self.difference.level
+
+    def summary(self) -> str:
+        """Return sentences on which model is better calibrated, and which has the lower Brier score.
+
+        The first is by the adjusted p-value, the second by the interval of the scores' difference.
+        """
+        return f"{self._calibration()} {self._brier()}".rstrip()
+
+    def change(self) -> str:
+        """Return a sentence on the change of the error by recalibration, from the first to the second."""
+        roots = self.difference.rms_difference
+        if roots.estimate is None or roots.low is None or roots.high is None:
+            return f"The change of the error has no interval: {roots.reason or 'too few data'}."
+        by = f"by {points(abs(roots.estimate))} percentage points"
+        if roots.low > 0:
+            within = f"{percent(self.level)} interval {points(roots.low)} to {points(roots.high)}"
+            return f"Recalibration reduces the error {by} ({within})."
+        if roots.high < 0:
+            within = f"{percent(self.level)} interval {points(-roots.high)} to {points(-roots.low)}"
+            return f"Recalibration increases the error {by} ({within})."
+        within = f"{percent(self.level)} interval {_change(-roots.high)} to {_change(-roots.low)}"
+        return f"The change of the error is inconclusive: {_change(-roots.estimate)} points ({within})."
+
+    def _brier(self) -> str:
+        scores = self.difference.brier_difference
+        if scores is None or scores.low is None or scores.high is None:
+            return ""
+        if scores.low <= 0 <= scores.high:
+            return "The comparison of the Brier scores is inconclusive."
+        return f"{self.first if scores.high < 0 else self.second} has the lower (better) Brier score."
+
+    def _calibration(self) -> str:
+        squares, p_value = self.difference.mse_difference, self.adjusted_p_value
+        if squares.low is None or squares.high is None or squares.estimate is None:
+            return f"The difference has no interval: {squares.reason or 'too few data'}."
+        if p_value is None or p_value > 1 - self.level:
+            return (
+                f"The comparison of the calibration errors of {self.first} and {self.second} is inconclusive."
+            )
+        if squares.estimate < 0:
+            return f"{self.first} is better calibrated than {self.second}."
+        return f"{self.second} is better calibrated than {self.first}."
+
+
+def _change(value: float) -> str:
+    return f"{'+' if value > 0 else '-' if value < 0 else ''}{points(abs(value))}"
 
 
 class ReportedModel(Record, frozen=True):
@@ -166,6 +215,14 @@ class Report(Record, frozen=True):
             if kind is not None:
                 about = [pair.view for pair in self.differences if pair.difference.calibration_map == kind]
                 yield "differences", f"The intervals of {', '.join(about)} {MAPS[kind]}."
+
+    def summary(self) -> str:
+        """Return sentences on the change by recalibration, the models' differences, or the one model."""
+        if not self.differences:
+            return self.models[0].measured.summary() if len(self.models) == 1 else ""
+        if self.recalibrator is not None:
+            return self.differences[0].change()
+        return " ".join(compared.summary() for compared in self.differences[:MOST_COMPARED])
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the errors, one row per model and view; those of each class; and the differences."""

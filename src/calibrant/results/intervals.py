@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, number, setting, warning
+from calibrant.records.words import percent, points
 from calibrant.results.errors import Estimate
 
 DATA, DIFFERENCE, NEEDED, ASSUMED = "Data", "Difference", "Needed", "Assumed"
@@ -57,6 +58,22 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
     wide_bin_warning: WideBin = None
     few_clusters_warning: FewClusters = None
     weights_warning: Weights = None
+
+    def summary(self) -> str:
+        """Return a sentence on the error and its interval."""
+        if self.low is None or self.high is None or self.estimate is None:
+            return f"The error has no interval: {self.reason or 'too few data'}."
+        if self.high == 0:
+            return "The error's interval is compatible with perfect calibration."
+        if self.low == 0:
+            return (
+                "The error's interval is compatible with perfect calibration, and with errors of up to "
+                f"{points(self.high)} percentage points."
+            )
+        return (
+            f"A predicted probability is typically off by {points(self.estimate)} percentage points "
+            f"({percent(self.level)} interval {points(self.low)} to {points(self.high)})."
+        )
 
 
 class CalibrationTest(Record, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
 from calibrant.records.fields import Library
-from calibrant.records.words import counted, decimal, percent
+from calibrant.records.words import counted, decimal, percent, points
 from calibrant.results.bins import Bins
 from calibrant.results.errors import FAR, CalibErr, Intercept, LargestGap, MeanError, NoiseFloor, Slope
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from calibrant.records.record import Display
 
 DATA = "Data"
+ROUNDING = 1e-9  # scores that add up to 1 for each item leave so much of a mean of 0
 
 
 class Binning(Record, frozen=True):
@@ -301,6 +302,36 @@ class Measurement(Record, frozen=True, kw_only=True):
         ]
         return f"{' and '.join(off)} {'show' if len(off) > 1 else 'shows'} miscalibration" if off else None
 
+    def direction(self) -> str:
+        """Return sentences on the direction of the error, as far as intervals exclude the other direction."""
+        if not self.calibration_error.low:
+            other = self.other_signs()
+            return f"But {other}." if other else ""
+        sentences = []
+        mean, slope = self.mean_error, self.cox_slope
+        if mean.estimate is not None and mean.low is not None and mean.high is not None:
+            shown = points(abs(mean.estimate))
+            if abs(mean.estimate) < ROUNDING:
+                sentences.append("On average, its scores are neither too high nor too low.")
+            elif mean.low > 0:
+                sentences.append(f"On average, its scores are {shown} percentage points too high.")
+            elif mean.high < 0:
+                sentences.append(f"On average, its scores are {shown} percentage points too low.")
+            else:
+                sentences.append(
+                    "These data do not show whether its scores are too high or too low on average."
+                )
+        if slope.low is not None and slope.high is not None:
+            if slope.high < 1:
+                sentences.append("They are overconfident: too close to 0 and 1.")
+            elif slope.low > 1:
+                sentences.append("They are underconfident: too close to the overall frequency.")
+        return " ".join(sentences).replace("They", "They" if len(sentences) > 1 else "Its scores")
+
+    def summary(self) -> str:
+        """Return sentences on the size and the direction of the error."""
+        return f"{self.interval.summary()} {self.direction()}".rstrip()
+
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return remarks on the weights, the bias of CalibErr and the noise floors."""
         if self.weight_sum != self.n:
@@ -352,6 +383,9 @@ class Recipe(Record, frozen=True):
     command: Annotated[
         str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]
+    event: Annotated[
+        str | None, setting("Event", "Label that counts as 1; null where labels are classes.", headline=True)
+    ] = None
     notes: Annotated[tuple[str, ...], setting("Notes", "Rows of a log that were left out, and why.")] = ()
     library: Annotated[Library | None, hidden()] = None
 
@@ -441,6 +475,14 @@ class Measured(Record, frozen=True):
         pages = import_module("calibrant.pages.report_page")
         written: Record = pages.write_report(self, output, title=title)
         return written
+
+    def summary(self) -> str:
+        """Return sentences on the error of the first view, or on the mean over classes."""
+        if self.mean is not None and self.mean.calibration_error.estimate is not None:
+            error = points(self.mean.calibration_error.estimate)
+            return f"A predicted probability of a class is typically off by {error} percentage points."
+        first = self.views[0]
+        return first.summary() if len(self.views) == 1 else f"View {first.view}: {first.summary()}"
 
     def _library(self) -> Library | None:
         return self.recipe.library

@@ -122,6 +122,7 @@ class TriedMap(Record, frozen=True, kw_only=True):
 class FittedRecalibrator(Record, frozen=True, kw_only=True):
     """Fit of a recalibrator."""
 
+    main_table = "tried"
     method: Annotated[str, setting("Method", "Name of the method.", headline=True)]
     group: Annotated[
         str | None,

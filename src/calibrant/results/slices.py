@@ -268,3 +268,7 @@ class SliceTables(Record, frozen=True):
     def to_tables(self) -> tuple[Table, ...]:
         """Return the tables of each partition."""
         return tuple(table for way in self.tables for table in way.to_tables())
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the slices of each partition."""
+        return tuple(way.to_tables()[0] for way in self.tables)

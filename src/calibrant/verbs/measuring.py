@@ -186,6 +186,7 @@ def read(
         rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
+        event=predictions.event_name,
         notes=predictions.told,
         library=_library(source),
     )

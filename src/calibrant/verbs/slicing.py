@@ -158,7 +158,7 @@ def slice_tables(
 
 def _default(predictions: Predictions, by: Sequence[str], columns: Columns | Mapping[str, Any] | None) -> str:
     if not predictions.has_classes:
-        return "binary"
+        return "top" if predictions.answers else "binary"
     named = Columns.of(columns).class_column or CLASS_COLUMN
     if named in by:
         return "pooled"

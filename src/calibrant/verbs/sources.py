@@ -102,7 +102,8 @@ def asked_views(asked: Sequence[str] | None, predictions: Predictions) -> list[s
             return ["top", "pooled"]
         if predictions.form == "wide":
             return ["classwise"] if predictions.threshold is not None else ["top", "classwise"]
-        return ["pooled", "classwise"] if predictions.has_classes else ["binary"]
+        single = ["top"] if predictions.answers else ["binary"]
+        return ["pooled", "classwise"] if predictions.has_classes else single
     for view in asked:
         _check(view, predictions)
     return list(dict.fromkeys(asked))
@@ -111,8 +112,8 @@ def asked_views(asked: Sequence[str] | None, predictions: Predictions) -> list[s
 def _check(view: object, predictions: Predictions) -> None:
     name = predictions.name
     known = ("binary", "top", "classwise", "pooled")
-    possible = "binary"
-    if predictions.has_items:
+    possible = "top" if predictions.answers else "binary"
+    if predictions.has_items and not predictions.answers:
         possible += ", or top if a label tells whether the model's own answer is right"
     if predictions.has_classes:
         possible = "class:NAME, classwise or pooled"
@@ -123,7 +124,11 @@ def _check(view: object, predictions: Predictions) -> None:
     if predictions.has_classes and view == "binary":
         hint = f"name the view: {possible}"
         raise InputError("a table with classes has no binary view", hint, code="view", file=name)
-    answers = view == "top" and predictions.has_items  # a row per item: its score is of the model's answer
+    # A row per item: its score is of the model's answer.
+    answers = view == "top" and (predictions.has_items or predictions.answers)
+    if view == "binary" and predictions.answers:
+        message = "the scores are those of answers, and of no one event"
+        raise InputError(message, "give top, or leave the view out", code="view", file=name)
     if not predictions.has_classes and view != "binary" and not answers:
         hint = f"give {possible}, or a table with a class column or one p_<class> column per class"
         if view == "top":
@@ -135,7 +140,7 @@ def _check(view: object, predictions: Predictions) -> None:
     if view == "top" and predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is unknown"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
-    if view == "top" and not (predictions.form == "wide" or predictions.has_items):
+    if view == "top" and not (predictions.form == "wide" or answers):
         message = "the top label is unknown without the items to which the rows belong"
         wide = "write a wide table (one p_<class> column per class)"
         hint = f"name the column of items (`columns={{'item': ...}}`), or {wide}"

@@ -40,4 +40,4 @@ def command(file: str, labels: str | None, printing: Printing, **options: Any) -
 
     names = None if labels is None else [name.strip() for name in labels.split(",")]
     agreement = agree(file, labels=names, **options)
-    printing.show(agreement, lambda: [f"{file}:", "", *agreement.to_text().splitlines()])
+    printing.show(agreement, lambda lines: [f"{file}:", "", *lines])

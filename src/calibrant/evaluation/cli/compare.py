@@ -57,4 +57,4 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
         if error.code == "column-missing" and "'system'" in error.message:
             error.hint += "; to compare predictions of several models, run `calibrant report FILE FILE`"
         raise
-    printing.show(comparison, lambda: [f"{file}:", "", *comparison.to_text().splitlines()])
+    printing.show(comparison, lambda lines: [f"{file}:", "", *lines])

@@ -42,4 +42,4 @@ def command(predictions: str, output: str | None, printing: Printing, **options:
 
     monitoring = monitor(predictions, output=output, columns=columns_of(options), **options)
     wrote = [] if output is None else [f"Wrote {output}"]
-    printing.show(monitoring, lambda: [*monitoring.to_text().splitlines(), *wrote])
+    printing.show(monitoring, lambda lines: [*lines, *wrote])

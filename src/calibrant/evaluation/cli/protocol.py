@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, command_line, printing
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "protocol",
+    cls=Command,
     short_help="Run an evaluation from one file: task, reference, agreement, systems, tests.",
     epilog="Example: calibrant protocol --example summaries && calibrant protocol summaries/eval.toml",
 )
@@ -57,4 +59,4 @@ def command(
         record = protocol(file, progress=progress, command=command_line())
         progress("drawing")
         write(output, protocol_page(record, title=title))
-    printing.show(record, lambda: [*record.to_text().splitlines(), "", f"Wrote {output}"])
+    printing.show(record, lambda lines: [*lines, "", f"Wrote {output}"])

@@ -331,6 +331,10 @@ class Protocol(Record, frozen=True, kw_only=True):
         compared = (table for comparison in self.comparisons for table in comparison.to_tables())
         return (self.scores(), *compared, *self._conclusions(*super().to_tables()))
 
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the conclusions, those that the data support and those that they do not."""
+        return tuple(self._conclusions(*super().to_tables()))
+
     def _conclusions(self, findings: Table) -> Iterator[Table]:
         """Return a table of supported conclusions and one of unsupported ones; both may be empty."""
         place = [column.name for column in findings.columns].index("concluded")

@@ -13,6 +13,7 @@ from calibrant.records.words import counted, decimal, percent
 
 MEAN, DIFFERENCE, COUNTS, ITEMS = "Mean", "Difference", "Counts", "Items needed"
 MOST_IN_FULL = 3  # pairs of systems
+MOST_RANKED = 6  # systems that a summary names
 
 Level = Annotated[
     float, setting("Level", "Coverage of intervals; one minus the nominal size of tests.", unit="percent")
@@ -371,6 +372,7 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
 class Comparison(Record, frozen=True, kw_only=True):
     """Comparison of systems on the same folds or items."""
 
+    main_table = "pairs"
     unit: Annotated[str, setting("Unit", "Unit that has a score: fold or item.", headline=True)]
     n: Annotated[int, setting("n", "Number of folds or items.", headline=True)]
     systems: Annotated[tuple[SystemMean, ...], rows("Systems", "Mean score of each system.")]
@@ -402,6 +404,15 @@ class Comparison(Record, frozen=True, kw_only=True):
     pairs_warning: Annotated[str | None, warning("Reason why nothing is compared: there is one system.")] = (
         None
     )
+
+    def summary(self) -> str:
+        """Return a sentence on the means, and one on the differences."""
+        known = [(row.mean.estimate, row.system) for row in self.systems if row.mean.estimate is not None]
+        ranked = sorted(known, reverse=self.higher_is_better)[:MOST_RANKED]
+        means = ", ".join(f"{system} {decimal(mean)}" for mean, system in ranked)
+        shown = sum(pair.better is not None for pair in self.pairs)
+        pairs = counted(len(self.pairs), "pair")
+        return f"Means, the best first: {means}. A difference is shown for {shown} of {pairs}."
 
     def more_tables(self) -> tuple[Table, ...]:
         """Return every number of each pair, if the pairs are few."""

@@ -66,7 +66,7 @@ def store_lines(*about: Any) -> list[str]:
     return [f"note: {note}" for note in store_notes(*about)]
 
 
-def table_lines(table: EventTable) -> list[str]:
+def table_lines(table: EventTable, *, full: bool) -> list[str]:
     """Return the printed lines of a table of counts, without periods in which no document may count."""
     from msgspec.structs import replace
 
@@ -75,7 +75,7 @@ def table_lines(table: EventTable) -> list[str]:
     shown = tuple(row for row in table.counts if row.matched or row.best)
     if not shown:
         return ["No document may count for these countries.", *store_lines(table.finished, table.problems)]
-    lines = replace(table, counts=shown).to_text().splitlines()
+    lines = replace(table, counts=shown).to_text(full=full).splitlines()
     empty = len(table.counts) - len(shown)
     if empty:
         lines.append(
@@ -84,14 +84,14 @@ def table_lines(table: EventTable) -> list[str]:
     return lines
 
 
-def uncertain_lines(uncertain: UncertainDocuments) -> list[str]:
+def uncertain_lines(uncertain: UncertainDocuments, *, full: bool) -> list[str]:
     """Return the printed lines of documents with their evidence."""
     from msgspec.structs import replace
 
     if not uncertain.documents:
         return ["No document may count.", *store_lines(uncertain.finished, uncertain.problems)]
     rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in uncertain.documents)
-    lines = replace(uncertain, documents=rows).to_text().splitlines()
+    lines = replace(uncertain, documents=rows).to_text(full=full).splitlines()
     if rows != uncertain.documents:
         lines.append(f"At most {MOST_EVIDENCE} pairs of mentions per document are shown; --json prints all")
     return lines

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import AS_JSON
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "explore",
+    cls=Command,
     short_help="Explore a store of events in a browser.",
     epilog="Example: calibrant explore store --documents news.jsonl",
 )

@@ -42,8 +42,9 @@ def command(documents: str, second: str, printing: Printing, **options: Any) -> 
     with Bar() as progress:
         comparison = compare_lexicons(documents, second, progress=progress, **options)
 
-    def lines() -> list[str]:
-        shown = replace(comparison, differences=comparison.differences[:MOST]).to_text().splitlines()
+    def lines(_: list[str]) -> list[str]:
+        rarest = replace(comparison, differences=comparison.differences[:MOST])
+        shown = rarest.to_text(full=printing.full).splitlines()
         left = len(comparison.differences) - MOST
         return [*shown, f"{left} rarer differences are omitted; --json prints them"] if left > 0 else shown
 

@@ -45,10 +45,10 @@ def command(store: str, output: str, printing: Printing, **options: Any) -> None
 
     table = draw_events(store_of(store), output, **table_settings(store, options))
 
-    def lines() -> list[str]:
+    def lines(_: list[str]) -> list[str]:
         countries = len({row.country for row in table.counts})
         drawn = min(options["most"], countries)
         wrote = f"Wrote {output}: {drawn} of {countries} countries"
         return [wrote, *store_lines(table.finished, table.problems, table.samples)]
 
-    printing.show(table, lines)
+    printing.show(table, lines, whole=True)

@@ -31,4 +31,4 @@ def command(store: str, printing: Printing, **options: Any) -> None:
     from calibrant.events.verbs.tables import event_table
 
     table = event_table(store_of(store), **table_settings(store, options))
-    printing.show(table, lambda: table_lines(table))
+    printing.show(table, lambda _: table_lines(table, full=printing.full))

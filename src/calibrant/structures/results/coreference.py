@@ -411,6 +411,10 @@ class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
         str | None, setting("Reason", "Reason why pairs or pairs_above is null, if one is.")
     ] = None
 
+    def summary(self) -> str:
+        """Return sentences on the probabilities that two mentions corefer."""
+        return "" if self.pairs is None else f"Pairs of mentions: {self.pairs.views[0].summary()}"
+
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Yield the reason why there is no calibration of pairs, if there is one."""
         if self.reason is not None:

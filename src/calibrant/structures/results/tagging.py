@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from calibrant.records import Quantity, Record, name, number, part, rows, setting
+from calibrant.records.words import counted
 from calibrant.results.measurement import Measured
 
 ACCURACY, DATA, TRAINING = "Accuracy", "Data", "Training data"
@@ -142,6 +143,7 @@ class WrittenPredictions(Record, frozen=True, kw_only=True):
 class TagEvaluation(Record, frozen=True, kw_only=True):
     """Accuracy of a tagger, and calibration of its probabilities."""
 
+    main_table = "measured.views"
     model: Annotated[str, setting("Model", "Model, as named in the call.", headline=True)]
     accuracy: Annotated[
         Quantity,
@@ -187,6 +189,12 @@ class TagEvaluation(Record, frozen=True, kw_only=True):
         Measured,
         part("Calibration", "Calibration of the same probabilities, as calibrant measure reports it."),
     ]
+
+    def summary(self) -> str:
+        """Return a sentence on the accuracy, and those on the error of the first view."""
+        return (
+            f"The accuracy is {self.accuracy} on {counted(self.tokens, 'token')}. {self.measured.summary()}"
+        )
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Yield the proportion of unseen words, and the gold tags that the model does not know."""

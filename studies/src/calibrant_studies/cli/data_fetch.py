@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import AS_JSON
 from calibrant.cli.progress import Bar
 
@@ -18,6 +19,7 @@ ALL = "all"
 
 @click.command(
     "fetch",
+    cls=Command,
     short_help="Get data sets.",
     epilog="Example: calibrant data fetch ud-english-ewt twitter-pos",
 )

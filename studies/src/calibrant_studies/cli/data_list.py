@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "list",
+    cls=Command,
     short_help="List the data sets, their licenses, and which are available.",
     epilog="Example: calibrant data list ud-english-ewt",
 )
@@ -29,7 +31,7 @@ def command(names: tuple[str, ...], printing: Printing) -> None:
     from calibrant_studies.datasets import listing
 
     found = listing(names)
-    printing.show(found, (lambda: _described(found)) if names else None)
+    printing.show(found, (lambda _: _described(found)) if names else None, whole=bool(names))
 
 
 def megabytes(size: int | None) -> str:

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
     "train",
+    cls=Command,
     short_help="Train the models that the studies use.",
     epilog="Example: calibrant data train gum.model -o models",
 )

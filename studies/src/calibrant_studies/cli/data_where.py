@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import AS_JSON
 
 
 @click.command(
-    "where", short_help="Print the folder of the data sets.", epilog="Example: calibrant data where"
+    "where",
+    cls=Command,
+    short_help="Print the folder of the data sets.",
+    epilog="Example: calibrant data where",
 )
 @AS_JSON
 def command(as_json: bool) -> None:

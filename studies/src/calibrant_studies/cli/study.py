@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from calibrant.cli.made import Command
 from calibrant.cli.options import Printing, printing
 from calibrant.cli.progress import Bar
 
 
 @click.command(
     "study",
+    cls=Command,
     short_help="Reproduce a paper's experiment, and compare the numbers.",
     epilog="Example: calibrant study synthetic",
 )
@@ -112,7 +114,7 @@ def command(
 
         for path in _base.save(found, study.figures(found), output):
             click.echo(f"wrote {path}", err=True)
-    printing.show(found, lambda: _lines(found))
+    printing.show(found, lambda _: _lines(found), whole=True)
 
 
 def _load(name: str) -> Any:
