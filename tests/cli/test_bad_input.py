@@ -23,7 +23,7 @@ TABLES = {
     "percentages": ("a.csv", "score,label\n10,0\n95,1\n", "these look like percentages; divide by 100"),
     "just above 1": ("a.csv", "score,label\n1.0000001,0\n", "1.0000001 is not a probability"),
     "labels": ("a.csv", "score,label\n0.1,0\n0.1,3\n", "row 2, column label: label '3' is not 0 or 1"),
-    "a missing column": ("a.csv", "prob,label\n0.1,0\n", "no column 'score': .*the columns are prob, label"),
+    "a missing column": ("a.csv", "rate,label\n0.1,0\n", "no column 'score': .*the columns are rate, label"),
     "empty": ("a.csv", "", "the file is empty"),
     "no rows": ("a.csv", "score,label\n", "there are no rows"),
     "semicolons": (
@@ -107,8 +107,8 @@ def test_a_view_that_a_wide_table_has_not_is_refused(
 def test_an_archive_of_unequal_lengths_is_refused(run: Run, tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", probs=[[0.5, 0.5]], labels=[0, 1])
     refused(run("measure", tmp_path / "a.npz"), "labels has 2 values for 1 rows")
-    np.savez(tmp_path / "a.npz", probs=[0.5, 0.5], labels=[0, 1])
-    refused(run("measure", tmp_path / "a.npz"), r"probs has shape \(2,\), expected \(n, K\)")
+    np.savez(tmp_path / "a.npz", y_prob=[0.5, 0.5], labels=[0])
+    refused(run("measure", tmp_path / "a.npz"), "labels has 1 values for 2 rows")
 
 
 def test_a_truncated_file_is_refused(run: Run, long_table: Path) -> None:

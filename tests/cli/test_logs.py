@@ -62,7 +62,7 @@ def test_report_of_a_folder_lists_the_tasks_of_each_model(tmp_path: Path) -> Non
 
 
 def test_slices_of_a_log_are_of_its_top_labels() -> None:
-    text = printed("slices", HARNESS, "--by", "model", "--least", "5")
+    text = printed("slices", HARNESS, "--by", "model", "--least", "5", "--full")
     settings = text.partition("\nHow\n")[2].split()
     assert settings[settings.index("View") + 1] == "top"
     found = json.loads(printed("slices", HARNESS, "--by", "model", "--least", "5", "--json"))

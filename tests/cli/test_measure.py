@@ -54,7 +54,7 @@ def test_each_view_says_what_it_takes_as_independent(run: Run, tmp_path: Path) -
 def test_the_text_has_the_numbers_the_bins_the_recipe_and_what_to_type_next(
     run: Run, long_table: Path
 ) -> None:
-    ran = run("measure", long_table, "--seed", 5)
+    ran = run("measure", long_table, "--seed", 5, "--full")
     assert (ran.code, ran.err) == (0, "")
     for part in (
         "400 rows, long table",
@@ -95,7 +95,7 @@ def test_several_views_are_a_list(run: Run, wide_table: Path) -> None:
     assert found["mean"]["classes"] == 3
     signed = [each["debiased_squared_error"]["estimate"] for each in found["views"][1:]]
     assert found["mean"]["debiased_squared_error"]["estimate"] == pytest.approx(np.mean(signed))
-    text = run("measure", wide_table).out
+    text = run("measure", wide_table, "--full").out
     assert "Mean over classes" in text
     assert "--view top" in text
 
@@ -143,7 +143,7 @@ def test_what_is_undefined_is_null_with_a_reason(run: Run, tmp_path: Path) -> No
     for name in ("log_loss", "brier_skill", "cox_slope", "cox_intercept"):
         assert view[name]["estimate"] is None
         assert view[name]["reason"]
-    text = run("measure", path).out
+    text = run("measure", path, "--full").out
     assert "Undefined (Brier skill): only one class occurs" in text
     assert view["bins_warning"] in text
 
@@ -162,7 +162,8 @@ def test_columns_may_be_named(run: Run, tmp_path: Path) -> None:
     )
     (found,) = json.loads(ran.out)["views"]
     assert (found["clusters"], found["weight_sum"]) == (10, 80)
-    text = run("measure", path, "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w").out
+    named = ("--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w")
+    text = run("measure", path, *named, "--full").out
     assert "weights sum to 80" in text
     assert "Clusters                  10" in text
 
@@ -206,7 +207,7 @@ def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp
     assert [each["n"] for each in found["views"]] == [40, 60, 40]
     reason = "scores below the threshold were dropped"
     assert found["views"][0]["log_loss"] == {"estimate": None, "reason": reason}
-    assert "Threshold" in run("measure", path).out
+    assert "Threshold" in run("measure", path, "--full").out
     run("measure", path, "--view", "top").refused("scores below 0.04 were dropped")
 
 

@@ -71,7 +71,7 @@ def test_fit_to_an_archive_suggests_apply_which_reads_archives(run: Run, tmp_pat
 
 def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "recalibrated.parquet"
-    ran = run("fit", long_table, "-o", model, "--method", "platt")
+    ran = run("fit", long_table, "-o", model, "--method", "platt", "--full")
     assert (ran.code, ran.err) == (0, "")
     for part in ("platt", "  Pairs", "400", f"Wrote {model}\n", f"calibrant apply {model} TEST"):
         assert part in ran.out, part
@@ -130,7 +130,7 @@ def test_bad_groups_are_one_line(text: str, run: Run, tags: Path, tmp_path: Path
 def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> None:
     model, page = tmp_path / "model.json", tmp_path / "report.html"
     assert run("fit", tags, "-o", model).code == 0
-    ran = run("report", tags, "--model", model, "--view", "pooled", "-o", page)
+    ran = run("report", tags, "--model", model, "--view", "pooled", "-o", page, "--full")
     assert (ran.code, ran.err) == (0, "")
     for part in (
         "  before  pooled",
@@ -162,11 +162,12 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
     pq.write_table(pq.read_table(tags).slice(0, 900), other)
     foreign = run("report", tags, "--model", model, "--dev", other, "--view", "pooled", "-o", page)
     assert f"{other} is not the file to which the recalibrator was fitted ({tags})" in foreign.out
-    fixed = run("report", tags, "--model", model, "--view", "pooled", "-o", page)
+    fixed = run("report", tags, "--model", model, "--view", "pooled", "-o", page, "--full")
     said = "treat the calibration map as fixed"
     assert said in fixed.out
     assert said in page.read_text("utf-8")
-    again = run("report", tags, "--dev", tags, "--method", "platt", "--view", "pooled", "-o", page)
+    method = ("--dev", tags, "--method", "platt")
+    again = run("report", tags, *method, "--view", "pooled", "-o", page, "--full")
     assert again.code == 0
     assert "maps fitted to resamples" in again.out
     # Their interval would treat the map as fixed.

@@ -96,7 +96,7 @@ def test_columns_are_crossed_by_a_comma(run: Run, table: Path) -> None:
 
 def test_a_figure_is_written(run: Run, table: Path, tmp_path: Path) -> None:
     out = run("slices", table, "--by", "subject", "-o", tmp_path / "a.svg").out
-    assert out.rstrip().endswith(f"Wrote {tmp_path / 'a.svg'}")
+    assert f"Wrote {tmp_path / 'a.svg'}" in out.splitlines()
     assert "law" in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
 

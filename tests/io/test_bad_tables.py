@@ -31,8 +31,8 @@ TEXT = [
     (
         "a.csv",
         "score,label\n0.1,spam\n",
-        "row 1, column label: label 'spam' is not 0 or 1: write 1, true or yes where "
-        "the event happened, and 0, false or no elsewhere",
+        "row 1, column label: label 'spam' is not 0 or 1: name the label that the score is the "
+        "probability of, such as `columns={'event': 'spam'}`",
     ),
     (
         "a.csv",
@@ -41,8 +41,8 @@ TEXT = [
     ),
     (
         "a.csv",
-        "prob,y\n0.1,0\n",
-        "no column 'score': name it with `columns={'score': ...}`; the columns are prob, y",
+        "rate,y\n0.1,0\n",
+        "no column 'score': name it with `columns={'score': ...}`; the columns are rate, y",
     ),
     (
         "a.csv",
@@ -78,14 +78,14 @@ TEXT = [
     ("a.csv", "\n" * 600, "the file is empty: it has no line of column"),
     (
         "a.csv",
-        "prob,label\n0.1,0\n",
-        "no column 'score': name it with `columns={'score': ...}`; the columns are prob, label",
+        "rate,label\n0.1,0\n",
+        "no column 'score': name it with `columns={'score': ...}`; the columns are rate, label",
     ),
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
     (
         "a.csv",
-        "score,gold\n0.1,0\n",
-        "no column 'label': name it with `columns={'label': ...}`; the columns are score, gold",
+        "score,result\n0.1,0\n",
+        "no column 'label': name it with `columns={'label': ...}`; the columns are score, result",
     ),
     ("a.csv", "score,label,score\n0.1,0,1\n", "column score: two columns have this name"),
     ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: two columns have this name"),
@@ -142,7 +142,7 @@ TEXT = [
     ("a.jsonl", '{"score": 0.1, "label": 1}\n[1, 2]\n', "row 2: not a JSON object"),
     ("a.jsonl", '{"score": ' + "[" * 200_000, "row 1: not a JSON object"),
     ("a.jsonl", '{"score": ' + "9" * 5_000 + "}", "row 1: not a JSON object"),
-    ("a.jsonl", '{"prob": 0.1, "label": 1}\n', "no column 'score'.*the columns are prob, label"),
+    ("a.jsonl", '{"rate": 0.1, "label": 1}\n', "no column 'score'.*the columns are rate, label"),
     (
         "a.jsonl",
         '{"score": 0.1, "label": 1, "class": 1}\n{"score": 0.1, "label": 1, "class": 18446744073709551615}\n',
@@ -269,7 +269,9 @@ ARCHIVES = [
     ({"probs": [[0.1, 0.9], [-2, 0.8]]}, "row 2, column probs: class 0: -2.0 is not .*logits"),
     ({"probs": [[0.1, 0.9], [20, 80]]}, "row 2, column probs: class 0: 20.0 is not .*percentages"),
     ({"probs": [[0.1, 0.9], [0.5, 0.9]]}, "row 2: the class probabilities add up to 1.4"),
-    ({"probs": [0.1, 0.9]}, r"probs has shape \(2,\), expected \(n, K\)"),
+    ({"probs": [0.1, 0.9, 0.5]}, "labels has 2 values for 3 rows"),
+    ({"probs": None, "logits": [0.1, 0.9]}, r"logits has shape \(2,\), expected \(n, K\)"),
+    ({"y_true": [0, 1]}, "labels is not the only array of labels"),
     ({"probs": [[0.1, 0.9], [-2.0, 3.0]]}, "row 2, .*these look like logits; name the array or list logits"),
     ({"probs": [[2.4, 0.9], [-2.0, 3.0]]}, "row 1, .*these look like logits; name the array or list logits"),
     ({"probs": [["a", "b"]] * 2}, "probs has dtype <U1"),

@@ -29,9 +29,12 @@ def test_lazy_frames_of_polars_give_frames_of_polars() -> None:
     assert isinstance(apply(model, lazy), pl.DataFrame)
 
 
-def test_a_printed_record_is_its_tables() -> None:
+def test_a_printed_record_is_its_main_table_and_a_summary() -> None:
     found = measure(pa.table(COLUMNS))
-    assert str(found) == found.to_text().rstrip("\n")
+    assert str(found) == found.to_text(full=False).rstrip("\n")
+    table, summary = str(found).split("\n\n")
+    assert found.to_text().startswith(table)
+    assert " ".join(summary.split()) == found["binary"].summary()
     assert repr(found) == "Measured(views=<1>)"
 
 

@@ -54,7 +54,7 @@ DOMINANT = 0.5  # fraction of the labels in one cluster from which a warning is 
 REASONS = {
     "ppi++": "the scores count as far as the labels show that they help, so its interval is about as wide as "
     "that of the labels alone, or narrower",
-    "dsl": "it weights labels by one over the probability of being labeled, and scores help as far as they can",
+    "dsl": "it weights labels by one over the probability of being labeled, as their selection requires",
     "labels": "the labels alone determine it",
     "prior-shift": "no other method has an estimate for all documents",
 }

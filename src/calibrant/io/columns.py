@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 FEW = 1000  # texts that are compared in Python
 LONG = 500  # characters of a name
-FEW_CLASSES = 20  # labels that an error lists
+LONG_LABEL = 60  # characters of a label that is no class
+FEW_CLASSES = 20  # labels that an error may list
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # a number that is written in one way
 IGNORED = -100  # label of tokens that do not count
 BLANK = frozenset({""})
@@ -272,17 +273,18 @@ class Column:
         if None in known:
             code = known.index(None)
             row = int(np.flatnonzero(index == code)[0])
-            names = None if event is None or len(words) > FEW_CLASSES else [*map(class_name, words)]
-            raise self._not_a_label(row, words[code], names)
+            raise self._not_a_label(row, words[code], named=event is not None and not any(known))
         return np.array(known, np.bool_)[index]
 
-    def _not_a_label(self, row: int, value: object, names: Sequence[str] | None = None) -> InputError:
+    def _not_a_label(self, row: int, value: object, *, named: bool = False) -> InputError:
+        """Make the error for a label; if classes are ``named``, one of them may be the event."""
         hint = "write 1, true or yes where the event happened, and 0, false or no elsewhere"
-        if names is not None:
+        name = class_name(value)
+        if named and len(name) <= LONG_LABEL and name.isprintable():
             hint = (
-                f"name the label that the score is the probability of: `columns={{'event': '{names[0]}'}}` "
-                f"(the labels are {', '.join(names)}); if scores are of several classes, write one "
-                "p_<class> column per class"
+                "name the label that the score is the probability of, such as "
+                f"`columns={{'event': '{name}'}}`; if there are scores of several classes, write "
+                "one p_<class> column per class"
             )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 

@@ -9,6 +9,8 @@ import msgspec
 
 from calibrant.records import Quantity, Record, name, number, rows, setting, warning
 
+MOST_CLASSES = 20  # that a summary names
+
 FIT, TABLE = "Fit", "Table"
 
 TIES, AUC = "Ties", "Order"
@@ -231,6 +233,13 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
         bool,
         setting("Recalibrated before", "If true, measure whether recalibrating twice helps.", headline=True),
     ]
+
+    def summary(self) -> str:
+        """Return what limits how far the new scores can be trusted."""
+        cautions = ["The table was recalibrated before; measure whether this helps."] if self.again else []
+        if self.new_classes:
+            cautions.append(f"Classes that were not in the fit: {', '.join(self.new_classes[:MOST_CLASSES])}.")
+        return " ".join(cautions)
     threshold: Annotated[
         float | None,
         setting(
