@@ -49,28 +49,21 @@ def picture(ax: Axes, name: str, description: str, title: str, caption: str) -> 
 
 
 CURVE_CAPTION = (
-    "Each point is a bin: its mean {score} against its {frequency}. On the diagonal the two agree; below "
-    "it the frequency is lower than predicted, above it higher. Each vertical line is the interval of its "
-    "bin alone, not of the whole curve. The ticks under the curve show the positions and sizes of the "
-    "bins. Scores near 0 and 1 mean that the model distinguishes cases well."
+    "Each point is a bin with its own interval; bins of few pairs are faint. Below the diagonal the {score} "
+    "is too high, above it too low. Ticks show where the scores are."
 )
-CONSISTENCY_CAPTION = " The gray bars show the range of the points of a perfectly calibrated model."
+CONSISTENCY_CAPTION = " Gray bars: the range of the points of a perfectly calibrated model."
 SMOOTH_CAPTION = (
-    "The {frequency} as a smooth function of the {score}, without bins. The band is an interval for each "
-    "{score} alone. The curve is not drawn where it rests on fewer than 10 pairs. The strip below shows the "
-    "density of the scores."
+    "The same without bins; the band is an interval at each {score} alone. Below: the density of the scores."
 )
 LOG_ODDS_CAPTION = (
-    "The same points on log-odds axes, because most scores are near 0 or 1. Triangles are bins "
-    "without any positive (or negative) pair."
+    "The same points on log-odds axes, since most scores are near 0 or 1. Triangles: bins without any "
+    "positive (or negative) pair."
 )
-HISTOGRAM_CAPTION = (
-    "The distribution of the scores. If the two lines are close, the mean score agrees with the frequency."
-)
+HISTOGRAM_CAPTION = "If the two lines are close, the mean score agrees with the frequency."
 BARS_CAPTION = (
-    "Each bar is the {frequency} in a range of scores. The hatched part is the gap to the mean {score} in "
-    "that range; the ECE is the weighted mean of the gaps. Ranges with few pairs (see the histogram) are "
-    "noisy."
+    "Hatched: the gap between the {frequency} and the mean {score}; the ECE is the weighted mean of the "
+    "gaps. Bars of few pairs are faint."
 )
 Kind = Literal["curves", "smooth", "histograms"]
 
@@ -88,7 +81,7 @@ def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kin
 
 def _curves(section: Section, prefix: str) -> list[Picture]:
     score, frequency = score_names(section.view)
-    caption = CURVE_CAPTION.format(score=score, frequency=frequency)
+    caption = CURVE_CAPTION.format(score=score)
     drawn = []
     if 1 < len(section.models) <= OVERLAID:
         ax = plots.calibration_curves(
@@ -146,7 +139,7 @@ def _smooth(section: Section, prefix: str) -> list[Picture]:
     assert ax is not None
     name_axes(ax, section.view)
     description = f"Smooth calibration curve of {', '.join(name for name, _ in curves)}"
-    caption = SMOOTH_CAPTION.format(score=score, frequency=frequency)
+    caption = SMOOTH_CAPTION.format(score=score)
     return [picture(ax, f"{prefix}-smooth", description, "Smooth calibration curve", caption)]
 
 

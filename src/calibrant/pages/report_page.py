@@ -14,7 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.pages import text
 from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable, number_groups
 from calibrant.records import Quantity, plain, words
-from calibrant.results.drawing import ModelDifference, Report, TaskErrors
+from calibrant.results.drawing import MOST_COMPARED, ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.results.slices import SliceErrors
@@ -96,7 +96,7 @@ class Page:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain Python values: all texts, and all numbers in ``report``."""
-        shown = ("view", "heading", "meaning", "models", "cards", "contrasts", "numbers")
+        shown = ("view", "heading", "meaning", "verdict", "models", "cards", "contrasts", "numbers")
         sections = [{name: plain(getattr(section, name)) for name in shown} for section in self.sections]
         return {
             "title": self.title,
@@ -260,6 +260,7 @@ def _section(report: Report, view: str) -> Section:
         heading=text.view_heading(view),
         meaning=text.view_meaning(view),
         models=tuple(model.name for model in chosen),
+        verdict=_verdict(report, view, measurements),
         measurements=measurements,
         drawings=drawings if len(drawings) == len(chosen) else (),
         cards=tuple(_card(model.name, m) for model, m in zip(chosen, measurements, strict=True)),
@@ -268,6 +269,16 @@ def _section(report: Report, view: str) -> Section:
         ),
         numbers=number_groups(measurements),
     )
+
+
+def _verdict(report: Report, view: str, measurements: Sequence[Measurement]) -> str:
+    """Return the sentence that a section leads with: a change, differences, or the error of one model."""
+    if len(measurements) == 1:
+        return measurements[0].summary()
+    compared = [difference for difference in report.differences if difference.view == view]
+    if report.recalibrator is not None and compared:
+        return compared[0].change()
+    return " ".join(difference.summary() for difference in compared[:MOST_COMPARED])
 
 
 def _card(name: str, m: Measurement) -> Card:

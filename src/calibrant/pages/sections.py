@@ -164,6 +164,8 @@ class Section:
         Heading and explanation of the view.
     models
         Names of the models that were measured for the view.
+    verdict
+        Sentence that the section leads with.
     measurements
         One measurement per model.
     drawings
@@ -176,6 +178,7 @@ class Section:
     heading: str
     meaning: str
     models: tuple[str, ...]
+    verdict: str
     measurements: tuple[Measurement, ...]
     drawings: tuple[Drawing, ...]
     cards: tuple[Card, ...]

@@ -89,11 +89,13 @@ def calibration_curve(
         ax, style.shown(label), 1, color=look.color, linestyle=look.line, marker=look.marker, markersize=6
     )
     if intervals is not None:
-        interval_lines(ax, score, intervals.low[used], intervals.high[used], intervals, index)
+        ends = intervals.low[used], intervals.high[used]
+        interval_lines(ax, score, *ends, bins.n[used], intervals, index)
     ax.plot(
         score, frequency, color=look.color, linestyle=look.line, linewidth=1.2, zorder=4, gid=f"line-{index}"
     )
-    draw_points(ax, score, frequency, areas(weight), look.color, look.marker, f"points-{index}")
+    size, alpha = areas(weight), style.strength(bins.n[used])
+    draw_points(ax, score, frequency, size, alpha, look.color, look.marker, f"points-{index}")
     if rug:
         draw_rug(ax, score, weight, index, RUG_BOTTOM, RUG_TOP - RUG_BOTTOM)
     if legend:
@@ -261,19 +263,21 @@ def areas(weight: Floats) -> Floats:
 
 
 def interval_lines(
-    ax: Axes, score: Floats, low: Floats, high: Floats, intervals: BinIntervals, index: int
+    ax: Axes, score: Floats, low: Floats, high: Floats, count: Floats, intervals: BinIntervals, index: int
 ) -> None:
     """Draw the intervals of the frequencies as vertical lines, and add them to the legend."""
-    lines = ax.vlines(score, low, high, colors=style.series(index).color, linewidth=1.3, alpha=0.55, zorder=3)
+    color, alpha = style.series(index).color, style.strength(count, 0.55)
+    lines = ax.vlines(score, low, high, colors=color, linewidth=1.3, alpha=alpha, zorder=3)
     lines.set_gid(f"intervals-{index}")
     style.interval_key(ax, intervals.level, intervals.method)
 
 
-def draw_points(ax: Axes, x: Floats, y: Floats, size: Floats, color: str, marker: str, gid: str) -> None:
+def draw_points(
+    ax: Axes, x: Floats, y: Floats, size: Floats, alpha: Floats, color: str, marker: str, gid: str
+) -> None:
     """Draw the points of a curve."""
-    points = ax.scatter(
-        x, y, s=size, marker=marker, color=color, edgecolors=style.PAPER, linewidths=0.6, zorder=5
-    )
+    look: dict[str, Any] = {"alpha": alpha, "edgecolors": style.PAPER, "linewidths": 0.6}
+    points = ax.scatter(x, y, s=size, marker=marker, color=color, zorder=5, **look)
     points.set_gid(gid)
 
 

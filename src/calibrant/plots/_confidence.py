@@ -122,9 +122,10 @@ def reliability_bars(
         (bins.residual < 0, "////", GAP, "gap: scores too high"),
         (bins.residual > 0, "\\\\\\\\", style.INK, "gap: scores too low"),
     )
+    bars = [(ax.containers[-1], np.ones(len(width), np.bool_), FAINT_BAR)]
     for chosen, hatch, color, name in sides:
         if chosen.any():
-            ax.bar(
+            gaps = ax.bar(
                 bins.edge_low[chosen],
                 np.abs(bins.residual[chosen]),
                 width=width[chosen],
@@ -136,6 +137,10 @@ def reliability_bars(
                 linewidth=0.9,
                 label=name,
             )
+            bars.append((gaps, chosen, 1.0))
+    for drawn, chosen, full in bars:
+        for bar, alpha in zip(drawn, style.strength(bins.n[chosen], full), strict=True):
+            bar.set_alpha(alpha)
     ax.plot([0, 1], [0, 1], color=style.MUTED, linestyle=(0, (1, 1.5)), linewidth=1.1, gid="diagonal")
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(0, 1.02)

@@ -135,8 +135,8 @@ def _draw(
     style.key(ax, style.shown(label), 1, marker=look.marker, markersize=6, **drawn)
     if intervals is not None:
         low, high = np.clip(intervals.low, *reach), np.clip(intervals.high, *reach)
-        interval_lines(ax, score, low, high, intervals, index)
-    size = areas(bins.weight)
+        interval_lines(ax, score, low, high, bins.n, intervals, index)
+    size, alpha = areas(bins.weight), style.strength(bins.n)
     inside = (bins.frequency > 0) & (bins.frequency < 1)
     sides = [(bins.frequency <= 0, "v", "zero"), (bins.frequency >= 1, "^", "one")]
     sides += [(inside & (bins.score <= 0), "<", "score-zero"), (inside & (bins.score >= 1), ">", "score-one")]
@@ -145,6 +145,6 @@ def _draw(
     ax.plot(score, line, linewidth=1.2, zorder=4, gid=f"line-{index}", **drawn)
     for chosen, marker, name in ((inside, look.marker, "points"), *sides):
         if chosen.any():
-            at = (score[chosen], frequency[chosen], size[chosen])
+            at = (score[chosen], frequency[chosen], size[chosen], alpha[chosen])
             draw_points(ax, *at, look.color, marker, f"{name}-{index}")
     draw_rug(ax, score, bins.weight, index, 0, STRIP, transform=ax.get_xaxis_transform())

@@ -14,6 +14,7 @@ from itertools import pairwise
 from textwrap import fill
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
@@ -35,6 +36,7 @@ ROLES = {INK: "ink", MUTED: "muted", FAINT: "faint", SHADE: "shade", PAPER: "pap
 CURVE_SIZE = (4.6, 5.7)
 PANEL_SIZE = (4.6, 3.7)
 FONT_SIZE = 10.0
+FEW_PAIRS, WEAK = 10, 0.25  # below which a bin's mark is weak, and how weak
 LEAST_TEXT = 0.8
 STACKED_BELOW = 0.54  # of their own width, of panels side by side; narrower ones are stacked
 LETTERS = 10.0  # of an axis' name, an inch of the panel
@@ -185,6 +187,18 @@ def shrink(texts: Iterable[Any], ratio: float) -> None:
 def grid(ax: Axes, axis: Any = "both") -> None:
     """Draw a faint grid behind the data."""
     ax.grid(True, axis=axis, which="major", color=SHADE, linewidth=0.7)
+
+
+def strength(count: Floats, of: float = 1.0) -> Floats:
+    """Return the opacity of each bin's mark: that of a bin of few pairs is low, since its place is noise.
+
+    Examples
+    --------
+    >>> strength(np.array([3.0, 300.0]))
+    array([0.25, 1.  ])
+    """
+    opacity: Floats = np.where(count < FEW_PAIRS, WEAK * of, of)
+    return opacity
 
 
 def draw_bars(ax: Axes, bins: Bins, heights: Floats, **look: Any) -> None:

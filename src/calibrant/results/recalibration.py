@@ -238,8 +238,11 @@ class AppliedRecalibrator(Record, frozen=True, kw_only=True):
         """Return what limits how far the new scores can be trusted."""
         cautions = ["The table was recalibrated before; measure whether this helps."] if self.again else []
         if self.new_classes:
-            cautions.append(f"Classes that were not in the fit: {', '.join(self.new_classes[:MOST_CLASSES])}.")
+            cautions.append(
+                f"Classes that were not in the fit: {', '.join(self.new_classes[:MOST_CLASSES])}."
+            )
         return " ".join(cautions)
+
     threshold: Annotated[
         float | None,
         setting(
