@@ -80,7 +80,7 @@ def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kin
 
 
 def _curves(section: Section, prefix: str) -> list[Picture]:
-    score, frequency = score_names(section.view)
+    score, _ = score_names(section.view)
     caption = CURVE_CAPTION.format(score=score)
     drawn = []
     if 1 < len(section.models) <= OVERLAID:
@@ -132,7 +132,7 @@ def _smooth(section: Section, prefix: str) -> list[Picture]:
     ]
     if not curves:
         return []
-    score, frequency = score_names(section.view)
+    score, _ = score_names(section.view)
     ax = None
     for index, (name, curve) in enumerate(curves):
         ax = plots.smooth_curve(curve, label=name, index=index, legend=index == len(curves) - 1, ax=ax)

@@ -146,7 +146,9 @@ def _padded(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[in
 def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
     """Return a table in HTML; the meaning of a column or row appears when the pointer is over its heading."""
     shown = [column for column in columns if column.kind not in ASIDE]
-    head = "".join(_heading(column.heading, column.meaning, "col") for column in shown)
+    head = "".join(
+        _heading(column.heading, column.meaning, "col", right=column.right) for column in shown
+    )
     body, group = [], ""
     for row in rows:
         own, meaning = _aside(row, columns, "group"), _aside(row, columns, "meaning")
@@ -165,9 +167,10 @@ def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[st
     return "\n".join([table, *(f"<p><small>{_html(note)}</small></p>" for note in notes)]) + "\n"
 
 
-def _heading(text: str, meaning: str, scope: str) -> str:
+def _heading(text: str, meaning: str, scope: str, *, right: bool = False) -> str:
     title = f' title="{_html(meaning, quote=True)}"' if meaning else ""
-    return f'<th scope="{scope}"{title}>{_html(text)}</th>'
+    side = f' style="text-align: {"right" if right else "left"}"'
+    return f'<th scope="{scope}"{title}{side}>{_html(text)}</th>'
 
 
 def _html(text: str, *, quote: bool = False) -> str:

@@ -161,7 +161,13 @@ class Printed:
         return "".join(table.to_html() for table in self.to_tables())
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        """Return the summary and the main table for a notebook, under its title."""
+        from html import escape
+
+        summary = self.summary()
+        shown = (replace(table, caption=table.title or table.caption) for table in self.main_tables())
+        lead = f"<p>{escape(summary)}</p>\n" if summary else ""
+        return lead + "".join(table.to_html() for table in shown)
 
     def _chosen(self, table: str | None) -> tuple[Table, ...]:
         tables = self.to_tables()
