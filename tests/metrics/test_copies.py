@@ -99,3 +99,11 @@ def test_of_a_long_stream_all_rows_of_a_score_are_kept_or_none(monkeypatch: pyte
     for part in np.array_split(np.arange(len(score)), 40):
         found.add(score[part].astype(np.float32), label[part], part)
     assert 1500 < found.count() < 2500
+
+
+@pytest.mark.parametrize("score", [[0.0], [0.5, 1.0], [0.0, 0.25, 0.5, 0.75, 1.0]])
+def test_few_scores_of_very_many_rows_end_and_are_no_copies(score: list[float]) -> None:
+    stream, rows = Copies(), np.arange(copies.MOST)
+    for _ in range(3):
+        stream.add(np.resize(np.array(score), len(rows)), rows % 2 == 0)
+    assert stream.count() == 0

@@ -14,6 +14,7 @@ DENSEST = 2.0  # rows per distinct score around a tie
 BEYOND_CHANCE = 4.0  # standard errors, if labels are independent given the scores
 LEAST_OBSERVED = 2.5  # the same by the observed products: one or two rare labels that agree are no sign
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: a hash of 64 bits
+FINEST = np.uint64((1 << 24) - 1)  # mask that leaves one in so many distinct scores
 
 
 class Copies:
@@ -45,6 +46,9 @@ class Copies:
         self._waiting.append(self._thinned(score.astype(np.float64) + 0.0, label, cluster))
         self._length += len(self._waiting[-1][0])
         while self._length > MOST:
+            if self._mask == FINEST:  # few scores have all rows: their ties are no sign of copies
+                self._waiting, self._length = [], 0
+                return
             self._mask = (self._mask << np.uint64(1)) | np.uint64(1)
             self._waiting = [self._thinned(*part) for part in self._waiting]
             self._length = sum(len(part[0]) for part in self._waiting)
@@ -54,7 +58,10 @@ class Copies:
     ) -> tuple[Floats, NDArray[np.bool_], Integers | None]:
         if not self._mask:
             return score, label, cluster
-        kept = np.flatnonzero(((score.view(np.uint64) * _MIX) >> np.uint64(40)) & self._mask == 0)
+        # Twice, since the bits of round numbers such as 0.5 end in zeros, and those of 0 are all zeros.
+        mixed = (score.view(np.uint64) + _MIX) * _MIX
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX
+        kept = np.flatnonzero((mixed >> np.uint64(40)) & self._mask == 0)
         return score[kept], label[kept], None if cluster is None else cluster[kept]
 
     def count(self) -> int:
