@@ -69,7 +69,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m crosscheck.paired_coverage", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write docs/peers.md")
     update = parser.parse_args().update
-    head = ["clusters", "accuracy", "calibrant, %", "errorbars, %", "width", "errorbars' width", "no interval, %"]
+    head = [
+        "clusters",
+        "accuracy",
+        "calibrant, %",
+        "errorbars, %",
+        "width",
+        "errorbars' width",
+        "no interval, %",
+    ]
     lines = [f"| {' | '.join(head)} |", f"|{'---:|' * len(head)}"]
     lines += [f"| {' | '.join(cell(*one, seed))} |" for seed, one in enumerate(CELLS)]
     print("\n".join(lines))

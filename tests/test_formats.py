@@ -116,9 +116,13 @@ def found_by(
     kept: list[tuple[Printed, Sequence[str]]] = []
 
     def keep(
-        self: Printing, found: Printed, lines: Callable[[], Sequence[str]] | None = None, **options: Any
+        self: Printing,
+        found: Printed,
+        lines: Callable[[list[str]], Sequence[str]] | None = None,
+        **options: Any,
     ) -> None:
-        kept.append((found, found.to_text().splitlines() if lines is None else lines()))
+        told = found.to_text().splitlines()
+        kept.append((found, told if lines is None else lines(told)))
 
     monkeypatch.setattr(Printing, "show", keep)
     words = [word for word in name.split() if word != "several"]
@@ -144,7 +148,7 @@ def test_every_command_prints_its_result_in_every_format(
     printed = {}
     for shape in FORMATS:
         capsys.readouterr()
-        Printing(shape).show(found, lambda: lines)
+        Printing(shape).show(found, lambda _: lines, whole=True)
         printed[shape] = capsys.readouterr().out
     assert printed["text"] == "\n".join(lines) + "\n"
     assert json.loads(printed["json"]) == json.loads(found.to_json())

@@ -38,7 +38,17 @@ VERBS: dict[str, Callable[..., Any]] = {
     "events uncertain": events.uncertain_documents,
 }
 # Options for the terminal alone: how to print, and files and figures that are made from the record.
-PRINTING = {"--json", "--format", "--table", "--meanings", "--width", "--most", "--title", "--fail-if"}
+PRINTING = {
+    "--json",
+    "--format",
+    "--table",
+    "--meanings",
+    "--width",
+    "--most",
+    "--title",
+    "--fail-if",
+    "--full",
+}
 FILES = {
     "measure": {"--plot"},
     "slices": {"--plot", "--output"},

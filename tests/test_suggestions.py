@@ -43,10 +43,10 @@ COMMANDS = [
     *(f"fit {source} -o fitted.json {asked}" for source in CLASSES for asked in GROUPED),
     "fit wide.csv -o fitted.json --method temperature",
     "fit weights.csv -o fitted.json",
-    "measure renamed.csv --score prob",
+    "measure renamed.csv --score rate",
     "measure wide.csv --form wide --cluster item",
     "fit renamed.csv -o fitted.json --score prob",
-    "apply map.json renamed.csv --score prob -o applied.csv",
+    "apply map.json renamed.csv --score rate -o applied.csv",
     "apply map.json binary.csv -o applied.csv",
     "apply class-map.json classes.csv -o 'new table.jsonl'",
     "plan --error 0.05",
@@ -96,8 +96,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_tally(tally("binary.csv"), "tally.parquet", view="binary")
         shutil.copy("binary.csv", "my table.csv")
         binary = Path("binary.csv").read_text(encoding="utf-8")
-        Path("renamed.csv").write_text(binary.replace("score", "prob", 1), encoding="utf-8")
-        Path("unnamed.csv").write_text(binary.replace("label", "y", 1), encoding="utf-8")
+        Path("renamed.csv").write_text(binary.replace("score", "rate", 1), encoding="utf-8")
+        Path("unnamed.csv").write_text(binary.replace("label", "result", 1), encoding="utf-8")
         Path("both.csv").write_text("score,label,p_a,p_b\n0.5,1,0.5,0.5\n0.2,0,0.1,0.9\n", encoding="utf-8")
         told = Path("narrated/test.conllu").read_text(encoding="utf-8")
         told = re.sub(r"Entity=.*", "_", told.replace("# global.Entity = eid\n", ""))
@@ -165,8 +165,8 @@ HINTS = {
     "measure binary.csv --n-ece-bins 20000": "--n-ece-bins 10000",
     "measure binary.csv --n-bins 100000": "--n-bins 240",
     "measure both.csv": "--form long",
-    "measure renamed.csv": "--score prob",
-    "measure unnamed.csv": "--label y",
+    "measure renamed.csv": "--score rate",
+    "measure unnamed.csv": "--label result",
     "fit weights.csv --method histogram --n-bins auto -o fitted.json": "--n-bins 4",
     "fit wide.csv --group class -o fitted.json": "--min-scores 50",
     "fit classes.csv --groups 2 -o fitted.json": "--group frequency",

@@ -412,7 +412,7 @@ def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, 
     for name in ("plain", "again"):
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
     files = (tmp_path / "plain.parquet", tmp_path / "again.parquet")
-    told = run("report", *files, "--output", tmp_path / "report.html").out
+    told = run("report", *files, "--output", tmp_path / "report.html", "--full").out
     assert "undefined (the two models' residuals do not differ at all)" in told
 
 

@@ -16,7 +16,9 @@ from tests.command_line import Run
 def test_a_report_shows_models_side_by_side_with_their_difference(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "r.html"
     tables = [predictions("dated", "naive-bayes"), predictions("dated", "logistic-regression")]
-    ran = run("report", *tables, "-o", output, "--name", "NB", "--name", "LR", "--title", "Two models", "--full")
+    ran = run(
+        "report", *tables, "-o", output, "--name", "NB", "--name", "LR", "--title", "Two models", "--full"
+    )
     assert (ran.code, ran.err) == (0, "")
     assert "Difference of the errors in common bins (above: own bins), NB - LR, view binary" in ran.out
     page = output.read_text(encoding="utf-8")

@@ -45,7 +45,7 @@ def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Pa
     assert found["estimates"] == json.loads(expected.to_json())["estimates"]
     assert found["command"].startswith("calibrant estimate")
     assert {one["period"] for one in found["estimates"]} == {"all", "2001", "2002"}
-    out = run("estimate", scores, "--labels", labels, "--by", "year", "--method", "ppi++").out
+    out = run("estimate", scores, "--labels", labels, "--by", "year", "--method", "ppi++", "--full").out
     one = next(one for one in expected.estimates if (one.period, one.method) == ("2001", "ppi++"))
     assert f"[{one.count.low:,.1f}, {one.count.high:,.1f}]" in out
     assert "  Documents          400\n  Labeled            100\n" in out
@@ -53,7 +53,7 @@ def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Pa
 
 def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
-    ran = run("estimate", scores, "--labels", labels, "--by", "week")
+    ran = run("estimate", scores, "--labels", labels, "--by", "week", "--full")
     assert ran.code == 0
     assert "the scores help little, and the interval is wide" in ran.out
     assert re.search(r"  \d+ of \d+ rows \(2001-W\d\d, labels; ", ran.out)
@@ -61,15 +61,15 @@ def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, P
 
 def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> None:
     scores, labels = tables
-    assert "Sampling           simple\n" in run("estimate", scores, "--labels", labels).out
+    assert "Sampling           simple\n" in run("estimate", scores, "--labels", labels, "--full").out
     rows = labels.read_text(encoding="utf-8").split()[1:]
     text = "".join(f"{row},{0.1 + 0.3 * (place % 2)}\n" for place, row in enumerate(rows))
     labels.write_text(f"item,label,inclusion_probability\n{text}", encoding="utf-8")
-    out = run("estimate", scores, "--labels", labels).out
+    out = run("estimate", scores, "--labels", labels, "--full").out
     assert "  Sampling           independent\n  Sampling detected  yes\n" in out
-    out = run("estimate", scores, "--labels", labels, "--sampling", "independent").out
+    out = run("estimate", scores, "--labels", labels, "--sampling", "independent", "--full").out
     assert "  Sampling           independent\n  Sampling detected  no\n" in out
-    run("estimate", scores, "--labels", labels, "--sampling", "fixed").refused(
+    run("estimate", scores, "--labels", labels, "--sampling", "fixed", "--full").refused(
         "the probabilities imply 625 documents, and there are 400"
     )
 
@@ -298,7 +298,7 @@ def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path
 def test_the_command_offers_every_method() -> None:
     (methods,) = (each.type for each in estimate.command.params if each.name == "methods")
     assert isinstance(methods, click.Choice)
-    assert tuple(methods.choices) == METHODS
+    assert tuple(methods.choices) == ("all", *METHODS)
 
 
 def test_probabilities_that_two_other_classes_exchanged_are_noticed() -> None:

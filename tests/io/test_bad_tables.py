@@ -31,8 +31,9 @@ TEXT = [
     (
         "a.csv",
         "score,label\n0.1,spam\n",
-        "row 1, column label: label 'spam' is not 0 or 1: name the label that the score is the "
-        "probability of, such as `columns={'event': 'spam'}`",
+        "row 1, column label: label 'spam' is not 0 or 1: write 1, true or yes where "
+        "the event happened, and 0, false or no elsewhere, or name the label of the event "
+        ".`columns={'event': 'spam'}`.",
     ),
     (
         "a.csv",

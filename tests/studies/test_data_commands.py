@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_data_sets_are_listed(run: Run, folder: Path) -> None:
-    ran = run("data", "list")
+    ran = run("data", "list", "--full")
     assert ran.code == 0
     rows = [line.split() for line in ran.out.splitlines()[2 : 2 + len(NAMES)]]
     assert [row[0] for row in rows] == list(NAMES)

@@ -20,6 +20,7 @@ FEW = 1000  # texts that are compared in Python
 LONG = 500  # characters of a name
 LONG_LABEL = 60  # characters of a label that is no class
 FEW_CLASSES = 20  # labels that an error may list
+NUMBER = re.compile(r"[+-]?[\d.,]+", re.ASCII)
 WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")  # a number that is written in one way
 IGNORED = -100  # label of tokens that do not count
 BLANK = frozenset({""})
@@ -273,18 +274,17 @@ class Column:
         if None in known:
             code = known.index(None)
             row = int(np.flatnonzero(index == code)[0])
-            raise self._not_a_label(row, words[code], named=event is not None and not any(known))
+            raise self._not_a_label(row, words[code], named=event is not None)
         return np.array(known, np.bool_)[index]
 
     def _not_a_label(self, row: int, value: object, *, named: bool = False) -> InputError:
         """Make the error for a label; if classes are ``named``, one of them may be the event."""
         hint = "write 1, true or yes where the event happened, and 0, false or no elsewhere"
         name = class_name(value)
-        if named and len(name) <= LONG_LABEL and name.isprintable():
-            hint = (
-                "name the label that the score is the probability of, such as "
-                f"`columns={{'event': '{name}'}}`; if there are scores of several classes, write "
-                "one p_<class> column per class"
+        if named and len(name) <= LONG_LABEL and name.isprintable() and not NUMBER.fullmatch(name):
+            hint += (
+                f", or name the label of the event (`columns={{'event': '{name}'}}`); scores of several classes "
+                "need one p_<class> column per class"
             )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError
-from calibrant.io.tables import BLOCK
+
+BLOCK = 4 << 20
 
 LF, CR, QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 BOM = b"\xef\xbb\xbf"

@@ -16,7 +16,6 @@ from calibrant.io.predictions import LISTS, PARTS, Form, Predictions, class_name
 from calibrant.io.roles import Role, What, find, open_table
 from calibrant.io.table_formats import format_of, locate, parquet_parts
 from calibrant.io.tables import TALLY_KEY, Table, listed, threshold_of
-from calibrant.io.usual_names import CONFIDENCE, USUAL, named_like_labels, usual_name
 
 if TYPE_CHECKING:
     from calibrant.io._log_table import LogTable
@@ -262,9 +261,6 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         raise InputError(message, hint, code="parameter", file=table.name)
     predictions = Predictions(table, roles, classes=classes, threshold=threshold, event=asked.event)
     predictions.notes = predictions.source_notes = tuple(_usual_names(roles, asked.named))
-    if "score" in roles and log is None and predictions.column_of("label") == "label":
-        others = [name for name in table.columns if name.strip().lower() in USUAL["label"]]
-        predictions.other_label = next(iter(others), None)
     if INCLUSION in table.columns and "weight" not in roles and INCLUSION not in asked.named.values():
         predictions.notes = predictions.source_notes = (*predictions.notes, INCLUSION_NOTE)
     if log is not None and asked.form == "wide":
@@ -278,10 +274,11 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
 
 def _usual_names(roles: Mapping[str, Role], named: Mapping[str, str | None]) -> Iterator[str]:
     """Yield notes on columns that were recognized by usual names."""
+    parts = ("score", "label", "prediction")
     chosen = [
         f"{role.name} as the {part}"
         for part, role in roles.items()
-        if part in USUAL and role.name != part and role.name != named.get(part)
+        if part in parts and role.name != part and role.name != named.get(part)
     ]
     classes = [role.name for role in class_scores_of(roles) if not role.name.startswith(PREFIXES)]
     if classes and roles.keys().isdisjoint({LISTS}):
@@ -331,6 +328,8 @@ def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | 
     wide = form == "wide" or (form is None and score is None and "score" not in there and bool(scores))
     roles: list[Role] = []
     if not scores and score is None and "score" not in there and form != "long":
+        from calibrant.io.usual_names import named_like_labels, usual_name  # which most tables do not need
+
         label = named.get("label") or "label"
         if "label" not in named and label not in there:  # scores are read alone
             label = usual_name("label", there, table.name) or label
@@ -369,9 +368,13 @@ def _with_usual_names(
     """
     names = dict(named)
     wanted = ("label",) if prefixed else ("score", "label")
-    for part in wanted:
-        if part in names and names[part] is None and part not in table.columns:
-            names[part] = usual_name(part, table.columns, table.name)
+    missing = [part for part in wanted if part in names and part not in table.columns and not names[part]]
+    if not missing and names.get("score") is None:
+        return names
+    from calibrant.io.usual_names import CONFIDENCE, usual_name  # which most tables do not need
+
+    for part in missing:
+        names[part] = usual_name(part, table.columns, table.name)
     score = str(names.get("score") or "score").strip().lower()
     if "prediction" in names and names["prediction"] is None and score in CONFIDENCE:
         names["prediction"] = usual_name("prediction", table.columns, table.name)

@@ -84,8 +84,6 @@ class Predictions:
         Number of rows that were left out for their label `IGNORED`; complete after all were read.
     padded
         True if rows with the label `IGNORED` are expected, as after each text of tokens, and need no note.
-    other_label
-        A second column with a usual name of labels, if there is one.
     notes
         Sentences on how the source was read, for a reader of the results.
     source_notes
@@ -101,7 +99,6 @@ class Predictions:
     slices: Slices | None = None
     change: Callable[[Block], Block] | None = None
     whole_items: bool = True
-    other_label: str | None = None
     ignored: int = 0
     padded: bool = False
 
@@ -307,11 +304,14 @@ class Predictions:
         try:
             return column.labels(self.event)
         except InputError as error:
-            if error.code == "label-value" and self.other_label is not None:
+            from calibrant.io.usual_names import USUAL
+
+            names = [name for name in self.columns if name.strip().lower() in USUAL["label"]]
+            if error.code == "label-value" and column.column == "label" and names:
                 error.hint = (
-                    f"if {column.column} is the model's answer, and {self.other_label} the right class: "
+                    f"if {column.column} is the model's answer, and {names[0]} the right class: "
                     f"`columns={{'prediction': '{column.column}'}}` and "
-                    f"`columns={{'label': '{self.other_label}'}}`"
+                    f"`columns={{'label': '{names[0]}'}}`"
                 )
             raise
 

@@ -146,9 +146,7 @@ def _padded(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[in
 def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
     """Return a table in HTML; the meaning of a column or row appears when the pointer is over its heading."""
     shown = [column for column in columns if column.kind not in ASIDE]
-    head = "".join(
-        _heading(column.heading, column.meaning, "col", right=column.right) for column in shown
-    )
+    head = "".join(_heading(column.heading, column.meaning, "col", right=column.right) for column in shown)
     body, group = [], ""
     for row in rows:
         own, meaning = _aside(row, columns, "group"), _aside(row, columns, "meaning")

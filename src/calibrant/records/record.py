@@ -20,7 +20,7 @@ from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undef
 from calibrant.records.words import counted, decimal, first_line, interval, lower, percent, setting
 
 SCHEMA_VERSION = 1
-MOST_ROWS = 20  # of the main table, where nothing else is shown
+MOST_ROWS = 30  # of the main table, where nothing else is shown
 WIDTH = 100  # of a summary
 MOST_NAMED = 3  # rows that share a warning
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
@@ -106,8 +106,11 @@ class Printed:
         """Return the table that is shown alone, by default the first, with the notes on the whole record."""
         first, *others = self.to_tables()
         main = next((table for table in others if table.name == self.main_table), first)
-        notes = first.notes if main is not first else ()
-        return (replace(main, notes=(*main.notes, *(note for note in notes if note not in main.notes))),)
+        notes, once = list(main.notes), self._said_once()
+        for note in first.notes if main is not first else ():
+            text = next((text for text in once if note.endswith(text)), note)
+            notes += [] if any(own.endswith(text) for own in notes) else [note]
+        return (replace(main, notes=tuple(notes)),)
 
     def summary(self) -> str:
         """Return one or two sentences on the main numbers; an empty text if the main table says it all."""

@@ -59,7 +59,7 @@ def test_agree_shows_the_lectures_kappa(run: Run, labels: Path) -> None:
     assert round(found["cohen_kappa"]["estimate"], 2) == 0.74
     for name in ("raw_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha"):
         assert found[name]["low"] <= found[name]["estimate"] <= found[name]["high"]
-    shown = run("agree", labels).out
+    shown = run("agree", labels, "--full").out
     assert "Cohen's kappa         0.7368  [" in shown
     assert "keep         2         0" in shown
     assert "annotator1: not keep, annotator2: keep" in shown
@@ -182,7 +182,7 @@ def test_compare_shows_the_lectures_test(run: Run, folds: Path) -> None:
     assert pair["plain"]["p_value"] < pair["p_value"]
     names = list(pair)
     assert names.index("difference") < names.index("plain"), "a reader takes the first interval"
-    shown = run("compare", folds, *options).out
+    shown = run("compare", folds, *options, "--full").out
     assert re.search(r"Difference +\+0\.0100 +\[", shown)
     assert re.search(r"Critical value +1.8331", shown)
     heading = "Plain t-test, which ignores that folds share training data"
@@ -281,7 +281,7 @@ def test_what_settles_a_difference_is_counted_in_clusters(run: Run, tmp_path: Pa
     lines = [f"{name},{item},{item // 5},{rng.random():.3f}" for item in range(60) for name in "ab"]
     found = json.loads(run("compare", text(tmp_path, "system,item,cluster,score", *lines), "--json").out)
     lacking = found["pairs"][0]["detectable"]["more"]
-    out = run("compare", tmp_path / "table.csv").out
+    out = run("compare", tmp_path / "table.csv", "--full").out
     assert "60 items in 12 clusters show one of " in out
     assert f"takes about {math.ceil(lacking / 5):,} more clusters like these ({lacking:,} more items)" in out
 

@@ -24,7 +24,7 @@ def test_the_example_is_written_and_evaluated_and_its_12_documents_support_no_co
     run: Run, here: Path
 ) -> None:
     assert "Wrote summaries/eval.toml" in run("protocol", "--example", "summaries").out
-    shown = run("protocol", "summaries/eval.toml", "-o", "page.html").out
+    shown = run("protocol", "summaries/eval.toml", "-o", "page.html", "--full").out
     assert "125 items of 12 documents, 3 systems" in shown
     other = shown.index("Conclusions that the data do not support at 95 %")
     assert other < shown.index("do not show a difference") < shown.index("logistic is correct on")

@@ -39,7 +39,7 @@ def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, narrated: P
     path = tmp_path / "story.model"
     train, dev = narrated / "train.conll", narrated / "dev.conll"
     given = ["--l1", "0.00001", "--l1", "1", "--epochs", "3", "-o", path]
-    ran = run("coref", "train", train, "--dev", dev, *given)
+    ran = run("coref", "train", train, "--dev", dev, *given, "--full")
     assert (ran.code, ran.err) == (0, "")
     for part in (
         f"{train}\n",
@@ -59,7 +59,7 @@ def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, narrated: P
 
 
 def test_training_without_dev_says_so(run: Run, narrated: Path, tmp_path: Path) -> None:
-    ran = run("coref", "train", narrated / "train.conll", "--epochs", "1", "-o", tmp_path / "m")
+    ran = run("coref", "train", narrated / "train.conll", "--epochs", "1", "-o", tmp_path / "m", "--full")
     assert ran.code == 0
     assert "epochs: 1, window: 150" in ran.out
     assert "Settings are defaults: no development text was given (dev)" in ran.out
@@ -68,7 +68,7 @@ def test_training_without_dev_says_so(run: Run, narrated: Path, tmp_path: Path) 
 
 def test_prediction_says_what_was_written(run: Run, trained: Path, narrated: Path, tmp_path: Path) -> None:
     text, path = narrated / "test.conll", tmp_path / "test.jsonl.gz"
-    ran = run("coref", "predict", trained, text, "-o", path, "--clusters", tmp_path / "found.conll")
+    ran = run("coref", "predict", trained, text, "-o", path, "--clusters", tmp_path / "found.conll", "--full")
     assert (ran.code, ran.err) == (0, "")
     count = sum(len(each.mentions or ()) for each in read_documents(text))
     assert f"  Mentions             {count}\n" in ran.out
@@ -80,10 +80,10 @@ def test_prediction_says_what_was_written(run: Run, trained: Path, narrated: Pat
 
 def test_mentions_can_be_detected(run: Run, trained: Path, narrated: Path, tmp_path: Path) -> None:
     text = narrated / "test.conllu"
-    ran = run("coref", "predict", trained, text, "--detect", "-o", tmp_path / "a.jsonl")
+    ran = run("coref", "predict", trained, text, "--detect", "-o", tmp_path / "a.jsonl", "--full")
     assert "  Detected  yes\n" in ran.out
     assert "  Gold mentions " in ran.out
-    ran = run("coref", "eval", trained, text, "--detect")
+    ran = run("coref", "eval", trained, text, "--detect", "--full")
     assert re.search(r"^  Detected +yes$", ran.out, re.MULTILINE)
 
 
@@ -182,7 +182,7 @@ def test_evaluation_says_what_the_library_says(run: Run, trained: Path, narrated
 
 def test_evaluation_shows_scores_and_pairs(run: Run, trained: Path, narrated: Path) -> None:
     text = narrated / "test.conll"
-    ran = run("coref", "eval", trained, text)
+    ran = run("coref", "eval", trained, text, "--full")
     assert (ran.code, ran.err) == (0, "")
     for part in (
         f"{text}\n",

@@ -26,7 +26,18 @@ def model(run: Run, tagged: Path, tmp_path: Path) -> Path:
 
 def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, tagged: Path, tmp_path: Path) -> None:
     path = tmp_path / "small.model"
-    ran = run("tag", "train", tagged / "train.tsv", "--dev", tagged / "dev.tsv", "--model", "hmm", "-o", path)
+    ran = run(
+        "tag",
+        "train",
+        tagged / "train.tsv",
+        "--dev",
+        tagged / "dev.tsv",
+        "--model",
+        "hmm",
+        "-o",
+        path,
+        "--full",
+    )
     assert (ran.code, ran.err) == (0, "")
     for part in (
         f"Training text     {tagged / 'train.tsv'}",
@@ -43,7 +54,9 @@ def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, tagged: Pat
 
 
 def test_training_without_dev_says_so(run: Run, tagged: Path, tmp_path: Path) -> None:
-    ran = run("tag", "train", tagged / "train.tsv", "--max-iterations", 3, "-o", tmp_path / "small.model")
+    ran = run(
+        "tag", "train", tagged / "train.tsv", "--max-iterations", 3, "-o", tmp_path / "small.model", "--full"
+    )
     assert ran.code == 0
     assert "l2: 0.1, max_iterations: 3" in ran.out
     assert "Hyperparameters are defaults: no development text was given (dev)" in ran.out
@@ -105,7 +118,7 @@ def test_evaluation_says_what_the_library_and_measure_say(
 def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
     run: Run, model: Path, tagged: Path
 ) -> None:
-    ran = run("tag", "eval", model, tagged / "test.conllu", "--column", "upos")
+    ran = run("tag", "eval", model, tagged / "test.conllu", "--column", "upos", "--full")
     assert (ran.code, ran.err) == (0, "")
     for part in (
         f"{tagged / 'test.conllu'}\n",
@@ -133,7 +146,7 @@ def test_what_to_type_next_has_the_same_clusters(run: Run, model: Path, tagged: 
 def test_the_training_text_as_development_text_is_noted(run: Run, tagged: Path, tmp_path: Path) -> None:
     text = tagged / "train.tsv"
     options = ["--model", "hmm", "--pseudocount", "1", "--pseudocount", "1.0", "-o", tmp_path / "m"]
-    ran = run("tag", "train", text, "--dev", text, *options)
+    ran = run("tag", "train", text, "--dev", text, *options, "--full")
     assert "on the training text" in ran.out
     assert re.search(r"pseudocount +accuracy\n +1 +0\.\d{4}\n\n", ran.out), "tried once"
     assert "pseudocount: 1, unseen: classes" in ran.out, "and chosen"

@@ -159,6 +159,10 @@ class Monitoring(Record, frozen=True, kw_only=True):
     late_warning: Annotated[str | None, warning("Rows arrived after their window was counted.")] = None
     unlabeled_warning: Annotated[str | None, warning("Rows without a label, which are left out.")] = None
 
+    def summary(self) -> str:
+        """Return the condition under which the promise on false alarms holds."""
+        return f"The promise holds if {self.condition}."
+
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the bound on false alarms, the alarms and their evidence."""
         if self.restart:

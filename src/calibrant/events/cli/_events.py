@@ -84,14 +84,14 @@ def table_lines(table: EventTable, *, full: bool) -> list[str]:
     return lines
 
 
-def uncertain_lines(uncertain: UncertainDocuments, *, full: bool) -> list[str]:
+def uncertain_lines(uncertain: UncertainDocuments) -> list[str]:
     """Return the printed lines of documents with their evidence."""
     from msgspec.structs import replace
 
     if not uncertain.documents:
         return ["No document may count.", *store_lines(uncertain.finished, uncertain.problems)]
     rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in uncertain.documents)
-    lines = replace(uncertain, documents=rows).to_text(full=full).splitlines()
+    lines = replace(uncertain, documents=rows).to_text().splitlines()
     if rows != uncertain.documents:
         lines.append(f"At most {MOST_EVIDENCE} pairs of mentions per document are shown; --json prints all")
     return lines

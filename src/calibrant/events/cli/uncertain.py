@@ -32,4 +32,4 @@ def command(store: str, printing: Printing, **options: Any) -> None:
     from calibrant.events.verbs.uncertain import uncertain_documents
 
     listed = uncertain_documents(store_of(store), **options)
-    printing.show(listed, lambda _: uncertain_lines(listed, full=printing.full))
+    printing.show(listed, lambda _: uncertain_lines(listed), whole=True)

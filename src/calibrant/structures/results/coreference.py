@@ -172,6 +172,8 @@ class CoreferenceCandidate(Record, frozen=True):
 class TrainedCoreference(Record, frozen=True, kw_only=True):
     """Training of a coreference model."""
 
+    main_table = "numbers"
+
     features: Annotated[
         str, setting("Features", "Features of the antecedent model: surface or syntax.", headline=True)
     ]

@@ -37,6 +37,8 @@ class TaggerCandidate(Record, frozen=True):
 class TrainedTagger(Record, frozen=True, kw_only=True):
     """Training of a tagger."""
 
+    main_table = "numbers"
+
     model: Annotated[str, setting("Model", "Kind of model: crf or hmm.", headline=True)]
     features: Annotated[
         str | list[str] | None,
