@@ -34,6 +34,11 @@ bin=$away/venv/bin
 for part in "1. A model that looks good" "4. The rare tags" "5. Counts over time" "Your predictions"; do
     grep -qF "$part" demo.txt || { echo "the demo does not say: $part" >&2; cat demo.txt >&2; exit 1; }
 done
+# Without the extra there is a page, and no figure; with it there are figures.
+grep -qF ".[plots]" <("$bin/calibrant" plot "$("$bin/python" -I -c "import calibrant.data as d; print(d.predictions('dated', 'naive-bayes'))")" -o x.svg 2>&1)
+if grep -q "<svg" calibrant-demo.html; then echo "figures were drawn without matplotlib" >&2; exit 1; fi
+install plots.lock --extra plots
+"$bin/calibrant" demo >demo.txt
 grep -q "<svg" calibrant-demo.html
 "$bin/calibrant" demo --json | "$bin/python" -I -c "import json, sys; print(len(json.load(sys.stdin)['steps']), 'steps')"
 tail -n 3 demo.txt
@@ -41,11 +46,11 @@ tail -n 3 demo.txt
 # What the core does without says how to get it.
 printf '# newdoc id = a\n1\tShe\tshe\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tran\trun\tVERB\t_\t_\t0\troot\t_\t_\n\n' >text.conllu
 said=$("$bin/calibrant" tag train text.conllu -o x.model 2>&1) && { echo "a tagger was trained without conllu" >&2; exit 1; }
-[[ $said == *"pip install 'calibrant[structures]'"* ]] || { echo "$said" >&2; exit 1; }
+[[ $said == *"pip install '.[structures]'"* ]] || { echo "$said" >&2; exit 1; }
 
 # The studies are a distribution of their own: without it their command says what to install, with it a study runs.
 said=$("$bin/calibrant" study sentiment 2>&1) && { echo "a study ran without its distribution" >&2; exit 1; }
-[[ $said == *"pip install calibrant-studies"* ]] || { echo "$said" >&2; exit 1; }
+[[ $said == *"pip install ./studies"* ]] || { echo "$said" >&2; exit 1; }
 "$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant-studies/*.whl
 "$bin/calibrant" study sentiment | head -n 1
 

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from calibrant.cli import main
+from calibrant.cli.made import Command
 from calibrant.io.table_formats import WRITTEN
 from tests.command_line import Run
 
@@ -50,3 +51,18 @@ def test_the_schema_of_a_command_is_printed_and_a_wrong_name_lists_the_right_one
 def test_what_writes_tables_names_every_format_in_its_help(run: Run, name: str) -> None:
     for words in (["apply"], ["tag", "predict"], ["coref", "pairs"]):
         assert f".{name}" in run(*words, "--help").out
+
+
+@pytest.mark.parametrize("words", [*all_commands(main)], ids=" ".join)
+def test_a_help_begins_with_at_most_ten_options(words: tuple[str, ...]) -> None:
+    command: click.Command | None = main
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    if isinstance(command, click.Group):
+        return
+    assert isinstance(command, Command)
+    sections = command.sections(click.Context(command))
+    shown = [option.name for options in sections.values() for option in options]
+    assert 1 <= len(sections["Options"]) <= 10
+    assert len(shown) == len({*shown})

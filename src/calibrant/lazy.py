@@ -48,8 +48,9 @@ def from_extra(module: str, need: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         from calibrant.exceptions import MissingExtraError
+        from calibrant.parts import installing
 
-        raise MissingExtraError(need, f"pip install 'calibrant[{extra}]'") from error
+        raise MissingExtraError(need, installing(extra)) from error
 
 
 def _names(file: Path) -> Iterator[tuple[str, str]]:

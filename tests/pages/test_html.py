@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ import pandas as pd
 import pytest
 from msgspec import structs
 
+from calibrant.data import predictions
 from calibrant.exceptions import InputError
 from calibrant.pages import Page, page, write
+from calibrant.parts import installing
 from calibrant.results.drawing import Report
 from calibrant.verbs import report
 from tests.decimals import decimals, decimals_of_page
@@ -88,7 +91,7 @@ def test_the_page_holds_headline_plug_in_figures_decomposition_recipe_and_comman
     ):
         assert part in text
     assert "calibrant report first.csv second.csv -o 'a <report>.html'" in text
-    assert "sharp − calibrated, squared errors: 0.0040, interval 0.0020 to 0.0060" in text
+    assert "Squared errors: 0.0040, interval 0.0020 to 0.0060" in text
     assert two_html.count("<svg") == 8  # both curves, each with consistency bars, smooth, two pairs of bars
 
 
@@ -225,3 +228,16 @@ def test_every_entry_of_the_contents_is_a_section(class_html: str) -> None:
         if tag == "a" and "download" not in attributes
     }
     assert {"view-1", "classes", "recipe"} <= links <= identifiers
+
+
+def test_without_matplotlib_a_page_has_all_numbers_and_says_how_to_get_figures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = report(predictions("dated", "naive-bayes"))
+    whole = page(content).to_html()
+    monkeypatch.setattr("calibrant.pages.sections.is_here", lambda package: package != "matplotlib")
+    plain = unescape(page(content).to_html())
+    assert "<svg" in whole
+    assert "<svg" not in plain
+    assert f"Figures need matplotlib: {installing('plots')}" in plain
+    assert plain.count('class="value"') == whole.count('class="value"')

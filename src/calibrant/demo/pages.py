@@ -8,15 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from calibrant import plots
 from calibrant.demo.results import Demonstration, TaggerStory
-from calibrant.events import plots as event_plots
 from calibrant.events.results.events import EventCount, EventTable
 from calibrant.pages import text
-from calibrant.pages.figures import Picture
 from calibrant.pages.groups import error_points, group_table, note_on
-from calibrant.pages.sections import Lines, TextTable
-from calibrant.plots.style import figure_of
+from calibrant.pages.sections import Lines, Picture, TextTable, no_figures
+from calibrant.parts import installing
 from calibrant.records import Printed, Quantity, Table, words
 from calibrant.records.record import plain
 from calibrant.results.drawing import bin_limits
@@ -54,7 +51,7 @@ NEXT: tuple[tuple[str, Lines], ...] = (
         "Counts over time, as in this demo",
         (
             ("calibrant events table socialist-worker --by quarter", "the numbers"),
-            ("calibrant explore socialist-worker", "needs pip install 'calibrant[web]'"),
+            ("calibrant explore socialist-worker", f"needs {installing('web')}"),
         ),
     ),
 )
@@ -126,8 +123,11 @@ class StoryPage(Printed):
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
-        from calibrant.pages.figures import group_pictures
         from calibrant.pages.html import render_story
+
+        if no_figures():
+            return render_story(self, ((),) * len(self.steps))
+        from calibrant.pages.figures import group_pictures
 
         tagger = self.demo.tagger
         versions = {"before": tagger.before, SHARED: tagger.shared, GROUPED: tagger.grouped}
@@ -314,6 +314,9 @@ def _whole(count: Quantity | None) -> str:
 def curves(versions: Mapping[str, Measurement]) -> Picture:
     """Draw the calibration curves of several versions of the same scores."""
     drawn = [(name, m.sums, bin_limits(m)) for name, m in versions.items()]
+    from calibrant import plots
+    from calibrant.plots.style import figure_of
+
     figure = figure_of(plots.calibration_curves(drawn))
     svg = plots.inline_svg(figure, name="story-curves", description="Calibration curves before and after")
     return Picture(svg, "Before and after", CURVES)
@@ -321,11 +324,14 @@ def curves(versions: Mapping[str, Measurement]) -> Picture:
 
 def series(events: EventTable) -> list[Picture]:
     """Draw each country's counts over time, with both intervals."""
+    from calibrant.events.plots import event_series
+    from calibrant.plots import inline_svg
+
     pictures = []
     for country in dict.fromkeys(row.country for row in events.counts):
         rows = tuple(row for row in events.counts if row.country == country)
-        figure = event_plots.event_series(replace(events, counts=rows), columns=1)
+        figure = event_series(replace(events, counts=rows), columns=1)
         name = f"story-series-{country.lower()}"
-        svg = plots.inline_svg(figure, name=name, description=f"Counts per year of {country}, with intervals")
+        svg = inline_svg(figure, name=name, description=f"Counts per year of {country}, with intervals")
         pictures.append(Picture(svg, f"Articles per year in which {country} uses force", SERIES))
     return pictures

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from calibrant._checks import positive_integer
 from calibrant.estimation.results import QuantileCalibration
 from calibrant.plots import style
 from calibrant.records.words import percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BINS = 10
 

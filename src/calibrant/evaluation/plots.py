@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.results.monitoring import Monitoring
@@ -17,6 +15,10 @@ from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.plots.lines import check_lines, draw_series, named_lines
 from calibrant.records.words import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["evidence_over_time", "risk_coverage_curves", "score_intervals"]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from calibrant._checks import positive_integer
@@ -18,6 +16,10 @@ from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.records import Quantity
 from calibrant.records.words import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PANEL = (3.6, 2.1)
 COLUMNS = 3

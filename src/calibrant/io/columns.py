@@ -283,8 +283,8 @@ class Column:
         name = class_name(value)
         if named and len(name) <= LONG_LABEL and name.isprintable() and not NUMBER.fullmatch(name):
             hint += (
-                f", or name the label of the event (`columns={{'event': '{name}'}}`); scores of several classes "
-                "need one p_<class> column per class"
+                f", or name the label of the event (`columns={{'event': '{name}'}}`); scores of several "
+                "classes need one p_<class> column per class"
             )
         return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import InputError
 from calibrant.io.arrow_tables import arrow_table
+from calibrant.parts import installing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,7 +207,7 @@ def _connection() -> Any:
     try:
         import duckdb
     except ImportError as error:
-        message, hint = "DuckDB is not installed", "pip install 'calibrant[duckdb]'"
+        message, hint = "DuckDB is not installed", installing("duckdb")
         raise InputError(message, hint, code="engine") from error
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")

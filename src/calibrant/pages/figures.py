@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from calibrant import plots
 from calibrant.metrics.binning import CROWDED
-from calibrant.pages.sections import ClassTable, Section
+from calibrant.pages.sections import ClassTable, Kind, Picture, Section
 from calibrant.plots.style import figure_of, name_axes, score_names
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, bin_limits
 from calibrant.results.groups import GroupedChanges
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OVERLAID = 3  # more curves on the same axes hide each other
 MOST_CLASSES = 60  # more classes make a figure taller than a page
@@ -24,23 +24,6 @@ CAPTION = (
     "The calibration error of each group of classes, with its interval for that group alone. If a line "
     "reaches 0, the data are compatible with perfect calibration."
 )
-
-
-@dataclass(frozen=True)
-class Picture:
-    """One figure of a page.
-
-    Attributes
-    ----------
-    svg
-        Markup that is safe in a page.
-    title, caption
-        Texts above and below the figure.
-    """
-
-    svg: str
-    title: str
-    caption: str
 
 
 def picture(ax: Axes, name: str, description: str, title: str, caption: str) -> Picture:
@@ -65,7 +48,6 @@ BARS_CAPTION = (
     "Hatched: the gap between the {frequency} and the mean {score}; the ECE is the weighted mean of the "
     "gaps. Bars of few pairs are faint."
 )
-Kind = Literal["curves", "smooth", "histograms"]
 
 
 def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kind, list[Picture]]:

@@ -17,9 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from calibrant.pages import text
-from calibrant.pages.figures import Kind, Picture, class_picture, group_pictures, pictures
 from calibrant.pages.groups import group_part
-from calibrant.pages.sections import ClassTable, Lines, Section
+from calibrant.pages.sections import ClassTable, Kind, Lines, Picture, Section, no_figures
 from calibrant.records import fields_of, words
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
@@ -39,11 +38,22 @@ def render(
 ) -> str:
     """Return the page of a report, with figures of its sections, classes and groups, as one HTML document."""
     kinds = _kinds(sections)
-    figures = [
-        {kind: _safe(drawn) for kind, drawn in pictures(section, f"s{n}", chosen).items()}
-        for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
-    ]
-    drawn = class_picture(classes) if classes is not None else None
+    figures: list[dict[Kind, list[dict[str, str]]]] = [{kind: [] for kind in EVERYTHING} for _ in sections]
+    class_figures: list[Picture] = []
+    group_figures: list[Picture] = []
+    left_out = ["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds]
+    if no_figures():
+        left_out = [no_figures() for _ in sections]
+    else:
+        from calibrant.pages.figures import class_picture, group_pictures, pictures
+
+        figures = [
+            {kind: _safe(drawn) for kind, drawn in pictures(section, f"s{n}", chosen).items()}
+            for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
+        ]
+        drawn = class_picture(classes) if classes is not None else None
+        class_figures = [] if drawn is None else [drawn]
+        group_figures = [] if groups is None else group_pictures({"after": groups}, "all")
     script = script_hash = None
     if classes is not None and classes.searched:
         file = resources.files("calibrant.pages").joinpath("templates/search.js")
@@ -56,12 +66,12 @@ def render(
         .render(
             page=page,
             figures=figures,
-            left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
-            class_figures=[] if drawn is None else _safe([drawn]),
+            left_out=left_out,
+            class_figures=_safe(class_figures),
             script=script,
             script_hash=script_hash,
             groups=None if groups is None else group_part(groups),
-            group_figures=[] if groups is None else _safe(group_pictures({"after": groups}, "all")),
+            group_figures=_safe(group_figures),
         )
     )
 
@@ -71,7 +81,11 @@ def render_protocol(
 ) -> str:
     """Return the page of an evaluation as one HTML document."""
     kinds: tuple[Kind, ...] = ("curves",)
-    drawn = [] if calibration is None else pictures(calibration, "calibration", kinds)["curves"]
+    drawn: list[Picture] = []
+    if calibration is not None and not no_figures():
+        from calibrant.pages.figures import pictures
+
+        drawn = pictures(calibration, "calibration", kinds)["curves"]
     safe = {kind: _safe(figure) for kind, figure in {**figures, "calibration": drawn}.items()}
     return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from calibrant.pages import text
+from calibrant.parts import installing, is_here
 from calibrant.records import Column, Record, Undefined, numbers_of, words
 from calibrant.records.formats import word
 from calibrant.records.record import cells
@@ -15,6 +17,29 @@ from calibrant.results.slices import SliceErrors
 
 FEW_CLASSES = 15  # need no search box
 Lines = tuple[tuple[str, str], ...]
+Kind = Literal["curves", "smooth", "histograms"]  # of figures
+
+
+def no_figures() -> str:
+    """Return why a page has no figures; an empty text if it can have them."""
+    return "" if is_here("matplotlib") else f"Figures need matplotlib: {installing('plots')}."
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of a page.
+
+    Attributes
+    ----------
+    svg
+        Markup that is safe in a page.
+    title, caption
+        Texts above and below the figure.
+    """
+
+    svg: str
+    title: str
+    caption: str
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from calibrant.exceptions import MissingExtraError
 from calibrant.lazy import lazily
+from calibrant.parts import installing, is_here
+
+if not is_here("matplotlib"):
+    raise MissingExtraError("figures need matplotlib", installing("plots"))
 
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve

@@ -18,6 +18,7 @@ from calibrant.data import event_labels, event_store
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_writing import StoreWriter
 from calibrant.events.results.events import UNFINISHED
+from calibrant.parts import installing
 from tests.command_line import Run
 from tests.quantities import defined
 
@@ -123,7 +124,7 @@ def test_without_the_extra_it_says_what_to_install(
     run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    run("explore", store, "--no-browser").refused("pip install 'calibrant[web]'", code=1)
+    run("explore", store, "--no-browser").refused(installing("web"), code=1)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 from calibrant.io import open_predictions
 from calibrant.outputs import schema
+from calibrant.parts import installing
 from calibrant.structures import evaluate_coreference, read_documents
 from tests.command_line import Run
 
@@ -310,5 +311,5 @@ def test_a_parser_needs_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     run("coref", "eval", trained, narrated / "test.conll", "--detect", "--parser", tmp_path).refused(
-        "pip install 'calibrant[spacy]'", code=1
+        installing("spacy"), code=1
     )

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from calibrant.outputs import schema
+from calibrant.parts import installing
 from calibrant.structures import evaluate_tagger, load_tagger, read_tagged
 from tests.command_line import Run
 
@@ -237,9 +238,7 @@ def test_a_pipeline_needs_the_extra(
     run: Run, tagged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    run("tag", "eval", "--spacy", tmp_path, tagged / "test.conllu").refused(
-        "pip install 'calibrant[spacy]'", code=1
-    )
+    run("tag", "eval", "--spacy", tmp_path, tagged / "test.conllu").refused(installing("spacy"), code=1)
 
 
 def test_a_model_file_that_is_none_is_refused(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:

@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from calibrant import plots
-from calibrant.evaluation import plots as evaluation_plots
 from calibrant.evaluation.results.protocol import MetricComparison, Protocol
 from calibrant.evaluation.results.significance import Comparison
 from calibrant.pages import text
-from calibrant.pages.figures import Picture
 from calibrant.pages.report_page import page
-from calibrant.pages.sections import Card, Contrast, Lines, Section, TextTable
-from calibrant.plots.style import figure_of
+from calibrant.pages.sections import Card, Contrast, Lines, Picture, Section, TextTable, no_figures
 from calibrant.records import Table, plain
 from calibrant.records.formats import ASIDE, word
 
@@ -138,8 +134,12 @@ def score_pictures(record: Protocol) -> list[Picture]:
         (metric_name(metric), [system.values[metric] for system in record.systems])
         for metric in record.metrics[:MOST_METRICS]
     ]
-    ax = evaluation_plots.score_intervals(names, scores)
-    svg = plots.inline_svg(figure_of(ax), name="scores", description=f"Scores of {', '.join(names)}")
+    from calibrant.evaluation.plots import score_intervals
+    from calibrant.plots import inline_svg
+    from calibrant.plots.style import figure_of
+
+    ax = score_intervals(names, scores)
+    svg = inline_svg(figure_of(ax), name="scores", description=f"Scores of {', '.join(names)}")
     drawn = f" The first {len(scores)} metrics are drawn." if len(record.metrics) > len(scores) else ""
     return [Picture(svg, "Scores with their intervals", SCORES_CAPTION + drawn)]
 
@@ -151,9 +151,13 @@ def selective_pictures(record: Protocol) -> list[Picture]:
     ]
     if not curves:
         return []
-    ax = evaluation_plots.risk_coverage_curves(curves)
+    from calibrant.evaluation.plots import risk_coverage_curves
+    from calibrant.plots import inline_svg
+    from calibrant.plots.style import figure_of
+
+    ax = risk_coverage_curves(curves)
     description = f"Risk-coverage curves of {', '.join(name for name, _ in curves)}"
-    svg = plots.inline_svg(figure_of(ax), name="selective", description=description)
+    svg = inline_svg(figure_of(ax), name="selective", description=description)
     return [Picture(svg, "Risk and coverage", SELECTIVE_CAPTION)]
 
 
@@ -253,7 +257,12 @@ class ProtocolPage:
         """Return the page as one self-contained HTML document."""
         from calibrant.pages.html import render_protocol
 
-        figures = {"scores": score_pictures(self.protocol), "selective": selective_pictures(self.protocol)}
+        figures: dict[str, list[Picture]] = {"scores": [], "selective": []}
+        if not no_figures():
+            figures = {
+                "scores": score_pictures(self.protocol),
+                "selective": selective_pictures(self.protocol),
+            }
         return render_protocol(self, figures, self.calibration, tuple(self.protocol.settings().items()))
 
 
