@@ -199,7 +199,7 @@ def text_of(name: str) -> str:
     """Run a command; return all its text, with its exit code and its standard error."""
     prepare(COMMANDS[name])
     code, out, err = _run_anew(f"{COMMANDS[name]} --full")
-    if code == 2 and "No such option: --full" in err:  # a command that prints no record
+    if code == 2 and "No such option '--full'" in err:  # a command that prints no record
         code, out, err = _run_anew(COMMANDS[name])
     out += f"{FAILED} {code}\n" * (code != 0) + f"--- standard error\n{err}" * bool(err)
     return masked(out)
