@@ -19,7 +19,7 @@ build() { # build NAME SOURCE
     fi
 }
 if [ -n "$version" ] && grep -q '^Repository.*/OWNER/' "$root/pyproject.toml"; then
-    echo "pyproject.toml: name the owner of the repository ([project.urls])" >&2
+    echo "pyproject.toml: write the account of the repository in place of OWNER ([project.urls], the one place that names it)" >&2
     exit 1
 fi
 build calibrant "$root"

@@ -1,7 +1,11 @@
-"""Draw the figures of the documentation's own pages: docs/images/demo.svg and those of the tutorials."""
+"""Draw the figures of the documentation's own pages: docs/images.
+
+Those of the gallery and of the notebooks come from `scripts/notebooks.py`.
+"""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +15,18 @@ import pyarrow as pa
 from matplotlib.figure import Figure
 from pyarrow import parquet
 
+from calibrant._checks import Pairs, pairs
 from calibrant.data import event_store, predictions, tag_counts, tagger_predictions
 from calibrant.evaluation import monitor
 from calibrant.evaluation.plots import evidence_over_time
 from calibrant.events import draw_events
-from calibrant.metrics import by_frequency
+from calibrant.metrics import by_frequency, expected_calibration_error
+from calibrant.metrics.moments import moments_by_resolution
+from calibrant.metrics.residuals import residuals
+from calibrant.metrics.resolutions import resolutions_of
 from calibrant.plots import calibration_curves, render, style
 from calibrant.results.drawing import bin_limits
+from calibrant.synthetic import sample
 from calibrant.verbs import apply, fit, measure, slices
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
@@ -98,14 +107,106 @@ def attacks() -> bytes:
         return path.read_bytes()
 
 
+def noise() -> Figure:
+    """The ECE of a calibrated model over the sample size, beside the calibration error."""
+    sizes = np.array([100, 200, 500, 1000, 2000, 5000, 10_000, 20_000])
+    draws = 40
+    ece, error = np.empty((2, len(sizes), draws))
+    for place, size in enumerate(sizes):
+        for draw in range(draws):
+            drawn = sample(int(size), a=0.5, b=0.5, seed=1000 * place + draw)
+            source = pairs(drawn.label, drawn.score)
+            ece[place, draw] = expected_calibration_error(drawn.label, drawn.score)
+            error[place, draw] = moments_by_resolution(residuals(source))[-1].estimate
+    figure, (ax,) = style.new_figure(5.2, 3.2)
+    for place, (label, values) in enumerate((("ECE, 15 bins", ece), ("squared error, debiased", error))):
+        look = style.series(place)
+        low, high = np.quantile(values, (0.1, 0.9), axis=1)
+        ax.plot(
+            sizes, values.mean(axis=1), color=look.color, marker=look.marker, linestyle=look.line, label=label
+        )
+        ax.fill_between(sizes, low, high, color=look.color, alpha=0.2, linewidth=0)
+    ax.axhline(0, color=style.MUTED, linewidth=0.8)
+    ax.set_xscale("log")
+    ax.set_xlabel("pairs of a calibrated model (mean and 80 % of 40 samples)")
+    ax.set_ylabel("estimate")
+    style.grid(ax)
+    style.legend_outside(ax)
+    return figure
+
+
+def by_resolution() -> Figure:
+    """What each number of bins shows of three kinds of errors."""
+    figure, (ax,) = style.new_figure(5.2, 3.2)
+    score = np.random.default_rng(3).beta(0.8, 0.8, 4000)
+    truths = {
+        "up to 4 points too high": score - 0.04 * np.sin(np.pi * score),
+        "overconfident": score + 0.09 * np.sin(2 * np.pi * score),
+        "five waves": score + 0.08 * np.sin(10 * np.pi * score) * np.sin(np.pi * score),
+    }
+    for place, (label, truth) in enumerate(truths.items()):
+        chance = np.clip(truth, 0, 1)
+        shown: dict[int, list[float]] = {}
+        for seed in range(400):
+            outcome = np.random.default_rng(seed).random(len(score)) < chance
+            for moments in moments_by_resolution(residuals(pairs(outcome, score))):
+                shown.setdefault(moments.bins, []).append(moments.estimate)
+        look = style.series(place)
+        bins = sorted(bins for bins, values in shown.items() if len(values) > 200)
+        true = float(np.mean((chance - score) ** 2))
+        means = [float(np.mean(shown[bins_])) / true for bins_ in bins]
+        ax.plot(bins, means, color=look.color, marker=look.marker, linestyle=look.line, label=label)
+    ax.axhline(1, color=style.MUTED, linewidth=0.8)
+    ax.set_xscale("log", base=2)
+    ax.set_xlabel("bins")
+    ax.set_ylabel("mean of T / true squared error")
+    style.grid(ax)
+    style.legend_outside(ax)
+    return figure
+
+
+def inversion() -> Figure:
+    """P-values of all values of the calibration error of the tweets, and the interval that they give."""
+    table = pq_pairs(predictions("dated", "naive-bayes"))
+    found = resolutions_of(residuals(table))
+    assert found is not None
+    roots = np.linspace(0.02, 0.1, 161)
+    figure, (ax,) = style.new_figure(5.2, 3.2)
+    look = style.series(0)
+    ax.plot(
+        roots,
+        [found.p_value(root**2) for root in roots],
+        color=look.color,
+        label="p-value of: the error is at most this",
+    )
+    low, high = found.interval(0.95)
+    ax.axvspan(low, high, color=style.series(1).color, alpha=0.2, linewidth=0, label="95 % interval")
+    ax.axvline(found.estimate(), color=style.series(1).color, linestyle="--", label="estimate")
+    ax.axhline(0.025, color=style.MUTED, linewidth=0.8)
+    ax.set_xlabel("calibration error")
+    ax.set_ylabel("p-value")
+    style.grid(ax)
+    style.legend_outside(ax)
+    return figure
+
+
+def pq_pairs(file: Path) -> Pairs:
+    """The pairs of a table."""
+    table = parquet.read_table(file)
+    return pairs(table["label"].to_numpy(), table["score"].to_numpy())
+
+
 PICTURES: dict[str, Callable[[], bytes]] = {
     "demo.svg": lambda: render(curves(), "svg"),
     "tutorial-tags.svg": lambda: render(tag_groups(), "svg"),
     "tutorial-monitor.svg": lambda: render(evidence(), "svg"),
     "tutorial-events.svg": attacks,
+    "error-noise.svg": lambda: render(noise(), "svg"),
+    "error-resolutions.svg": lambda: render(by_resolution(), "svg"),
+    "error-inversion.svg": lambda: render(inversion(), "svg"),
 }
 
 
 if __name__ == "__main__":
-    for name, draw in PICTURES.items():
-        (IMAGES / name).write_bytes(draw())
+    for name in sys.argv[1:] or PICTURES:
+        (IMAGES / name).write_bytes(PICTURES[name]())

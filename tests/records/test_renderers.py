@@ -98,10 +98,10 @@ HTML = """
 <caption>Errors of a_b; level 95 %</caption>
 <thead><tr>
 <th scope="col">tag_name</th>
-<th scope="col">n</th>
-<th scope="col" title="Distance from the frequency.">error</th>
-<th scope="col">95 % interval</th>
-<th scope="col">p</th>
+<th scope="col" style="text-align: right">n</th>
+<th scope="col" title="Distance from the frequency." style="text-align: right">error</th>
+<th scope="col" style="text-align: right">95 % interval</th>
+<th scope="col" style="text-align: right">p</th>
 <th scope="col">remark</th></tr></thead><tbody>
 <tr>
 <th colspan="6" scope="rowgroup">Open</th></tr>

@@ -167,7 +167,7 @@ def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[st
 
 def _heading(text: str, meaning: str, scope: str, *, right: bool = False) -> str:
     title = f' title="{_html(meaning, quote=True)}"' if meaning else ""
-    side = f' style="text-align: {"right" if right else "left"}"'
+    side = ' style="text-align: right"' if right else ""
     return f'<th scope="{scope}"{title}{side}>{_html(text)}</th>'
 
 
