@@ -1,6 +1,6 @@
 """Draw the figures of the documentation's own pages: docs/images.
 
-Those of the gallery and of the notebooks come from `scripts/notebooks.py`.
+The figures of the gallery and of the notebooks come from `scripts/notebooks.py`.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def noise() -> Figure:
 
 
 def by_resolution() -> Figure:
-    """What each number of bins shows of three kinds of errors."""
+    """The part of three kinds of errors that each number of bins shows."""
     figure, (ax,) = style.new_figure(5.2, 3.2)
     score = np.random.default_rng(3).beta(0.8, 0.8, 4000)
     truths = {

@@ -147,7 +147,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
             return ""
         raw = next((one for one in self.estimates if one.method == "uncorrected"), None)
         share = None if raw is None else raw.share.estimate
-        beside = "" if share is None else f" Without correction, the share would be {decimal(share)}."
+        beside = "" if share is None else f" Without correction, the proportion would be {decimal(share)}."
         return f"Report {self.reported}: {self.reported_because}.{beside}"
 
 

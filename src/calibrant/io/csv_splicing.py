@@ -44,7 +44,7 @@ def spliced(
     names
         New names of columns.
     delimiter
-        What separates fields.
+        Sign that separates fields.
     quotes
         True if fields may have quotes, which the reader has checked.
     skip
