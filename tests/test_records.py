@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from html import unescape
 from typing import Annotated, Any, cast
 
 import jsonschema
@@ -195,7 +196,9 @@ def test_repr_is_short_and_a_notebook_shows_a_table() -> None:
     record = measured()
     assert len(repr(record)) < 80
     assert len(repr(record.views[0])) < 400
-    assert record._repr_html_().count("<table>") == 3
+    shown = record._repr_html_()
+    assert (shown.count("<table>"), record.to_html().count("<table>")) == (1, 3)
+    assert unescape(shown).startswith(f"<p>{record.summary()}</p>")
     assert "<b>" not in agreement(Ratings.from_lists({"a": ["<b>", "y"], "b": ["<b>", "z"]})).to_html()
 
 

@@ -65,3 +65,12 @@ def test_numbers_for_other_rows_are_refused() -> None:
     stream = io.BytesIO(b"score\n0.5\n0.6\n")
     with pytest.raises(FormatError, match="lines and rows differ"):
         list(spliced(stream, ["score"], [np.zeros((1, 1))], places=[0], names={}, delimiter=","))
+
+
+def test_a_stated_delimiter_and_lines_that_end_in_returns_stay(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_bytes(b"sep=;\r\nword;score\r\nx,y;0.5\r\n")
+    open_scores(tmp_path / "old.csv").rewrite(tmp_path / "new.csv", lambda q, _: q / 2, note="halved")
+    assert (tmp_path / "new.csv").read_bytes() == b"sep=;\r\nword;score\r\nx,y;0.25\r\n"
+    (tmp_path / "old.csv").write_bytes(b"word,score\rx,0.5\ry,1\r")
+    open_scores(tmp_path / "old.csv").rewrite(tmp_path / "new.csv", lambda q, _: q / 2, note="halved")
+    assert (tmp_path / "new.csv").read_bytes() == b"word,score\rx,0.25\ry,0.5\r"

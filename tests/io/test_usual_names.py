@@ -127,3 +127,45 @@ def test_archives_have_the_names_of_scikit_learn_and_of_trainers(tmp_path: Path)
         found = measure(tmp_path / f"{number}.npz")
         assert [view.view for view in found.views][:1] == ["binary" if number == 0 else "top"]
         assert found.views[0].n == 50
+
+
+def test_the_guide_lists_every_name() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "data.md"
+    table = (
+        page.read_text(encoding="utf-8")
+        .partition("## Names that are recognized")[2]
+        .partition("## Formats")[0]
+    )
+    for part, names in USUAL.items():
+        [row] = [line for line in table.splitlines() if line.startswith(f"| **`{part}`**")]
+        assert all(f"`{name}`" in row for name in names)
+
+
+def test_missing_scores_no_rows_and_no_other_columns_name_no_classes(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no column 'score'"):
+        measure(pd.DataFrame({"gold": ["a", "b"]}))
+    (tmp_path / "none.csv").write_text("a,b,gold\n")
+    with pytest.raises(InputError, match="there is no column 'score'"):
+        measure(tmp_path / "none.csv")
+    table = pd.DataFrame({"a": [0.5, None], "b": [0.5, 0.2], "label": ["a", "b"]})
+    with pytest.raises(InputError, match="row 2, column a: the value is missing"):
+        measure(table)
+
+
+def test_an_archive_of_one_score_a_row_may_have_clusters_items_and_weights(tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {
+        "y_true": [0, 1, 1, 0],
+        "y_prob": [0.1, 0.9, 0.6, 0.4],
+        "clusters": [1, 1, 2, 2],
+    }
+    np.savez(tmp_path / "a.npz", **arrays, items=["a", "b", "c", "d"], weights=[1, 2, 1, 2])
+    found = measure(tmp_path / "a.npz")["binary"]
+    assert (found.clusters, found.weight_sum) == (2, 6)
+    np.savez(tmp_path / "a.npz", y_prob=[0.1, 0.9])
+    with pytest.raises(InputError, match="the archive has no labels: add it as .n,. labels, 0 or 1"):
+        measure(tmp_path / "a.npz")
+
+
+def test_a_column_of_clusters_is_not_named_twice() -> None:
+    with pytest.raises(InputError, match="cluster names 2 columns"):
+        measure(pd.DataFrame({"score": [0.5], "label": [1], "a": [1]}), columns={"cluster": ("a", "a")})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import chain, compress, islice
@@ -15,6 +14,7 @@ import msgspec
 import numpy as np
 
 from calibrant.exceptions import InputError
+from calibrant.records import words
 from calibrant.records.fields import Field, Interval, Library, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undefined, interval_heading, named
 from calibrant.records.words import counted, decimal, first_line, interval, lower, percent, setting
@@ -23,8 +23,6 @@ SCHEMA_VERSION = 1
 MOST_ROWS = 30  # of the main table, where nothing else is shown
 WIDTH = 100  # of a summary
 MOST_NAMED = 3  # rows that share a warning
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
-_PLURAL = re.compile(r"# (\w+?)s\b")
 # Cells of a number and its interval that a row shows.
 PLACES: dict[Interval, tuple[bool, bool]] = {True: (True, True), False: (True, False), "only": (False, True)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # fields of a quantity, left out if None
@@ -594,37 +592,24 @@ def warnings_of_rows(records: Sequence[Record], whole: Record) -> Iterator[str]:
     alike_texts: dict[str, dict[str, list[str]]] = {}  # the texts by the names of the row
     own = numbers_of(type(records[0]))
     values = (getattr(whole, field.name) for field in fields_of(type(whole)))
-    told = {_alike(value.warning or "") for value in values if isinstance(value, Quantity)}
+    told = {words.alike(value.warning or "") for value in values if isinstance(value, Quantity)}
     names = [field for field in own if field.role == "name"]
     shown = {field.label for field in own if field.headline} or {field.label for field in own}
     for place, record in enumerate(records):
         about = ", ".join(worded(field.of(record)[0]) for field in names) or f"{place}"
         for label, text in _warnings(record):
-            if not label or (label in shown and _alike(text) not in told):
-                alike_texts.setdefault(_alike(text), {}).setdefault(about, []).append(text)
+            if not label or (label in shown and words.alike(text) not in told):
+                alike_texts.setdefault(words.alike(text), {}).setdefault(about, []).append(text)
     for texts_of in alike_texts.values():
-        texts = {name: _merged(alike) for name, alike in texts_of.items()}
+        texts = {name: words.merged(same) for name, same in texts_of.items()}
         if names and len(records) > 1 and len(texts) > MOST_NAMED:
             named = "; ".join(islice(texts, MOST_NAMED))
             rows = counted(len(records), lower(names[0].label) if len(names) == 1 else "row")
-            yield f"{len(texts)} of {rows} ({named}, ...): {_merged([*chain(*texts_of.values())])}"
+            yield f"{len(texts)} of {rows} ({named}, ...): {words.merged([*chain(*texts_of.values())])}"
             continue
         for text in dict.fromkeys(texts.values()):
-            about = "; ".join(name for name, alike in texts.items() if alike == text)
+            about = "; ".join(name for name, same in texts.items() if same == text)
             yield f"{about}: {text}" if names and len(records) > 1 else text
-
-
-def _alike(text: str) -> str:
-    """Return a text without its numbers."""
-    return _PLURAL.sub(r"# \1", _NUMBER.sub("#", text))
-
-
-def _merged(texts: Sequence[str]) -> str:
-    """One text of those that differ in their numbers alone, with their ranges."""
-    numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = [sorted(set(values), key=lambda number: float(number.replace(",", ""))) for values in numbers]
-    ranges = iter([values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}" for values in ends])
-    return _NUMBER.sub(lambda _: next(ranges), max(texts, key=len))  # of which nouns are in the plural
 
 
 def schema(kind: type[Record], *, command: str = "") -> dict[str, Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
+_PLURAL = re.compile(r"# (\w+?)s\b")
 
 UNDEFINED = "-"
 """The symbol of an undefined number in every format for people; a footnote gives the reason."""
@@ -146,3 +150,28 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     names = {name.strip().lower(): name for name in known}
     near = get_close_matches(word.strip().lower(), names, 1, 0.75)
     return names[near[0]] if near else None
+
+
+def alike(text: str) -> str:
+    """Return a text without its numbers, which is the same for texts that differ in their numbers alone.
+
+    Examples
+    --------
+    >>> alike("only 12 pairs"), alike("only 1 pair")
+    ('only # pair', 'only # pair')
+    """
+    return _PLURAL.sub(r"# \1", _NUMBER.sub("#", text))
+
+
+def merged(texts: Sequence[str]) -> str:
+    """Return one text of those that differ in their numbers alone, with their ranges.
+
+    Examples
+    --------
+    >>> merged(["only 12 pairs", "only 7 pairs"])
+    'only 7 to 12 pairs'
+    """
+    numbers = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    ends = [sorted(set(values), key=lambda number: float(number.replace(",", ""))) for values in numbers]
+    ranges = iter([values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}" for values in ends])
+    return _NUMBER.sub(lambda _: next(ranges), max(texts, key=len))  # of which nouns are in the plural
