@@ -148,7 +148,7 @@ def test_missing_scores_no_rows_and_no_other_columns_name_no_classes(tmp_path: P
     with pytest.raises(InputError, match="there is no column 'score'"):
         measure(tmp_path / "none.csv")
     table = pd.DataFrame({"a": [0.5, None], "b": [0.5, 0.2], "label": ["a", "b"]})
-    with pytest.raises(InputError, match="row 2, column a: the value is missing"):
+    with pytest.raises(InputError, match="row 1, column a: the value is missing"):
         measure(table)
 
 
@@ -162,7 +162,7 @@ def test_an_archive_of_one_score_a_row_may_have_clusters_items_and_weights(tmp_p
     found = measure(tmp_path / "a.npz")["binary"]
     assert (found.clusters, found.weight_sum) == (2, 6)
     np.savez(tmp_path / "a.npz", y_prob=[0.1, 0.9])
-    with pytest.raises(InputError, match="the archive has no labels: add it as .n,. labels, 0 or 1"):
+    with pytest.raises(InputError, match=r"the archive has no labels: add it as .n,. labels, 0 or 1"):
         measure(tmp_path / "a.npz")
 
 
