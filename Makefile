@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/models),)
 export CALIBRANT_MODELS ?= $(abspath ../shared/models)
 endif
 
-.PHONY: help venv demo test test-all crosscheck goldens goldens-compare browser lint types docs lock bench fuzz study clean
+.PHONY: help venv demo test test-all crosscheck goldens goldens-compare browser lint types docs lock bench fuzz coverage study clean
 
 help: ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 12
@@ -72,6 +72,9 @@ crosscheck: $(READY) ## compare other libraries' numbers with calibrant's; TORCH
 
 fuzz: ## fuzz a reader: make fuzz NAME=conllu SECONDS=600
 	scripts/fuzz.sh $(or $(NAME),$(error say which, of docs/fuzzing.md: make fuzz NAME=conllu)) $(or $(SECONDS),600)
+
+coverage: $(READY) ## which lines and branches of the numbers and readers the tests run
+	scripts/coverage.sh $(ARGS)
 
 study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic
 	$(BIN)/calibrant study $(or $(NAME),$(error say which: make study NAME=synthetic)) $(ARGS)
