@@ -200,6 +200,7 @@ PRINTED += [
     "EventTable",
     "Agreement",
     "Comparison",
+    "RunComparison",
     "TagEvaluation",
     "CoreferenceEvaluation",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from calibrant.parts import PARTS
 from calibrant_studies.datasets import NAMES
 from tests.command_line import Run
 
@@ -109,8 +110,8 @@ def test_without_the_distribution_its_commands_say_what_to_install(
     ran = run(command, "sentiment", "--json")
     assert (ran.code, ran.out) == (1, "")
     assert (
-        ran.err == f"calibrant: calibrant {command} needs calibrant_studies: pip install calibrant-studies\n"
+        ran.err == f"calibrant: calibrant {command} needs calibrant_studies: {PARTS['calibrant_studies']}\n"
     )
     assert f"{command}   " in (shown := run("--help").out)
-    assert "Not installed: pip install calibrant-studies." in shown
+    assert f"Not installed: {PARTS['calibrant_studies']}." in " ".join(shown.split())
     assert run("measure", "--help").code == 0

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
         Reference,
         SystemEvaluation,
     )
+    from calibrant.evaluation.results.runs import (
+        OverallDifference,
+        RunComparison,
+        RunScore,
+        TaskDifference,
+    )
     from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
     from calibrant.evaluation.results.significance import (
         Comparison,
@@ -88,6 +94,7 @@ __all__ = [
     "MetricScore",
     "MonitoredDay",
     "Monitoring",
+    "OverallDifference",
     "PairAgreement",
     "PairedTest",
     "PlainTest",
@@ -99,9 +106,12 @@ __all__ = [
     "ResampledTest",
     "ResultTable",
     "RiskCoverage",
+    "RunComparison",
+    "RunScore",
     "SystemEvaluation",
     "SystemMean",
     "SystemPair",
+    "TaskDifference",
     "adjusted_p_values",
     "agree",
     "agreement",

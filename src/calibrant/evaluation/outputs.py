@@ -3,12 +3,14 @@
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.evaluation.results.protocol import Protocol
+from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.results.significance import Comparison
 from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {
     "agree": Agreement,
     "compare": Comparison,
+    "compare runs": RunComparison,  # compare, for logs, tasks and runs
     "monitor": Monitoring,
     "protocol": Protocol,
 }

@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_text import lines, mapping, sequence, whole
 from calibrant.io.log_rows import Block, Collector, Normalise
+from calibrant.io.log_scores import SampleScore, number_of
 
 Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
@@ -27,6 +28,7 @@ KEYS = ("doc_id", "doc", "target", "arguments", "filtered_resps")
 KNOWN = "0.4.0 to 0.5"
 RELEASES = re.compile(r"0\.[45](\..*)?")
 METRICS: dict[str, Normalise] = {"acc": "none", "acc_norm": "characters", "acc_bytes": "bytes"}
+OTHERS = (*KEYS, "resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash", "idx")
 PEEK = 500
 ROUNDING = 1e-3  # log-likelihoods summed in half precision may end a little above 0
 
@@ -52,11 +54,14 @@ class Run:
         The outermost group of each task that has one.
     titles
         The title of each task that has one.
+    means
+        The entries of each task's results, by metric and filter.
     """
 
     model: str
     groups: Mapping[str, str]
     titles: Mapping[str, str]
+    means: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,31 @@ class HarnessLog:
             collector.add(self.model, group, title, f"{self.task}/{sample.id}", names, values, gold)
             yield from collector.take()
         yield from collector.take(1)
+
+    def scores(self) -> Iterator[SampleScore]:
+        """Yield the metrics of each sample that are one number, those of several filters by their names."""
+        filters = {str(line.get("filter", "none")) for _, line in lines(self.path)}
+        for number, line in lines(self.path):
+            if "doc_id" not in line:
+                message, hint = "no 'doc_id' in this sample", f"calibrant reads logs of lm_eval {KNOWN}"
+                raise self._error(message, hint, "log", number)
+            listed = line.get("metrics")
+            names = listed if isinstance(listed, list) else [key for key in line if key not in OTHERS]
+            suffix = f",{line.get('filter', 'none')}" if len(filters) > 1 else ""
+            content, prompt = line.get("doc_hash"), line.get("prompt_hash")
+            for name in map(str, names):
+                value = number_of(line.get(name))
+                if value is not None:
+                    own = f"{name}{suffix}"
+                    yield SampleScore(str(line["doc_id"]), own, value, content=content, prompt=prompt)
+
+    def aggregates(self) -> dict[str, float]:
+        """Return the harness's own mean of each metric, from the results file."""
+        return {
+            key.removesuffix(",none"): value
+            for key, value in self.run.means.get(self.task, {}).items()
+            if number_of(value) is not None
+        }
 
     def _samples(self) -> Iterator[Sample]:
         chosen: str | None = None
@@ -354,7 +384,8 @@ def _run(content: dict[str, Any], path: Path) -> Run:
         if isinstance(entry, dict) and entry.get("alias")
     }
     groups = {task: _outermost(task, inside) for task in titles if task not in inside}
-    return Run(str(model), {task: group for task, group in groups.items() if group}, titles)
+    means = {task: entry for task, entry in results.items() if isinstance(entry, dict)}
+    return Run(str(model), {task: group for task, group in groups.items() if group}, titles, means)
 
 
 def _outermost(task: str, inside: Mapping[str, Sequence[str]]) -> str:

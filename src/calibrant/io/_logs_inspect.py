@@ -20,12 +20,14 @@ from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
 from calibrant.io.log_rows import Block, Collector, LeftOut
+from calibrant.io.log_scores import SampleScore, number_of
 from calibrant.records.words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
 VERSIONS = (1, 2)
 HEAD = 1 << 16
 VALUES = {"C": True, "I": False, 1: True, 0: False}
+GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # by inspect_ai's own conversion
 CONFIDENCE = ("confidence", "probability")
 CONTRADICTION = "whose recorded value contradicts the answer and the target"
 SHUFFLED = "Choices were shuffled before generating a response"
@@ -158,6 +160,32 @@ class InspectLog:
             )
             yield from collector.take()
         yield from collector.take(1)
+
+    def scores(self) -> Iterator[SampleScore]:
+        """Yield the scores of each sample in each epoch: C, P, N and I as 1, 0.5, 0 and 0; numbers stay."""
+        for where, sample in self._samples():
+            item, epoch = str(sample.get("id")), _whole(sample.get("epoch"))
+            for name, score in _scores(sample).items():
+                value = score.get("value")
+                number = GRADES.get(value) if isinstance(value, str) else number_of(value)
+                if number is None and not isinstance(value, (dict, list)):
+                    message = (
+                        f"sample {item}: the value {shown(value)} of {name} is not C, I, P, N or a number"
+                    )
+                    raise InputError(message, "name another scorer", code="score-range", file=where)
+                if number is not None:
+                    yield SampleScore(item, name, number, epoch)
+
+    def aggregates(self) -> dict[str, float]:
+        """Return the accuracy or mean of each scorer that the log states."""
+        stated: dict[str, float] = {}
+        for score in sequence(mapping(self._head().get("results")).get("scores")):
+            metrics = mapping(mapping(score).get("metrics"))
+            for metric in ("accuracy", "mean"):
+                value = number_of(mapping(metrics.get(metric)).get("value"))
+                if value is not None:
+                    stated.setdefault(str(mapping(score).get("name")), value)
+        return stated
 
     def _evidence(self) -> Evidence:
         seen: Counter[str] = Counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from calibrant import FormatError, InputError, MissingExtraError
+from calibrant.parts import installing
 from calibrant.structures.files.tagged import read_tagged
 from calibrant.structures.models import SpacyTagger
 from calibrant.structures.models.spacy_tagger import BATCH, Column
@@ -312,5 +314,5 @@ def test_a_tagger_that_is_not_trained_is_refused(tags: list[str]) -> None:
 
 def test_without_spacy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'calibrant\[spacy\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(installing("spacy"))):
         SpacyTagger("anything")

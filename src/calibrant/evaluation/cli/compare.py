@@ -22,7 +22,7 @@ from calibrant.exceptions import InputError
 @options_of(
     "calibrant.evaluation.verbs.evaluating:compare",
     leave=("source", "higher_is_better"),
-    **dict.fromkeys(("fold", "item", "repeat", "cluster"), "NAME"),
+    **dict.fromkeys(("fold", "item", "score", "task", "run", "repeat", "cluster"), "NAME"),
     baseline="SYSTEM",
     samples=click.IntRange(min=100),
     seed=click.IntRange(min=0),
@@ -34,11 +34,14 @@ from calibrant.exceptions import InputError
 )
 @printing
 def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
-    """Compare the systems of FILE by their scores on the same folds or items.
+    """Compare systems by their scores on the same folds or items.
 
-    FILE is a table with one row per score: columns system, fold or item, and score. The format is .csv,
-    .tsv, .jsonl, .parquet or .arrow; text formats may be compressed, as .csv.gz. With - calibrant reads
-    standard input. Items without a score of some system are left out, with a warning.
+    Each FILE is a log of lm-evaluation-harness or inspect_ai, or a folder of logs: the runs are compared task
+    by task and over all tasks, on the items that both have. Several runs of an item (epochs) are averaged.
+
+    A single FILE may be a table with one row per score: columns system, fold or item, and score. The format
+    is .csv, .tsv, .jsonl, .parquet or .arrow; text formats may be compressed, as .csv.gz. With - calibrant
+    reads standard input. Items without a score of some system are left out, with a warning.
 
     Scores of cross-validation folds need the corrected test. It needs the ratio of test to training data:
     give --test-train-ratio, or a column repeat.
@@ -47,14 +50,13 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """
     from calibrant.evaluation.verbs.evaluating import compare
 
-    others = f"to compare predictions of several models, run `calibrant report {shlex.join(files)}`"
-    if len(files) > 1:
-        raise click.UsageError(f"compare takes one FILE with the scores of all systems; {others}")
-    [file] = files
+    others = f"to compare the calibration of several models, run `calibrant report {shlex.join(files)}`"
     try:
-        comparison = compare(file, **options)
+        comparison = compare(list(files), **options)
     except InputError as error:
         if error.code == "column-missing" and "'system'" in error.message:
             error.hint += "; to compare predictions of several models, run `calibrant report FILE FILE`"
+        elif "file by file" in error.message:
+            error.hint += f"; {others}"
         raise
-    printing.show(comparison, lambda lines: [f"{file}:", "", *lines])
+    printing.show(comparison, lambda lines: [f"{', '.join(files)}:", "", *lines])

@@ -12,7 +12,9 @@ from calibrant.evaluation.comparison import compare_systems
 from calibrant.evaluation.files.tables import RatingTable, read_ratings, read_results
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.agreement import Agreement
+from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.results.significance import Comparison
+from calibrant.evaluation.verbs.comparing_runs import compare_logs, compare_table, is_run
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.metrics.resampling import SAMPLES
@@ -105,9 +107,12 @@ def compare(
     system: str = "system",
     fold: str | None = None,
     item: str | None = None,
-    score: str = "score",
+    score: str | None = None,
+    task: str | None = None,
+    run: str | None = None,
     repeat: str | None = None,
     cluster: str | None = None,
+    margin: float | None = None,
     alternative: Alternative = "two-sided",
     test_train_ratio: float | None = None,
     higher_is_better: bool = True,
@@ -116,13 +121,17 @@ def compare(
     level: float = 0.95,
     samples: int = SAMPLES,
     seed: Seed = 0,
-) -> Comparison:
-    """Compare the systems of a table of scores, by fold or by the items that have scores of all systems.
+) -> Comparison | RunComparison:
+    """Compare systems by their scores on the same folds or items, from a table or from logs of evaluations.
+
+    Logs, and tables with several tasks or several runs of an item, give paired differences by task and over
+    all tasks. The runs of an item are averaged.
 
     Parameters
     ----------
     source
-        A table (see `calibrant.evaluation.read_results`).
+        A table (see `calibrant.evaluation.read_results`), or logs of lm-evaluation-harness or inspect_ai: one
+        folder with several models, or a list of logs and folders.
     system
         Column that names the system.
     fold
@@ -130,12 +139,20 @@ def compare(
     item
         Column of the item, if each score belongs to one item. None: ``item``, if there is one.
     score
-        Column of scores.
+        Column of scores, or the metric or scorer of logs (with its filter after a comma). None: ``score``;
+        for logs the only metric of a task, or ``acc``, ``accuracy`` or ``exact_match``.
+    task
+        Column of tasks. None: ``task``, if there is one.
+    run
+        Column that numbers the runs of an item. None: ``run`` or ``epoch``, if there is one.
     repeat
         Column with the number of the cross-validation repeat; the folds per repeat give the ratio of test to
         training data. None: ``repeat``, if there is one.
     cluster
         Column of clusters, such as documents. None: ``cluster``, if there is one.
+    margin
+        Difference that does not matter, such as 0.01, for tasks, runs and logs: an interval within it is a
+        tie.
     alternative
         Alternative hypothesis of each test. ``two-sided``: the two systems have different scores.
         ``greater``, ``less``: the first system of a pair (in the order of the table; the baseline is second)
@@ -160,7 +177,7 @@ def compare(
     Raises
     ------
     InputError
-        As `calibrant.evaluation.read_results`; or the table has one system.
+        As `calibrant.evaluation.read_results`; the table has one system; or logs have no task in common.
 
     Examples
     --------
@@ -170,6 +187,19 @@ def compare(
     >>> round(comparison.pairs[0].difference.estimate, 2), round(comparison.pairs[0].p_value, 2)
     (1.33, 0.13)
     """
+    several = list(source) if isinstance(source, (list, tuple)) else [source]
+    given: dict[str, Any] = {"baseline": baseline, "margin": margin, "level": level, "power": power}
+    if len(several) > 1 or is_run(several[0]):
+        return compare_logs(several, score, **given)
+    source, score = several[0], "score" if score is None else score
+    if fold is None and repeat is None:
+        named: dict[str, Any] = {"system": system, "item": item, "score": score, "task": task, "run": run}
+        compared = compare_table(source, **named, cluster=cluster, **given)
+        if compared is not None:
+            return compared
+    if margin is not None:
+        hint = "leave it out, or name the columns of tasks or of runs (`task`, `run`)"
+        raise InputError("`margin` is for logs, tasks and runs", hint, code="parameter")
     table = read_results(
         source, system=system, fold=fold, item=item, score=score, repeat=repeat, cluster=cluster
     )

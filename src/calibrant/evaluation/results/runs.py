@@ -1,0 +1,219 @@
+"""Records of the comparison of runs: scores of systems over tasks, and their paired differences."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from calibrant.records import Quantity, Record, Table, name, number, rows, setting, warning
+from calibrant.records.words import counted, percent
+from calibrant.results.errors import IntervalLevel
+
+DATA, DIFFERENCE, SCORES = "Data", "Difference", "Scores"
+ITEMS, TASKS = "items", "tasks"
+
+First = Annotated[str, name("First", "First system of the pair.")]
+Second = Annotated[str, name("Second", "Second system of the pair.")]
+Difference = Annotated[
+    Quantity,
+    number(
+        "Difference",
+        "Mean of first minus second over the items that both answered, with its paired interval.",
+        group=DIFFERENCE,
+        headline=True,
+        signed=True,
+    ),
+]
+PValue = Annotated[
+    float | None,
+    number(
+        "p-value",
+        "P-value of the hypothesis that both have the same expected score.",
+        group=DIFFERENCE,
+        unit="p-value",
+        headline=True,
+        short="p",
+    ),
+]
+Holm = Annotated[
+    float | None,
+    number(
+        "p-value (Holm)",
+        "The p-value adjusted for the number of comparisons in this table, on which the verdict is based.",
+        group=DIFFERENCE,
+        unit="p-value",
+        headline=True,
+        short="p (Holm)",
+    ),
+]
+Verdict = Annotated[
+    str,
+    number(
+        "Verdict",
+        "The better system; tied, if the whole interval is within the margin; not worse, if it excludes that "
+        "the first is worse by the margin; or inconclusive.",
+        group=DIFFERENCE,
+        headline=True,
+    ),
+]
+Items = Annotated[int, number("Items", "Items that both systems answered.", group=DATA, headline=True)]
+
+
+class RunScore(Record, frozen=True, kw_only=True):
+    """Score of a system over all tasks."""
+
+    system: Annotated[str, name("System", "Name of the system.")]
+    tasks: Annotated[int, number("Tasks", "Tasks with scores.", group=DATA, headline=True)]
+    items: Annotated[int, number("Items", "Items with scores.", group=DATA, headline=True)]
+    runs: Annotated[
+        float, number("Runs", "Mean number of runs of an item.", group=DATA, headline=True, digits=1)
+    ]
+    mean: Annotated[
+        Quantity,
+        number(
+            "Mean over items",
+            "Mean score over all items, each the mean of its runs.",
+            group=SCORES,
+            headline=True,
+            short="over items",
+        ),
+    ]
+    task_mean: Annotated[
+        float,
+        number(
+            "Mean over tasks", "Mean of the tasks' means.", group=SCORES, headline=True, short="over tasks"
+        ),
+    ]
+    letters: Annotated[
+        str,
+        number(
+            "Group",
+            "Letters: two systems that share a letter are not shown to differ over all items (Holm).",
+            group=SCORES,
+            headline=True,
+        ),
+    ]
+
+
+class TaskDifference(Record, frozen=True, kw_only=True):
+    """Difference of two systems on one task."""
+
+    task: Annotated[str, name("Task", "Name of the task.")]
+    first: First
+    second: Second
+    metric: Annotated[str, setting("Metric", "Metric of the task.")]
+    items: Items
+    first_mean: Annotated[
+        float, number("First's mean", "Mean score of the first.", group=SCORES, headline=True, short="mean 1")
+    ]
+    second_mean: Annotated[
+        float,
+        number("Second's mean", "Mean score of the second.", group=SCORES, headline=True, short="mean 2"),
+    ]
+    difference: Difference
+    p_value: PValue
+    holm_p_value: Holm = None
+    detectable: Annotated[
+        float | None,
+        number(
+            "Detectable",
+            "Smallest difference that these items show with the power; null if it is undefined.",
+            group=DIFFERENCE,
+        ),
+    ] = None
+    verdict: Verdict = "inconclusive"
+
+
+class OverallDifference(Record, frozen=True, kw_only=True):
+    """Difference of two systems over all tasks."""
+
+    first: First
+    second: Second
+    over: Annotated[str, name("Over", "items: every item counts alike; tasks: every task counts alike.")]
+    items: Items
+    difference: Difference
+    p_value: PValue
+    holm_p_value: Holm = None
+    detectable: Annotated[
+        float | None,
+        number("Detectable", "Smallest difference that these items show with the power.", group=DIFFERENCE),
+    ] = None
+    verdict: Verdict = "inconclusive"
+
+
+class RunComparison(Record, frozen=True, kw_only=True):
+    """Comparison of runs on the same tasks and items."""
+
+    main_table = "overall"
+
+    systems: Annotated[tuple[RunScore, ...], rows("Systems", "Scores, the best first.")]
+    overall: Annotated[
+        tuple[OverallDifference, ...],
+        rows("Over all tasks, first minus second", "Paired differences over all tasks."),
+    ]
+    tasks: Annotated[
+        tuple[TaskDifference, ...], rows("By task, first minus second", "Paired differences on each task.")
+    ] = ()
+    margin: Annotated[
+        float | None,
+        setting("Margin", "Difference that does not matter; null if none was given.", headline=True),
+    ]
+    level: IntervalLevel
+    power: Annotated[
+        float, setting("Power", "Power of the detectable differences.", unit="percent", headline=True)
+    ]
+    clusters: Annotated[
+        bool, setting("Clusters", "True if items are in clusters that were named.", headline=True)
+    ]
+    notes: Annotated[
+        tuple[str, ...],
+        setting("Notes", "Tasks and samples that were left out, and means that differ from the logs'."),
+    ]
+    items_warning: Annotated[
+        str | None, warning("Items that not all systems answered, or whose questions differ.")
+    ] = None
+    level_warning: Annotated[str | None, warning("Few items or clusters.")] = None
+
+    def remarks(self) -> tuple[tuple[str, str], ...]:
+        """Return the notes."""
+        return tuple(("", note) for note in self.notes)
+
+    def main_tables(self) -> tuple[Table, ...]:
+        """Return the differences by task of two systems; the ranking of more."""
+        tables = {table.name: table for table in self.to_tables()}
+        wanted = "systems" if len(self.systems) > 2 else "tasks" if self.tasks else "overall"
+        first = self.to_tables()[0]
+        main = tables[wanted]
+        notes = tuple(note for note in first.notes if note not in main.notes) if main is not first else ()
+        from dataclasses import replace
+
+        return (replace(main, notes=(*main.notes, *notes)),)
+
+    def summary(self) -> str:
+        """Return the verdict over all items."""
+        whole = [pair for pair in self.overall if pair.over == ITEMS]
+        if len(self.systems) > 2:
+            best = self.systems[0]
+            equal = [row.system for row in self.systems[1:] if {*row.letters} & {*best.letters}]
+            beside = f", not distinguishable from {len(equal)} others" if equal else ""
+            shown = sum(pair.verdict not in ("tied", "inconclusive") for pair in whole)
+            pairs = counted(len(whole), "pair")
+            return f"{best.system} has the highest mean{beside}. {shown} of {pairs} differ."
+        [pair] = whole
+        ends = pair.difference
+        by = f"{100 * abs(ends.estimate or 0):.1f} points"
+        if ends.low is None or ends.high is None:
+            return f"The difference has no interval: {ends.reason or 'too few items'}."
+        within = f"{percent(self.level)} interval {100 * ends.low:+.1f} to {100 * ends.high:+.1f}"
+        over = f"over all {counted(pair.items, 'item')}"
+        if pair.verdict in (pair.first, pair.second):
+            other = pair.second if pair.verdict == pair.first else pair.first
+            return f"{pair.verdict} is better than {other} by {by} {over} (first minus second: {within})."
+        if pair.verdict == "tied":
+            margin = f"{100 * (self.margin or 0):g} points"
+            return f"{pair.first} and {pair.second} are tied {over}: {within}, within {margin}."
+        seen = (
+            ""
+            if pair.detectable is None
+            else f" These items show differences from {100 * pair.detectable:.1f} points on."
+        )
+        return f"No difference is shown {over}: {within}.{seen}"

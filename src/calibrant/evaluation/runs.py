@@ -1,0 +1,369 @@
+"""Comparison of runs: paired differences by task and over all, and groups that are not distinguishable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers
+from calibrant.evaluation.results.runs import (
+    ITEMS,
+    TASKS,
+    OverallDifference,
+    RunComparison,
+    RunScore,
+    TaskDifference,
+)
+from calibrant.evaluation.results.significance import PairedTest
+from calibrant.evaluation.significance import (
+    adjusted_p_values,
+    mean_interval,
+    minimum_detectable_difference,
+    paired_t_test,
+)
+from calibrant.exceptions import InputError
+from calibrant.records import Quantity
+from calibrant.records.words import counted
+
+MOST_IN_FULL = 12  # systems whose pairs are compared on each task
+MOST_NAMED = 3
+LONGEST = 40  # characters of an item's name in a warning
+INCONCLUSIVE, TIED, NOT_WORSE = "inconclusive", "tied", "not worse"
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """Scores of all systems on one task.
+
+    Attributes
+    ----------
+    task, metric
+        Names.
+    scores
+        (systems, n) mean over the runs of each item; NaN where a system has no score.
+    runs
+        (systems, n) number of runs.
+    clusters
+        (n,) cluster of each item; None if items are independent.
+    """
+
+    task: str
+    metric: str
+    scores: Floats
+    runs: Integers
+    clusters: NDArray[Any] | None = None
+
+
+def compare_tasks(
+    systems: Sequence[str],
+    tables: Sequence[TaskTable],
+    *,
+    baseline: str | None = None,
+    margin: float | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
+    notes: Sequence[str] = (),
+    warning: str | None = None,
+) -> RunComparison:
+    """Compare systems on the items that both systems of a pair have scores of, by task and over all tasks.
+
+    Parameters
+    ----------
+    systems
+        Names of the S systems, two or more.
+    tables
+        Scores of each task.
+    baseline
+        Compare each system with this one only. None: all pairs.
+    margin
+        Difference that does not matter, above 0: an interval within it is a tie, and one above -margin shows
+        that the first system is not worse by it.
+    level
+        Level of the intervals and tests.
+    power
+        Power at which detectable differences are computed.
+    notes, warning
+        Notes on the data, and a warning of items that some systems lack.
+
+    Examples
+    --------
+    >>> scores = np.array([[1, 1, 0, 1, 1, 1, 1, 0], [1, 0, 0, 0, 1, 0, 1, 0]], float)
+    >>> table = TaskTable("quiz", "acc", scores, np.ones((2, 8), int))
+    >>> compared = compare_tasks(["new", "old"], [table])
+    >>> compared.overall[0].difference.estimate, compared.overall[0].verdict
+    (0.375, 'inconclusive')
+    """
+    _checks.proportion(level, "level")
+    _checks.proportion(power, "power", such_as=0.8)
+    if margin is not None and not 0 < margin < 1:
+        raise InputError(f"margin is {margin!r}", "give a difference above 0, such as 0.01", code="parameter")
+    pairs = _pairs(systems, baseline)
+    tasks = [
+        _on_task(table, systems, pair, level, power)
+        for table in tables
+        for pair in (pairs if len(systems) <= MOST_IN_FULL or baseline is not None else ())
+    ]
+    tests = [(pair, over, _over_all(tables, pair, over, level)) for over in (ITEMS, TASKS) for pair in pairs]
+    overall = [
+        OverallDifference(
+            first=systems[pair[0]],
+            second=systems[pair[1]],
+            over=over,
+            items=test.n,
+            difference=test.difference,
+            p_value=test.p_value,
+            detectable=_detectable(test, level, power),
+        )
+        for pair, over, test in tests
+        if over == ITEMS or len(tables) > 1
+    ]
+    overall = [
+        row
+        for over in (ITEMS, TASKS)
+        for row in _judged([o for o in overall if o.over == over], level, margin)
+    ]
+    different = {
+        frozenset((row.first, row.second))
+        for row in overall
+        if row.over == ITEMS and row.verdict in (row.first, row.second)
+    }
+    ranked = sorted(
+        (_score(table_systems, systems, tables, level) for table_systems in range(len(systems))), key=_rank
+    )
+    names = [row.system for row in ranked]
+    letters = groups_not_distinguishable(names, different) if baseline is None else [""] * len(names)
+    from msgspec.structs import replace
+
+    return RunComparison(
+        systems=tuple(replace(row, letters=own) for row, own in zip(ranked, letters, strict=True)),
+        overall=tuple(overall),
+        tasks=tuple(_judged(tasks, level, margin)) if len(tables) > 1 else (),
+        margin=margin,
+        level=level,
+        power=power,
+        clusters=any(table.clusters is not None for table in tables),
+        notes=tuple(notes),
+        items_warning=warning,
+    )
+
+
+def groups_not_distinguishable(names: Sequence[str], different: Collection[frozenset[str]]) -> list[str]:
+    """Return letters of groups: two names share a letter exactly if they are not in ``different``.
+
+    Parameters
+    ----------
+    names
+        Names, in order.
+    different
+        Pairs of names that are distinguishable.
+
+    References
+    ----------
+    Piepho (2004), "An algorithm for a letter-based representation of all-pairwise comparisons", Journal of
+    Computational and Graphical Statistics 13: insert and absorb.
+
+    Examples
+    --------
+    >>> groups_not_distinguishable(["a", "b", "c"], {frozenset("ac")})
+    ['A', 'AB', 'B']
+    """
+    groups: list[frozenset[str]] = [frozenset(names)]
+    for first, second in (tuple(pair) for pair in different):
+        split = [group - {one} for group in groups if {first, second} <= group for one in (first, second)]
+        kept = [group for group in groups if not {first, second} <= group]
+        for group in sorted(split, key=len, reverse=True):
+            if not any(group <= other for other in kept):
+                kept = [other for other in kept if not other <= group] + [group]
+        groups = kept
+    place = {name: number for number, name in enumerate(names)}
+    groups.sort(key=lambda group: sorted(place[name] for name in group))
+    return ["".join(letter(number) for number, group in enumerate(groups) if name in group) for name in names]
+
+
+def letter(number: int) -> str:
+    """Return the letter of a group; after Z come letters with a number.
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'A2')
+    """
+    return chr(65 + number % 26) + (str(number // 26 + 1) if number >= 26 else "")
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return list(combinations(range(len(systems)), 2))
+    if baseline not in systems:
+        message, hint = f"there is no system {baseline!r}", f"the systems are {', '.join(systems)}"
+        raise InputError(message, hint, code="parameter")
+    place = list(systems).index(baseline)
+    return [(other, place) for other in range(len(systems)) if other != place]
+
+
+def _both(table: TaskTable, pair: tuple[int, int]) -> tuple[Floats, Floats, NDArray[Any] | None]:
+    """Return the scores of the items that both systems answered, and their clusters."""
+    first, second = table.scores[[*pair]]
+    there = ~(np.isnan(first) | np.isnan(second))
+    return first[there], second[there], None if table.clusters is None else table.clusters[there]
+
+
+def _on_task(
+    table: TaskTable, systems: Sequence[str], pair: tuple[int, int], level: float, power: float
+) -> TaskDifference:
+    first, second, clusters = _both(table, pair)
+    one, other = (systems[place] for place in pair)
+    if not len(first):
+        message = f"task {table.task}: {one} and {other} have no item in common"
+        raise InputError(message, "compare runs of the same task", code="empty")
+    test = paired_t_test(first, second, clusters=clusters, level=level)
+    return TaskDifference(
+        task=table.task,
+        first=one,
+        second=other,
+        metric=table.metric,
+        items=test.n,
+        first_mean=float(first.mean()),
+        second_mean=float(second.mean()),
+        difference=test.difference,
+        p_value=test.p_value,
+        detectable=_detectable(test, level, power),
+    )
+
+
+def _over_all(tables: Sequence[TaskTable], pair: tuple[int, int], over: str, level: float) -> PairedTest:
+    """Return the test over all items, with the mean over tasks in place of that over items if asked."""
+    parts = [(number, *_both(table, pair)) for number, table in enumerate(tables)]
+    first, second = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+    named = [_clusters(number, len(own), clusters) for number, own, _, clusters in parts]
+    codes = None if all(part[3] is None for part in parts) else np.concatenate(named)
+    whole = paired_t_test(first, second, clusters=codes, level=level)
+    if over == ITEMS or len(tables) < 2:
+        return whole
+    from msgspec.structs import replace
+
+    if codes is not None and sum(len(np.unique(names)) for names in named) > len(np.unique(codes)):
+        reason = "clusters are in several tasks: read the difference over all items"
+        return replace(whole, difference=Quantity(None, reason=reason), p_value=None)
+    own = [paired_t_test(a, b, clusters=clusters, level=level) for _, a, b, clusters in parts if len(a)]
+    estimates = np.array([test.difference.estimate for test in own], np.float64)
+    squares = np.array(
+        [
+            0.0 if (a == b).all() else (test.difference.standard_error or math.nan) ** 2
+            for test, (_, a, b, _) in zip(own, parts, strict=False)
+        ]
+    )
+    freedom = np.array([max(1.0, float(test.freedom or test.n - 1)) for test in own])
+    mean = float(estimates.mean())
+    if np.isnan(squares).any() or not squares.sum():
+        reason = "the difference of a task has no standard error"
+        return replace(whole, difference=Quantity(mean, reason=reason), p_value=None)
+    variance = squares.sum() / len(own) ** 2
+    degrees = squares.sum() ** 2 / (squares**2 / freedom).sum()  # Satterthwaite's
+    from calibrant._special import stdtr, stdtrit
+
+    error, t = math.sqrt(variance), mean / math.sqrt(variance)
+    half = float(stdtrit(degrees, 0.5 + level / 2)) * error
+    difference = Quantity(mean, max(-1.0, mean - half), min(1.0, mean + half), standard_error=error)
+    return replace(
+        whole, difference=difference, p_value=float(2 * stdtr(degrees, -abs(t))), t=t, freedom=degrees
+    )
+
+
+def _clusters(task: int, items: int, clusters: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the names of the clusters of a task's items; an item without one is its own cluster."""
+    names = [f"item {task}/{item}" for item in range(items)] if clusters is None else clusters
+    return np.array(names, object)
+
+
+def _detectable(test: PairedTest, level: float, power: float) -> float | None:
+    error = test.difference.standard_error
+    if not error or test.n < 2:
+        return None
+    deviation = error * math.sqrt(test.n)
+    return minimum_detectable_difference(
+        deviation, test.n, power=power, level=level, freedom=test.freedom
+    ).difference
+
+
+def _judged(rows: list[Any], level: float, margin: float | None) -> list[Any]:
+    """Return the rows with Holm's p-values and verdicts."""
+    from msgspec.structs import replace
+
+    known = [row.p_value for row in rows if row.p_value is not None]
+    adjusted = iter(list(adjusted_p_values(known)) if known else [])
+    return [
+        replace(
+            row,
+            holm_p_value=None if row.p_value is None else (own := next(adjusted)),
+            verdict=_verdict(row, None if row.p_value is None else own, level, margin),
+        )
+        for row in rows
+    ]
+
+
+def _verdict(row: Any, p_value: float | None, level: float, margin: float | None) -> str:
+    ends = row.difference
+    if ends.low is None or ends.high is None:
+        return INCONCLUSIVE
+    if p_value is not None and p_value <= 1 - level and not ends.low <= 0 <= ends.high:
+        return str(row.first if ends.estimate > 0 else row.second)
+    if margin is None:
+        return INCONCLUSIVE
+    if -margin < ends.low and ends.high < margin:
+        return TIED
+    return NOT_WORSE if ends.low > -margin else INCONCLUSIVE
+
+
+def _score(place: int, systems: Sequence[str], tables: Sequence[TaskTable], level: float) -> RunScore:
+    own = [table.scores[place][~np.isnan(table.scores[place])] for table in tables]
+    runs = np.concatenate([table.runs[place][table.runs[place] > 0] for table in tables])
+    values = np.concatenate(own)
+    named = None
+    if any(table.clusters is not None for table in tables):
+        there = [~np.isnan(table.scores[place]) for table in tables]
+        parts = [
+            _clusters(number, int(chosen.sum()), None if table.clusters is None else table.clusters[chosen])
+            for number, (table, chosen) in enumerate(zip(tables, there, strict=True))
+        ]
+        named = np.concatenate(parts)
+    return RunScore(
+        system=systems[place],
+        tasks=sum(len(scores) > 0 for scores in own),
+        items=len(values),
+        runs=float(runs.mean()),
+        mean=mean_interval(values, unit="item", clusters=named, level=level).mean,
+        task_mean=float(np.mean([scores.mean() for scores in own if len(scores)])),
+        letters="",
+    )
+
+
+def _rank(row: RunScore) -> float:
+    return -(row.mean.estimate or 0.0)
+
+
+def items_note(names: Sequence[str], lacking: Sequence[Sequence[str]]) -> str | None:
+    """Return a warning of the items that some systems did not answer; None if there are none.
+
+    Examples
+    --------
+    >>> items_note(["a", "b"], [[], ["q/1", "q/2"]])
+    'b lacks 2 items that others have (q/1, q/2)'
+    """
+    parts = []
+    for name, items in zip(names, lacking, strict=True):
+        shown = ", ".join(_short(item) for item in items[:MOST_NAMED]) + ", ..." * (len(items) > MOST_NAMED)
+        if items:
+            parts.append(f"{name} lacks {counted(len(items), 'item')} that others have ({shown})")
+    return "; ".join(parts) or None
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

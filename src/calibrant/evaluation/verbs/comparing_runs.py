@@ -1,0 +1,204 @@
+"""Compare runs: scores from logs, or from a table with several tasks or several runs of an item."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.evaluation.results.runs import RunComparison
+from calibrant.evaluation.runs import TaskTable, compare_tasks, items_note
+from calibrant.exceptions import InputError
+from calibrant.io.log_formats import recognise_log
+from calibrant.io.log_scores import TaskScores, read_log_scores
+from calibrant.io.roles import FoundColumns, Role, open_table, read_table
+from calibrant.records.words import counted
+
+RUNS = ("run", "epoch")  # columns that number the runs of an item
+Scores = Mapping[str, Mapping[str, Mapping[str, list[float]]]]  # by task, system and item: one a run
+
+
+def is_run(source: Any) -> bool:
+    """Return True if a source is a log or a folder of logs."""
+    if not isinstance(source, (str, os.PathLike)):
+        return False
+    try:
+        return recognise_log(source) is not None
+    except InputError:
+        return Path(source).is_dir()
+
+
+def compare_logs(sources: Sequence[Any], metric: str | None, **settings: Any) -> RunComparison:
+    """Compare the runs of logs, one or several models each; items are matched by task and name."""
+    runs: list[tuple[str, TaskScores]] = []
+    for source in sources:
+        if isinstance(source, (str, os.PathLike)) and not Path(source).exists():
+            raise InputError("no such file", "check the path", code="file-missing", file=os.fspath(source))
+        if not is_run(source):
+            message = "only logs are compared file by file"
+            hint = "write the scores of all systems into one table, with the columns system, item and score"
+            raise InputError(message, hint, code="log", file=str(source))
+        runs += [(os.fspath(source), task) for task in read_log_scores(source, metric)]
+    names = _names(runs, sources)
+    scores: dict[str, dict[str, dict[str, list[float]]]] = {}
+    metrics: dict[str, str] = {}
+    contents: dict[tuple[str, str], str] = {}
+    prompts: dict[tuple[str, str], str] = {}
+    other_prompts: dict[str, int] = {}
+    other_questions: list[str] = []
+    for (file, task), name in zip(runs, names, strict=True):
+        if metrics.setdefault(task.task, task.metric) != task.metric:
+            message = f"task {task.task} has {task.metric} here and {metrics[task.task]} in another log"
+            raise InputError(message, "name one with `score`", code="parameter", file=file)
+        own = scores.setdefault(task.task, {}).setdefault(name, {})
+        for item, values in task.values.items():
+            key = task.task, item
+            content, prompt = task.contents.get(item), task.prompts.get(item)
+            if content is not None and contents.setdefault(key, content) != content:
+                other_questions.append(f"{task.task}/{item}")
+                continue
+            if prompt is not None and prompts.setdefault(key, prompt) != prompt:
+                other_prompts[task.task] = other_prompts.get(task.task, 0) + 1
+            own[item] = values
+    notes = [
+        task.note if len({*names}) == 1 else f"{name}: {task.note}"
+        for (_, task), name in zip(runs, names, strict=True)
+        if task.note
+    ]
+    notes += [
+        f"{task}: {counted(count, 'sample')} asked with another prompt"
+        for task, count in other_prompts.items()
+    ]
+    if other_questions:
+        shown = ", ".join(other_questions[:3])
+        notes.append(
+            f"left out, since other logs have another question under the name: "
+            f"{counted(len(other_questions), 'sample')} ({shown})"
+        )
+    return _compared(scores, metrics, {}, notes, **settings)
+
+
+def compare_table(
+    source: Any,
+    *,
+    system: str,
+    item: str | None,
+    score: str,
+    task: str | None,
+    run: str | None,
+    cluster: str | None,
+    **settings: Any,
+) -> RunComparison | None:
+    """Compare the systems of a table with tasks or runs; None if it has neither."""
+    table = open_table(source)
+    run = run or next((name for name in RUNS if name in table.columns), None)
+    if task is None and "task" in table.columns:
+        task = "task"
+    if (task is None and run is None) or (item is None and "item" not in table.columns):
+        return None
+    roles = [Role("system", column=system), Role("item", column=item), Role("score", "finite", score)]
+    roles += [Role("task", column=task)] * (task is not None) + [Role("run", column=run)] * (run is not None)
+    roles.append(Role("cluster", column=cluster, needed=False))
+    columns = read_table(table, roles)
+    scores, clusters = _by_task(columns)
+    return _compared(scores, dict.fromkeys(scores, score), clusters, [], **settings)
+
+
+def _by_task(columns: FoundColumns) -> tuple[Scores, dict[str, dict[str, str]]]:
+    """Return the scores of a table by task, system and item, and the cluster of each item of a task."""
+    parts = {
+        part: columns.texts(part) for part in ("system", "item", "task", "run", "cluster") if part in columns
+    }
+    scores: dict[str, dict[str, dict[str, list[float]]]] = {}
+    clusters: dict[str, dict[str, str]] = {}
+    seen: set[tuple[str, ...]] = set()
+    tasks = parts.get("task", np.full(len(parts["item"]), "all"))
+    for row, (task, system, item, value) in enumerate(
+        zip(tasks, parts["system"], parts["item"], columns["score"].tolist(), strict=True)
+    ):
+        key = (task, system, item, *([parts["run"][row]] if "run" in parts else []))
+        if key in seen:
+            of = f", run {parts['run'][row]}" if "run" in parts else ""
+            message = f"{system} has two scores for item {item}{of}"
+            raise columns.error(row, message, "name the column of runs with `run`", "duplicate")
+        seen.add(key)
+        scores.setdefault(task, {}).setdefault(system, {}).setdefault(item, []).append(value)
+        if "cluster" in parts:
+            own = str(parts["cluster"][row])
+            if clusters.setdefault(task, {}).setdefault(item, own) != own:
+                message = f"item {item} is in two clusters"
+                raise columns.error(row, message, "write one cluster per item", "cluster", part="cluster")
+    return scores, clusters
+
+
+def _compared(
+    scores: Scores,
+    metrics: Mapping[str, str],
+    clusters: Mapping[str, Mapping[str, str]],
+    notes: Iterable[str],
+    **settings: Any,
+) -> RunComparison:
+    """Compare on the tasks that all systems have; the others are named."""
+    systems = list(dict.fromkeys(system for by_system in scores.values() for system in by_system))
+    if len(systems) < 2:
+        message = f"there is one system, {systems[0]}, and nothing to compare it with"
+        raise InputError(message, "add the log or the rows of another system", code="empty")
+    common = [task for task, by_system in scores.items() if len(by_system) == len(systems)]
+    if not common:
+        shown = "; ".join(
+            f"{system}: {', '.join(t for t in scores if system in scores[t])}" for system in systems[:3]
+        )
+        raise InputError(
+            f"no task was run by all systems ({shown})", "compare runs of the same tasks", code="empty"
+        )
+    told = [
+        *notes,
+        *(
+            f"task {task} was not run by all systems, and is left out"
+            for task in scores
+            if task not in common
+        ),
+    ]
+    tables: list[TaskTable] = []
+    lacking: list[list[str]] = [[] for _ in systems]
+    for task in common:
+        items = list(dict.fromkeys(item for system in systems for item in scores[task].get(system, {})))
+        values = np.full((len(systems), len(items)), np.nan)
+        runs = np.zeros((len(systems), len(items)), np.int64)
+        for place, system in enumerate(systems):
+            own = scores[task][system]
+            for number, item in enumerate(items):
+                if item in own:
+                    values[place, number], runs[place, number] = np.mean(own[item]), len(own[item])
+                else:
+                    lacking[place].append(f"{task}/{item}")
+        named = clusters.get(task)
+        codes = None if named is None else np.array([named[item] for item in items], object)
+        tables.append(TaskTable(task, metrics[task], values, runs, codes))
+    return compare_tasks(systems, tables, notes=told, warning=items_note(systems, lacking), **settings)
+
+
+def _names(runs: Sequence[tuple[str, TaskScores]], sources: Sequence[Any]) -> list[str]:
+    """Return the system of each task's scores: its model, or its file if a model is in two files."""
+    files: dict[str, set[str]] = {}
+    for file, task in runs:
+        files.setdefault(task.model, set()).add(file)
+    called = _told_apart([os.fspath(source) for source in sources])
+    twice = any(len(own) > 1 for own in files.values())
+    several = {file for file, _ in runs if len({task.model for other, task in runs if other == file}) > 1}
+    return [
+        task.model if not twice else f"{called[file]}: {task.model}" if file in several else called[file]
+        for file, task in runs
+    ]
+
+
+def _told_apart(files: Sequence[str]) -> dict[str, str]:
+    """Return the shortest ends of paths that differ."""
+    for parts in range(1, max(len(Path(file).parts) for file in files)):
+        ends = [str(Path(*Path(file).parts[-parts:])) for file in files]
+        if len({*ends}) == len(files):
+            return dict(zip(files, ends, strict=True))
+    return {file: file for file in files}

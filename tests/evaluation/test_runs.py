@@ -1,0 +1,196 @@
+"""Runs are compared by task and over all tasks: equal to one-table tests, with intervals that cover."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrant import compare
+from calibrant.evaluation.results.runs import RunComparison
+from calibrant.evaluation.runs import TaskTable, compare_tasks, groups_not_distinguishable
+from calibrant.evaluation.significance import paired_t_test
+from calibrant.exceptions import InputError
+from calibrant.io.log_scores import read_log_scores
+from tests.command_line import Run
+
+LOGS = Path(__file__).resolve().parent.parent / "archives" / "logs"
+HARNESS, INSPECT = LOGS / "lm_eval-0.4.13", LOGS / "inspect_ai-0.3.285"
+
+
+def runs(source: Any, **options: Any) -> RunComparison:
+    found = compare(source, **options)
+    assert isinstance(found, RunComparison)
+    return found
+
+
+def test_scores_have_the_mean_that_the_log_states_or_a_note_says_why_not() -> None:
+    noted = set()
+    for path in (HARNESS / "toy__small", LOGS / "lm_eval-0.4.3" / "toy__small"):
+        results = json.loads(next(path.glob("results*.json")).read_text(encoding="utf-8"))["results"]
+        for task in read_log_scores(path):
+            stated = results[task.task][f"{task.metric},none"]
+            mean = np.mean([np.mean(values) for values in task.values.values()])
+            assert (task.note is None) == (abs(mean - stated) <= 1e-9)
+            noted |= {task.task} if task.note else set()
+    assert noted == {"quiz_colours", "quiz_times"}  # whose files were cut after some lines
+    [epochs] = read_log_scores(INSPECT / "epochs.eval")
+    assert [len(values) for values in epochs.values.values()] == [4, 4, 4]
+    assert (epochs.metric, epochs.note) == ("choice", None)
+
+
+def test_models_of_one_folder_are_compared_on_their_common_tasks_and_items() -> None:
+    found = runs(HARNESS)
+    assert [row.task for row in found.tasks] == ["quiz_colours", "quiz_times"]
+    large, small = (
+        {task.task: task for task in read_log_scores(HARNESS / name)} for name in ("toy__large", "toy__small")
+    )
+    row = found.tasks[1]
+    both = [item for item in large["quiz_times"].values if item in small["quiz_times"].values]
+    first, second = ([np.mean(one["quiz_times"].values[item]) for item in both] for one in (large, small))
+    test = paired_t_test(first, second)
+    assert (row.difference, row.p_value, row.items) == (test.difference, test.p_value, len(both))
+    assert row.verdict == "toy/large"
+    assert "task even was not run by all systems" in " ".join(found.notes)
+    assert found.overall[0].items == sum(row.items for row in found.tasks)
+
+
+def test_runs_of_an_item_are_averaged_as_on_the_table_of_their_means() -> None:
+    random = np.random.default_rng(1)
+    rows = [
+        {
+            "system": system,
+            "item": item,
+            "epoch": epoch,
+            "score": float(random.random() < 0.4 + 0.2 * (system == "b")),
+        }
+        for system in "ab"
+        for item in range(60)
+        for epoch in range(1, 4)
+    ]
+    table = pd.DataFrame(rows)
+    found = runs(table)
+    means = table.groupby(["system", "item"]).score.mean()
+    test = paired_t_test(means["a"].to_numpy(), means["b"].to_numpy())
+    assert found.overall[0].difference == test.difference
+    assert [row.runs for row in found.systems] == [3, 3]
+    with pytest.raises(InputError, match="row 1: a has two scores for item 0, run 1"):
+        compare(pd.concat([table.head(1), table], ignore_index=True))
+
+
+def test_the_published_difference_of_repeated_runs(data: Path) -> None:
+    found = runs(data / "repeated-runs" / "gpqa-diamond.csv.gz", system="model_id", item="item_id")
+    difference = found.overall[0].difference
+    assert difference.estimate == pytest.approx(0.059, abs=0.0005)
+    assert (difference.low, difference.high) == pytest.approx((0.004, 0.113), abs=0.0015)
+    assert found.overall[0].p_value == pytest.approx(0.036, abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("margin", "verdict"), [(None, "inconclusive"), (0.2, "tied"), (0.01, "inconclusive")]
+)
+def test_a_tie_needs_a_margin_and_an_interval_within_it(margin: float | None, verdict: str) -> None:
+    random = np.random.default_rng(3)
+    scores = (random.random((2, 400)) < 0.7).astype(float)
+    found = compare_tasks(["a", "b"], [TaskTable("t", "acc", scores, np.ones((2, 400), int))], margin=margin)
+    assert found.overall[0].verdict == verdict
+
+
+def test_systems_share_a_letter_exactly_if_they_are_not_distinguishable() -> None:
+    random = np.random.default_rng(5)
+    for size in (3, 5, 8):
+        names = [f"s{place}" for place in range(size)]
+        different = {frozenset(pair) for pair in combinations(names, 2) if random.random() < 0.5}
+        letters = dict(zip(names, groups_not_distinguishable(names, different), strict=True))
+        for first, second in combinations(names, 2):
+            assert bool({*letters[first]} & {*letters[second]}) == (
+                frozenset((first, second)) not in different
+            )
+
+
+def test_clusters_in_several_tasks_leave_the_mean_over_tasks_without_an_interval() -> None:
+    random = np.random.default_rng(2)
+    tables = [
+        TaskTable(name, "acc", random.random((2, 40)), np.ones((2, 40), int), np.repeat(np.arange(8), 5))
+        for name in "xy"
+    ]
+    items, tasks = compare_tasks(["a", "b"], tables).overall
+    assert items.difference.low is not None
+    assert (tasks.difference.low, "in several tasks" in str(tasks.difference.reason)) == (None, True)
+
+
+CELLS = {
+    "three tasks": ([30] * 3, 0.7, 1, 0),
+    "unequal tasks": ([100, 30, 15, 8], 0.8, 1, 0),
+    "many small tasks": ([15] * 20, 0.9, 1, 0),
+    "near-perfect": ([60] * 5, 0.98, 1, 0),
+    "five runs": ([10] * 6, 0.6, 5, 0),
+    "eight clusters a task": ([60] * 3, 0.7, 1, 8),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_intervals_over_items_and_over_tasks_cover(name: str) -> None:
+    sizes, accuracy, repeats, clusters = CELLS[name]
+    random = np.random.default_rng(len(name))
+    covered: dict[str, list[bool]] = {"items": [], "tasks": []}
+    for _ in range(250):
+        tables = []
+        for number, size in enumerate(sizes):
+            cluster = random.integers(0, clusters, size) if clusters else np.arange(size)
+            shared = random.normal(0, 0.6, size) + random.normal(0, 0.8, cluster.max() + 1)[cluster]
+            odds = np.log(accuracy / (1 - accuracy)) + shared + random.normal(0, 0.5, (2, size))
+            scores = random.binomial(repeats, 1 / (1 + np.exp(-odds))) / repeats
+            named = np.array([f"{number}/{one}" for one in cluster], object) if clusters else None
+            tables.append(TaskTable(f"t{number}", "acc", scores, np.full((2, size), repeats), named))
+        for row in compare_tasks(["a", "b"], tables).overall:
+            ends = row.difference
+            if ends.low is not None and ends.high is not None:
+                covered[row.over].append(ends.low <= 0 <= ends.high)
+    for over, hits in covered.items():
+        assert len(hits) > 200, over
+        assert np.mean(hits) >= 0.91, over  # 0.95 less three standard errors
+
+
+def test_the_command_prints_tasks_a_sentence_and_json_of_its_schema(run: Run, tmp_path: Path) -> None:
+    ran = run("compare", HARNESS / "toy__large", HARNESS / "toy__small", "--margin", 0.05)
+    assert (ran.code, ran.err) == (0, "")
+    assert "quiz_times" in ran.out
+    assert "toy/large is better than toy/small by" in " ".join(ran.out.split())
+    found = json.loads(run("compare", HARNESS, "--json").out)
+    assert RunComparison.from_dict(found).tasks[0].task == "quiz_colours"
+    assert json.loads(run("schema", "compare", "runs").out)["title"].endswith("--json")
+    run("compare", HARNESS, "--score", "f1").refused("has no score 'f1'", "--score: acc")
+    run("compare", HARNESS, "--baseline", "none").refused("there is no system 'none'", "toy/large, toy/small")
+    run("compare", HARNESS / "toy__small").refused("there is one system, toy/small")
+    (tmp_path / "a.csv").write_text("score,label\n0.5,1\n")
+    run("compare", HARNESS, tmp_path / "a.csv").refused("only logs are compared file by file")
+    run("compare", HARNESS, INSPECT / "free.eval").refused("no task was run by all systems")
+    run("compare", HARNESS, "--margin", 2).refused("margin is 2.0")
+
+
+def test_a_changed_question_is_left_out_and_a_changed_prompt_is_noted(tmp_path: Path) -> None:
+    def log(name: str, change: dict[str, str]) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        lines = []
+        for number in range(6):
+            hashes = {"doc_hash": f"d{number}", "prompt_hash": f"p{number}"} | (change if number == 3 else {})
+            sample = {"doc_id": number, "doc": {}, "target": "0", "arguments": {}, "filtered_resps": []}
+            lines.append(
+                json.dumps({**sample, **hashes, "metrics": ["acc"], "acc": float(number % 2)}) + "\n"
+            )
+        (folder / "samples_quiz_2026-11-02T10-11-12.131415.jsonl").write_text("".join(lines))
+        return folder
+
+    old = log("old", {})
+    prompts = runs([old, log("prompt", {"prompt_hash": "x"})])
+    assert (prompts.overall[0].items, prompts.notes) == (6, ("quiz: 1 sample asked with another prompt",))
+    questions = runs([old, log("question", {"doc_hash": "x"})])
+    assert questions.overall[0].items == 5
+    assert "another question under the name: 1 sample (quiz/3)" in questions.notes[0]
