@@ -71,7 +71,7 @@ def draw(page: Path) -> list[dict[str, Any]]:
             if figure is not None:
                 figures += 1
                 (DOCS / "images" / f"{page.stem}-{figures}.svg").write_bytes(render(figure, "svg"))
-                data = {"image/png": base64.b64encode(render(figure, "png")).decode()}
+                data: dict[str, Any] = {"image/png": base64.b64encode(render(figure, "png")).decode()}
                 outputs.append({"output_type": "display_data", "data": data, "metadata": {}})
             elif value is not None:
                 data = {"text/plain": repr(value).splitlines(keepends=True)}

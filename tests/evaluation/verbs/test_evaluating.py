@@ -11,11 +11,19 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from calibrant.evaluation import agree, compare
+from calibrant import evaluation
+from calibrant.evaluation import Comparison, agree
 from calibrant.evaluation.coefficients import Distance
 from calibrant.exceptions import InputError
 from calibrant.structures import read_tagged
 from calibrant.structures.models import HMMTagger
+
+
+def compare(source: Any, **options: Any) -> Comparison:
+    """Compare a table without tasks and runs."""
+    found = evaluation.compare(source, **options)
+    assert isinstance(found, Comparison)
+    return found
 
 
 @pytest.fixture(scope="module")
