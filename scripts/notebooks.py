@@ -56,7 +56,8 @@ def cell(kind: str, number: int, text: str, outputs: list[dict[str, Any]]) -> di
 def draw(page: Path) -> list[dict[str, Any]]:
     """Run a page, write its figures, and return the cells of its notebook."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    text, cells, figures, end = page.read_text(encoding="utf-8"), [], 0, 0
+    text, figures, end = page.read_text(encoding="utf-8"), 0, 0
+    cells: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for match in BLOCK.finditer(text):
             between = IMAGE.sub("", text[end : match.start()])

@@ -167,7 +167,7 @@ BUDGET = {
     "plugins": 98,
     "progress": 14,
     "recalibrate": 5854,
-    "records": 1843,
+    "records": 1908,
     "results": 2835,
     "seeds": 69,
     "structures": 18266,

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
 from itertools import chain, compress, islice
 from textwrap import wrap
 from typing import Annotated, Any, ClassVar, Protocol, Self, get_origin
@@ -269,6 +270,11 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         inside = [one for _, value in values for one in (value if isinstance(value, tuple) else [value])]
         own = {value for name, value in values if name.endswith("warning") and isinstance(value, str)}
         return own.union(*(part._said_once() for part in inside if isinstance(part, Record)))
+
+    def to_metrics(self) -> dict[str, float]:
+        """Return all numbers as floats by name, for MLflow, Weights & Biases or a test; see `metrics_of`."""
+        numbers: dict[str, float] = import_module("calibrant.records.metrics").metrics_of(self)
+        return numbers
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the first table as dictionaries."""
