@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,14 +28,16 @@ KNOWN = ("probs", "logits", "labels", "classes", "clusters", "items", "weights",
 # scikit-learn.
 USUAL = {
     "predictions": "logits",
-    "logits_0": "logits",
     "y_prob": "probs",
     "y_proba": "probs",
     "y_score": "probs",
     "label_ids": "labels",
-    "labels_0": "labels",
     "y_true": "labels",
+    "ids": "items",
 }
+NUMBERED = re.compile(
+    r"(logits|probs|labels)_\d+"
+)  # arrays of several models or outputs, of which one is read
 
 
 def open_archive(origin: Origin) -> Predictions:
@@ -194,23 +197,28 @@ def _load(origin: Origin, *, labelled: bool) -> dict[str, NDArray[Any]]:
             raise _error(origin, "the archive has predictions without label_ids", hint, "column-missing")
         if "predictions" in names and "label_ids" in names:
             names = [name for name in names if name != "metrics"]
-        meanings = [USUAL.get(name, name) for name in names]
+        meanings = [_meaning(name) for name in names]
         for name, meaning in zip(names, meanings, strict=True):
             if meanings.count(meaning) > 1:
-                hint = f"rename it or leave it out; the names are {', '.join(KNOWN)}"
+                hint = "write an archive with one of them"
                 raise _error(origin, f"{name} is not the only array of {meaning}", hint, "column-ambiguous")
-        unknown = [name for name in names if name not in (*KNOWN, *USUAL)]
+        unknown = [name for name, meaning in zip(names, meanings, strict=True) if meaning not in KNOWN]
         if unknown:
             hint = f"rename it or leave it out; the names are {', '.join(KNOWN)}"
             raise _error(origin, f"unknown array {unknown[0]!r}", hint, "column")
         unpacked = members(archive, [there[name] for name in names], file.size(), origin.name)
         arrays = {
-            USUAL.get(name, name): _array(origin, name, content)
+            _meaning(name): _array(origin, name, content)
             for name, (_, content) in zip(names, unpacked, strict=True)
         }
         if trainer and arrays["logits"].ndim > 1 and arrays["logits"].dtype.kind in "fiu":
             check_logits(arrays["logits"], origin.name, "predictions", fewest=1)
     return arrays
+
+
+def _meaning(name: str) -> str:
+    numbered = NUMBERED.fullmatch(name)
+    return numbered[1] if numbered else USUAL.get(name, name)
 
 
 def _array(origin: Origin, name: str, content: bytes) -> NDArray[Any]:
