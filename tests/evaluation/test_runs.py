@@ -13,7 +13,7 @@ import pytest
 
 from calibrant import compare
 from calibrant.evaluation.results.runs import RunComparison
-from calibrant.evaluation.runs import TaskTable, compare_tasks, groups_not_distinguishable
+from calibrant.evaluation.runs import TaskTable, all_of_k, compare_tasks, groups_not_distinguishable
 from calibrant.evaluation.significance import paired_t_test
 from calibrant.exceptions import InputError
 from calibrant.io.log_scores import read_log_scores
@@ -155,6 +155,77 @@ def test_intervals_over_items_and_over_tasks_cover(name: str) -> None:
     for over, hits in covered.items():
         assert len(hits) > 200, over
         assert np.mean(hits) >= 0.91, over  # 0.95 less three standard errors
+
+
+def test_at_least_one_and_all_of_k_runs_are_the_fractions_of_sets_of_runs() -> None:
+    random = np.random.default_rng(4)
+    scores = random.random((7, 5)) < 0.6
+    for k in range(1, 6):
+        sets = list(combinations(range(5), k))
+        every = [np.mean([item[list(chosen)].all() for chosen in sets]) for item in scores]
+        one = [np.mean([item[list(chosen)].any() for chosen in sets]) for item in scores]
+        right = scores.sum(1)
+        assert all_of_k(right, [5] * 7, k) == pytest.approx(every)
+        assert 1 - all_of_k(5 - right, [5] * 7, k) == pytest.approx(one)
+
+
+def test_reliability_is_of_right_and_wrong_answers_with_several_runs_of_each_item() -> None:
+    random = np.random.default_rng(6)
+
+    def table(score: Any, repeats: int = 3) -> pd.DataFrame:
+        rows = [(system, item, run) for system in "ab" for item in range(50) for run in range(repeats)]
+        frame = pd.DataFrame(rows, columns=["system", "item", "run"])
+        return frame.assign(score=[score() for _ in rows])
+
+    answers = table(lambda: float(random.random() < 0.5))
+    found = runs(answers)
+    assert [(row.system, row.k) for row in found.reliability if row.system == "a"] == [("a", 2), ("a", 3)]
+    first = answers[answers.system == "a"].groupby("item").score
+    [at_three] = [row for row in found.reliability if (row.system, row.k) == ("a", 3)]
+    assert at_three.once.estimate == pytest.approx(first.max().mean())
+    assert at_three.always.estimate == pytest.approx(first.min().mean())
+    [row] = [row for row in found.systems if row.system == "a"]
+    assert row.run_variance == pytest.approx(first.var().mean())
+    assert row.item_variance == pytest.approx(max(0, first.mean().var() - first.var().mean() / 3))
+    assert runs(table(lambda: random.random())).reliability == ()  # neither right nor wrong
+    assert runs(answers[answers.index != 0]).reliability[0].k == 2  # one item has two runs
+    once = runs(answers[answers.run == 0])
+    assert (once.reliability, once.systems[0].run_variance) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("items", "repeats", "accuracy"),
+    [(12, 2, 0.5), (30, 3, 0.9), (100, 4, 0.97), (500, 6, 0.99), (80, 8, 0.03)],
+)
+def test_intervals_of_reliability_cover_also_near_zero_and_one(
+    items: int, repeats: int, accuracy: float
+) -> None:
+    random = np.random.default_rng(items)
+
+    def chances(size: int) -> Any:
+        return 1 / (1 + np.exp(-np.log(accuracy / (1 - accuracy)) - random.normal(0, 1.2, size)))
+
+    expected = chances(300_000)
+    covered: dict[tuple[int, str], list[bool]] = {}
+    for _ in range(200):
+        scores = random.binomial(repeats, [chances(items), chances(items)]) / repeats
+        table = TaskTable("t", "acc", scores, np.full(scores.shape, repeats), None, None, True)
+        for row in compare_tasks(["a", "b"], [table]).reliability:
+            true = {"once": (1 - (1 - expected) ** row.k).mean(), "always": (expected**row.k).mean()}
+            for name, value in true.items():
+                ends = getattr(row, name)
+                covered.setdefault((row.k, name), []).append(ends.low <= value <= ends.high)
+    assert {name: np.mean(hits) for name, hits in covered.items() if np.mean(hits) < 0.92} == {}
+
+
+def test_few_clusters_warn_at_means_and_differences() -> None:
+    random = np.random.default_rng(7)
+    clusters = np.repeat(np.arange(4), 10).astype(object)
+    compared = compare_tasks(
+        ["a", "b"], [TaskTable("t", "acc", random.random((2, 40)), np.ones((2, 40), int), clusters)]
+    )
+    for table in compared.to_tables():
+        assert "the 4 clusters count as 4.0" in " ".join(table.notes)
 
 
 def test_the_command_prints_tasks_a_sentence_and_json_of_its_schema(run: Run, tmp_path: Path) -> None:

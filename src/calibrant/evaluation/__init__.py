@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from calibrant.evaluation.results.runs import (
         OverallDifference,
+        Reliability,
         RunComparison,
         RunScore,
         TaskDifference,
@@ -103,6 +104,7 @@ __all__ = [
     "RatingTable",
     "Ratings",
     "Reference",
+    "Reliability",
     "ResampledTest",
     "ResultTable",
     "RiskCoverage",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
@@ -17,6 +17,7 @@ from calibrant.evaluation.results.runs import (
     ITEMS,
     TASKS,
     OverallDifference,
+    Reliability,
     RunComparison,
     RunScore,
     TaskDifference,
@@ -29,6 +30,7 @@ from calibrant.evaluation.significance import (
     paired_t_test,
 )
 from calibrant.exceptions import InputError
+from calibrant.metrics.tails import clopper_pearson
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
@@ -52,6 +54,10 @@ class TaskTable:
         (systems, n) number of runs.
     clusters
         (n,) cluster of each item; None if items are independent.
+    run_variances
+        (systems, n) variance of the scores of an item's runs; NaN with one run, None if it is not known.
+    right_or_wrong
+        True if the score of each run is 0 or 1.
     """
 
     task: str
@@ -59,6 +65,8 @@ class TaskTable:
     scores: Floats
     runs: Integers
     clusters: NDArray[Any] | None = None
+    run_variances: Floats | None = None
+    right_or_wrong: bool = False
 
 
 def compare_tasks(
@@ -120,6 +128,7 @@ def compare_tasks(
             difference=test.difference,
             p_value=test.p_value,
             detectable=_detectable(test, level, power),
+            interval_warning=test.warning,
         )
         for pair, over, test in tests
         if over == ITEMS or len(tables) > 1
@@ -145,6 +154,9 @@ def compare_tasks(
         systems=tuple(replace(row, letters=own) for row, own in zip(ranked, letters, strict=True)),
         overall=tuple(overall),
         tasks=tuple(_judged(tasks, level, margin)) if len(tables) > 1 else (),
+        reliability=tuple(
+            row for name in names for row in _reliability([*systems].index(name), systems, tables, level)
+        ),
         margin=margin,
         level=level,
         power=power,
@@ -235,6 +247,7 @@ def _on_task(
         difference=test.difference,
         p_value=test.p_value,
         detectable=_detectable(test, level, power),
+        interval_warning=test.warning,
     )
 
 
@@ -323,26 +336,106 @@ def _verdict(row: Any, p_value: float | None, level: float, margin: float | None
 
 
 def _score(place: int, systems: Sequence[str], tables: Sequence[TaskTable], level: float) -> RunScore:
+    values, runs, clusters = _of_system(place, tables)
     own = [table.scores[place][~np.isnan(table.scores[place])] for table in tables]
-    runs = np.concatenate([table.runs[place][table.runs[place] > 0] for table in tables])
-    values = np.concatenate(own)
-    named = None
-    if any(table.clusters is not None for table in tables):
-        there = [~np.isnan(table.scores[place]) for table in tables]
-        parts = [
-            _clusters(number, int(chosen.sum()), None if table.clusters is None else table.clusters[chosen])
-            for number, (table, chosen) in enumerate(zip(tables, there, strict=True))
-        ]
-        named = np.concatenate(parts)
+    between = within = None
+    if len(values) > 1 and all(table.run_variances is not None for table in tables):
+        variances = np.concatenate(
+            [
+                table.run_variances[place][table.runs[place] > 0]
+                for table in tables
+                if table.run_variances is not None
+            ]
+        )
+        if runs.min() > 1:
+            within = float(variances.mean())
+            between = max(0.0, float(values.var(ddof=1) - (variances / runs).mean()))
+    mean = mean_interval(values, unit="item", clusters=clusters, level=level)
     return RunScore(
         system=systems[place],
         tasks=sum(len(scores) > 0 for scores in own),
         items=len(values),
         runs=float(runs.mean()),
-        mean=mean_interval(values, unit="item", clusters=named, level=level).mean,
+        mean=mean.mean,
         task_mean=float(np.mean([scores.mean() for scores in own if len(scores)])),
         letters="",
+        item_variance=between,
+        run_variance=within,
+        interval_warning=mean.warning,
     )
+
+
+def _of_system(place: int, tables: Sequence[TaskTable]) -> tuple[Floats, Integers, NDArray[Any] | None]:
+    """Return the scores of a system's items in all tasks, their numbers of runs, and their clusters."""
+    there = [~np.isnan(table.scores[place]) for table in tables]
+    values = np.concatenate([table.scores[place][own] for table, own in zip(tables, there, strict=True)])
+    runs = np.concatenate([table.runs[place][own] for table, own in zip(tables, there, strict=True)])
+    if all(table.clusters is None for table in tables):
+        return values, runs, None
+    clusters = [
+        _clusters(number, int(own.sum()), None if table.clusters is None else table.clusters[own])
+        for number, (table, own) in enumerate(zip(tables, there, strict=True))
+    ]
+    return values, runs, np.concatenate(clusters)
+
+
+def _reliability(
+    place: int, systems: Sequence[str], tables: Sequence[TaskTable], level: float
+) -> Iterator[Reliability]:
+    """Yield pass@k and pass^k for k = 2, 4, ... and the number of runs that all items have."""
+    means, runs, clusters = _of_system(place, tables)
+    if not all(table.right_or_wrong for table in tables) or runs.min() < 2:
+        return
+    right, most = np.rint(means * runs), int(runs.min())
+    for k in sorted({2**power for power in range(1, most.bit_length()) if 2**power <= most} | {most}):
+        once, once_warning = _proportion(1 - all_of_k(runs - right, runs, k), clusters, level)
+        always, always_warning = _proportion(all_of_k(right, runs, k), clusters, level)
+        yield Reliability(
+            system=systems[place],
+            k=k,
+            items=len(means),
+            once=once,
+            always=always,
+            interval_warning=once_warning or always_warning,
+        )
+
+
+def _proportion(values: Floats, clusters: NDArray[Any] | None, level: float) -> tuple[Quantity, str | None]:
+    """Return the mean of values in [0, 1] with its interval, and a warning."""
+    interval = mean_interval(values, clusters=clusters, level=level)
+    if clusters is not None or (interval.warning is None and interval.mean.low is not None):
+        return interval.mean, interval.warning
+    # Where t covers too little, Clopper and Pearson's interval does not: no values in [0, 1] with this mean
+    # vary more than those that are 0 or 1.
+    mean = float(values.mean())
+    return Quantity(mean, *clopper_pearson(mean, len(values), level)), None
+
+
+def all_of_k(events: ArrayLike, runs: ArrayLike, k: int) -> Floats:
+    """Return the fraction of the sets of k of an item's runs in which all have the event.
+
+    Parameters
+    ----------
+    events, runs
+        (n,) runs of each item with the event, and all its runs, k or more.
+    k
+        Number of runs.
+
+    References
+    ----------
+    Chen and others (2021), "Evaluating large language models trained on code", equation 1: pass@k is 1 less
+    this for wrong answers. Yao and others (2024), "tau-bench", section 3.3: pass^k is this for right ones.
+
+    Examples
+    --------
+    >>> all_of_k([3, 2, 1], [3, 3, 3], 2).round(4).tolist()
+    [1.0, 0.3333, 0.0]
+    """
+    have, of = np.asarray(events, np.float64), np.asarray(runs, np.float64)
+    share = np.ones(len(of))
+    for run in range(k):
+        share *= np.maximum(0.0, have - run) / (of - run)
+    return share
 
 
 def _rank(row: RunScore) -> float:

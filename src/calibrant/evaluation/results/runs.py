@@ -8,7 +8,7 @@ from calibrant.records import Quantity, Record, Table, name, number, rows, setti
 from calibrant.records.words import counted, percent
 from calibrant.results.errors import IntervalLevel
 
-DATA, DIFFERENCE, SCORES = "Data", "Difference", "Scores"
+DATA, DIFFERENCE, RUNS, SCORES = "Data", "Difference", "Runs", "Scores"
 ITEMS, TASKS = "items", "tasks"
 
 First = Annotated[str, name("First", "First system of the pair.")]
@@ -56,6 +56,7 @@ Verdict = Annotated[
     ),
 ]
 Items = Annotated[int, number("Items", "Items that both systems answered.", group=DATA, headline=True)]
+IntervalWarning = Annotated[str | None, warning("Few clusters, or scores that are very skewed.")]
 
 
 class RunScore(Record, frozen=True, kw_only=True):
@@ -92,6 +93,47 @@ class RunScore(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
+    item_variance: Annotated[
+        float | None,
+        number(
+            "Variance between items",
+            "Variance of the items' expected scores: that of their means, less the part of the runs; null "
+            "without several runs of each item.",
+            group=RUNS,
+        ),
+    ] = None
+    run_variance: Annotated[
+        float | None,
+        number(
+            "Variance between runs",
+            "Mean variance of an item's runs. The variance of the mean of n independent items with k runs "
+            "is (variance between items + variance between runs / k) / n.",
+            group=RUNS,
+        ),
+    ] = None
+    interval_warning: IntervalWarning = None
+
+
+class Reliability(Record, frozen=True, kw_only=True):
+    """How often a system is right in at least one, and in all, of k runs of an item."""
+
+    system: Annotated[str, name("System", "Name of the system.")]
+    k: Annotated[int, name("k", "Number of runs.")]
+    items: Annotated[int, number("Items", "Items, each with k runs or more.", group=DATA, headline=True)]
+    once: Annotated[
+        Quantity,
+        number(
+            "pass@k",
+            "Probability that at least one of k runs of an item is right.",
+            group=RUNS,
+            headline=True,
+        ),
+    ]
+    always: Annotated[
+        Quantity,
+        number("pass^k", "Probability that all of k runs of an item are right.", group=RUNS, headline=True),
+    ]
+    interval_warning: IntervalWarning = None
 
 
 class TaskDifference(Record, frozen=True, kw_only=True):
@@ -121,6 +163,7 @@ class TaskDifference(Record, frozen=True, kw_only=True):
         ),
     ] = None
     verdict: Verdict = "inconclusive"
+    interval_warning: IntervalWarning = None
 
 
 class OverallDifference(Record, frozen=True, kw_only=True):
@@ -138,6 +181,7 @@ class OverallDifference(Record, frozen=True, kw_only=True):
         number("Detectable", "Smallest difference that these items show with the power.", group=DIFFERENCE),
     ] = None
     verdict: Verdict = "inconclusive"
+    interval_warning: IntervalWarning = None
 
 
 class RunComparison(Record, frozen=True, kw_only=True):
@@ -152,6 +196,10 @@ class RunComparison(Record, frozen=True, kw_only=True):
     ]
     tasks: Annotated[
         tuple[TaskDifference, ...], rows("By task, first minus second", "Paired differences on each task.")
+    ] = ()
+    reliability: Annotated[
+        tuple[Reliability, ...],
+        rows("Right in one and in all of k runs", "Reliability of right and wrong answers over runs."),
     ] = ()
     margin: Annotated[
         float | None,
@@ -171,7 +219,6 @@ class RunComparison(Record, frozen=True, kw_only=True):
     items_warning: Annotated[
         str | None, warning("Items that not all systems answered, or whose questions differ.")
     ] = None
-    level_warning: Annotated[str | None, warning("Few items or clusters.")] = None
 
     def remarks(self) -> tuple[tuple[str, str], ...]:
         """Return the notes."""

@@ -167,17 +167,23 @@ def _compared(
     for task in common:
         items = list(dict.fromkeys(item for system in systems for item in scores[task].get(system, {})))
         values = np.full((len(systems), len(items)), np.nan)
+        variances = np.full((len(systems), len(items)), np.nan)
         runs = np.zeros((len(systems), len(items)), np.int64)
         for place, system in enumerate(systems):
             own = scores[task][system]
             for number, item in enumerate(items):
                 if item in own:
                     values[place, number], runs[place, number] = np.mean(own[item]), len(own[item])
+                    if len(own[item]) > 1:
+                        variances[place, number] = np.var(own[item], ddof=1)
                 else:
                     lacking[place].append(f"{task}/{item}")
         named = clusters.get(task)
         codes = None if named is None else np.array([named[item] for item in items], object)
-        tables.append(TaskTable(task, metrics[task], values, runs, codes))
+        binary = all(
+            score in (0, 1) for by_item in scores[task].values() for own in by_item.values() for score in own
+        )
+        tables.append(TaskTable(task, metrics[task], values, runs, codes, variances, binary))
     return compare_tasks(systems, tables, notes=told, warning=items_note(systems, lacking), **settings)
 
 
