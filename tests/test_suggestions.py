@@ -69,7 +69,6 @@ ONE_FILE = {
 """Where TEST has to be a file: one of the same kind as the predictions fitted to."""
 
 REFUSED = {
-    "compare binary.csv other.csv": "calibrant report binary.csv other.csv",
     "compare binary.csv": "calibrant report FILE FILE",
     "measure binary.csv other.csv": "calibrant report FILE FILE",
 }

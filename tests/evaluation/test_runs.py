@@ -240,9 +240,97 @@ def test_the_command_prints_tasks_a_sentence_and_json_of_its_schema(run: Run, tm
     run("compare", HARNESS, "--baseline", "none").refused("there is no system 'none'", "toy/large, toy/small")
     run("compare", HARNESS / "toy__small").refused("there is one system, toy/small")
     (tmp_path / "a.csv").write_text("score,label\n0.5,1\n")
-    run("compare", HARNESS, tmp_path / "a.csv").refused("only logs are compared file by file")
+    run("compare", HARNESS, tmp_path / "a.csv").refused("a table is given beside a log")
     run("compare", HARNESS, INSPECT / "free.eval").refused("no task was run by all systems")
     run("compare", HARNESS, "--margin", 2).refused("margin is 2.0")
+
+
+def predictions_of(random: Any, n: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
+    label = random.integers(0, 2, n)
+    first, second = (
+        pd.DataFrame({"item": [f"q{i}" for i in range(n)], "score": random.random(n), "label": label})
+        for _ in range(2)
+    )
+    return first, second.assign(score=0.4 * second.score + 0.6 * label)
+
+
+def test_tables_of_predictions_are_compared_by_accuracy_and_brier_score() -> None:
+    first, second = predictions_of(np.random.default_rng(8))
+    shuffled = second.sample(frac=1, random_state=1)
+    for metric in ("accuracy", "brier"):
+        values = [
+            (table.score >= 0.5) == table.label if metric == "accuracy" else (table.score - table.label) ** 2
+            for table in (first, second)
+        ]
+        test = paired_t_test(*(np.asarray(value, float) for value in values))
+        for other in (second, shuffled):
+            found = runs([first, other], score=metric).overall[0]
+            assert found.difference.estimate == pytest.approx(test.difference.estimate)
+            assert (found.difference.low, found.p_value) == pytest.approx((test.difference.low, test.p_value))
+            assert found.verdict == "table 2"
+    bare = runs([first.drop(columns="item"), second.drop(columns="item")])
+    assert bare.overall[0].difference == runs([first, second]).overall[0].difference
+    assert bare.notes == ("accuracy of rows paired in their order",)
+    part = runs([first, second.head(200)])
+    assert (part.overall[0].items, "table 2 lacks 100 items" in str(part.items_warning)) == (200, True)
+
+
+def test_tables_of_classes_and_of_answers_are_compared_too() -> None:
+    random = np.random.default_rng(9)
+    label = random.integers(0, 3, 200)
+    tables, right, losses = [], [], []
+    for weight in (0.2, 0.6):
+        scores = random.dirichlet([1, 1, 1], 200) * (1 - weight) + weight * np.eye(3)[label]
+        columns = {f"p_{name}": scores[:, place] for place, name in enumerate("xyz")}
+        tables.append(pd.DataFrame({**columns, "label": np.array([*"xyz"])[label]}))
+        right.append((scores.argmax(1) == label).mean())
+        losses.append(((scores - np.eye(3)[label]) ** 2).sum(1).mean())
+    assert runs(tables).overall[0].difference.estimate == pytest.approx(right[0] - right[1])
+    brier = runs([tables[0], tables[1][["label", "p_z", "p_y", "p_x"]]], score="brier")
+    assert brier.overall[0].difference.estimate == pytest.approx(losses[0] - losses[1])
+    clustered = [table.assign(cluster=np.arange(200) // 40) for table in tables]
+    found = runs(clustered)
+    assert found.clusters
+    assert "the 5 clusters count as" in str(found.overall[0].interval_warning)
+
+
+def test_tables_that_cannot_be_paired_are_refused(run: Run, tmp_path: Path) -> None:
+    first, second = predictions_of(np.random.default_rng(10), 20)
+
+    def file(name: str, table: pd.DataFrame) -> Path:
+        table.to_csv(tmp_path / name, index=False)
+        return tmp_path / name
+
+    one = file("one.csv", first)
+    ran = run("compare", one, file("two.csv", second), "--margin", 0.4)
+    assert (ran.code, "two.csv is better than one.csv" in " ".join(ran.out.split())) == (0, True)
+    other = second.assign(label=1 - second.label)
+    run("compare", one, file("other.csv", other)).refused("other.csv: item q", "label")
+    run("compare", one, file("bare.csv", second.drop(columns="item"))).refused("no column of items")
+    bare = file("bare1.csv", first.drop(columns="item"))
+    run("compare", bare, file("short.csv", second.drop(columns="item").head(9))).refused(
+        "in number or labels"
+    )
+    twice = second.assign(item=["q0", *second.item[:-1]])
+    run("compare", one, file("twice.csv", twice)).refused("twice.csv, row 2: item q0 has two rows")
+    run("compare", one, file("weights.csv", second.assign(weight=2.0))).refused("rows have weights")
+    run("compare", one, one).refused("a file is given twice")
+    run("compare", one, tmp_path / "two.csv", "--score", "f1").refused("accuracy, brier")
+    none = file("none.csv", second.assign(item=[f"r{i}" for i in range(20)]))
+    run("compare", one, none).refused("no item in common")
+
+
+def test_lower_scores_are_better_where_the_user_says_so() -> None:
+    high, low = (runs(HARNESS, higher_is_better=better) for better in (True, False))
+    assert (high.tasks[1].verdict, low.tasks[1].verdict) == ("toy/large", "toy/small")
+    assert [row.system for row in low.systems] == ["toy/small", "toy/large"]
+
+
+def test_the_detectable_difference_is_detected_with_the_power() -> None:
+    random = np.random.default_rng(11)
+    scores = (random.random((2, 400)) < 0.7).astype(float)
+    found = compare_tasks(["a", "b"], [TaskTable("t", "acc", scores, np.ones((2, 400), int))]).overall[0]
+    assert found.detectable == pytest.approx(2.8 * (found.difference.standard_error or 0), rel=0.01)
 
 
 def test_a_changed_question_is_left_out_and_a_changed_prompt_is_noted(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def compare_tasks(
     *,
     baseline: str | None = None,
     margin: float | None = None,
+    higher_is_better: bool = True,
     level: float = 0.95,
     power: float = 0.8,
     notes: Sequence[str] = (),
@@ -93,6 +94,8 @@ def compare_tasks(
     margin
         Difference that does not matter, above 0: an interval within it is a tie, and one above -margin shows
         that the first system is not worse by it.
+    higher_is_better
+        Direction of the scores.
     level
         Level of the intervals and tests.
     power
@@ -112,7 +115,7 @@ def compare_tasks(
     _checks.proportion(power, "power", such_as=0.8)
     if margin is not None and not 0 < margin < 1:
         raise InputError(f"margin is {margin!r}", "give a difference above 0, such as 0.01", code="parameter")
-    pairs = _pairs(systems, baseline)
+    pairs, sign = _pairs(systems, baseline), 1 if higher_is_better else -1
     tasks = [
         _on_task(table, systems, pair, level, power)
         for table in tables
@@ -136,7 +139,7 @@ def compare_tasks(
     overall = [
         row
         for over in (ITEMS, TASKS)
-        for row in _judged([o for o in overall if o.over == over], level, margin)
+        for row in _judged([o for o in overall if o.over == over], level, margin, sign)
     ]
     different = {
         frozenset((row.first, row.second))
@@ -144,7 +147,8 @@ def compare_tasks(
         if row.over == ITEMS and row.verdict in (row.first, row.second)
     }
     ranked = sorted(
-        (_score(table_systems, systems, tables, level) for table_systems in range(len(systems))), key=_rank
+        (_score(place, systems, tables, level) for place in range(len(systems))),
+        key=lambda row: -sign * (row.mean.estimate or 0.0),
     )
     names = [row.system for row in ranked]
     letters = groups_not_distinguishable(names, different) if baseline is None else [""] * len(names)
@@ -153,7 +157,7 @@ def compare_tasks(
     return RunComparison(
         systems=tuple(replace(row, letters=own) for row, own in zip(ranked, letters, strict=True)),
         overall=tuple(overall),
-        tasks=tuple(_judged(tasks, level, margin)) if len(tables) > 1 else (),
+        tasks=tuple(_judged(tasks, level, margin, sign)) if len(tables) > 1 else (),
         reliability=tuple(
             row for name in names for row in _reliability([*systems].index(name), systems, tables, level)
         ),
@@ -303,10 +307,10 @@ def _detectable(test: PairedTest, level: float, power: float) -> float | None:
     deviation = error * math.sqrt(test.n)
     return minimum_detectable_difference(
         deviation, test.n, power=power, level=level, freedom=test.freedom
-    ).difference
+    ).detectable
 
 
-def _judged(rows: list[Any], level: float, margin: float | None) -> list[Any]:
+def _judged(rows: list[Any], level: float, margin: float | None, sign: int) -> list[Any]:
     """Return the rows with Holm's p-values and verdicts."""
     from msgspec.structs import replace
 
@@ -316,23 +320,24 @@ def _judged(rows: list[Any], level: float, margin: float | None) -> list[Any]:
         replace(
             row,
             holm_p_value=None if row.p_value is None else (own := next(adjusted)),
-            verdict=_verdict(row, None if row.p_value is None else own, level, margin),
+            verdict=_verdict(row, None if row.p_value is None else own, level, margin, sign),
         )
         for row in rows
     ]
 
 
-def _verdict(row: Any, p_value: float | None, level: float, margin: float | None) -> str:
-    ends = row.difference
-    if ends.low is None or ends.high is None:
+def _verdict(row: Any, p_value: float | None, level: float, margin: float | None, sign: int) -> str:
+    """Return the verdict; ``sign`` is -1 if lower scores are better."""
+    if row.difference.low is None or row.difference.high is None:
         return INCONCLUSIVE
-    if p_value is not None and p_value <= 1 - level and not ends.low <= 0 <= ends.high:
-        return str(row.first if ends.estimate > 0 else row.second)
+    low, high = sorted((sign * row.difference.low, sign * row.difference.high))
+    if p_value is not None and p_value <= 1 - level and not low <= 0 <= high:
+        return str(row.first if sign * row.difference.estimate > 0 else row.second)
     if margin is None:
         return INCONCLUSIVE
-    if -margin < ends.low and ends.high < margin:
+    if -margin < low and high < margin:
         return TIED
-    return NOT_WORSE if ends.low > -margin else INCONCLUSIVE
+    return NOT_WORSE if low > -margin else INCONCLUSIVE
 
 
 def _score(place: int, systems: Sequence[str], tables: Sequence[TaskTable], level: float) -> RunScore:
@@ -436,10 +441,6 @@ def all_of_k(events: ArrayLike, runs: ArrayLike, k: int) -> Floats:
     for run in range(k):
         share *= np.maximum(0.0, have - run) / (of - run)
     return share
-
-
-def _rank(row: RunScore) -> float:
-    return -(row.mean.estimate or 0.0)
 
 
 def items_note(names: Sequence[str], lacking: Sequence[Sequence[str]]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import click
@@ -18,7 +17,7 @@ from calibrant.exceptions import InputError
     short_help="Test whether systems differ, by their scores on folds or items.",
     epilog="Example: calibrant compare folds.csv --alternative greater --test-train-ratio 0.25",
 )
-@click.argument("files", metavar="FILE", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @options_of(
     "calibrant.evaluation.verbs.evaluating:compare",
     leave=("source", "higher_is_better"),
@@ -46,17 +45,18 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     Scores of cross-validation folds need the corrected test. It needs the ratio of test to training data:
     give --test-train-ratio, or a column repeat.
 
-    To compare the predictions of several models, one file each, use calibrant report.
+    Several tables of predictions, as for calibrant measure, are compared by accuracy (or --score brier).
+    Their rows are paired by a column item, or by their order if all labels are equal. calibrant report
+    compares their calibration.
     """
     from calibrant.evaluation.verbs.evaluating import compare
 
-    others = f"to compare the calibration of several models, run `calibrant report {shlex.join(files)}`"
     try:
         comparison = compare(list(files), **options)
     except InputError as error:
-        if error.code == "column-missing" and "'system'" in error.message:
-            error.hint += "; to compare predictions of several models, run `calibrant report FILE FILE`"
-        elif "file by file" in error.message:
-            error.hint += f"; {others}"
+        if error.code == "column-missing" and "'system'" in error.message and len(files) == 1:
+            error.hint += (
+                "; for predictions of several models name all files, here or in `calibrant report FILE FILE`"
+            )
         raise
     printing.show(comparison, lambda lines: [f"{', '.join(files)}:", "", *lines])

@@ -225,11 +225,11 @@ class RunComparison(Record, frozen=True, kw_only=True):
         return tuple(("", note) for note in self.notes)
 
     def main_tables(self) -> tuple[Table, ...]:
-        """Return the differences by task of two systems; the ranking of more."""
+        """Return both means and their difference; by task, the differences; of more than two, the ranking."""
         tables = {table.name: table for table in self.to_tables()}
-        wanted = "systems" if len(self.systems) > 2 else "tasks" if self.tasks else "overall"
-        first = self.to_tables()[0]
-        main = tables[wanted]
+        if len(self.systems) == 2 and not self.tasks:
+            return tables["systems"], tables["overall"]
+        first, main = self.to_tables()[0], tables["systems" if len(self.systems) > 2 else "tasks"]
         notes = tuple(note for note in first.notes if note not in main.notes) if main is not first else ()
         from dataclasses import replace
 
@@ -244,7 +244,7 @@ class RunComparison(Record, frozen=True, kw_only=True):
             beside = f", not distinguishable from {len(equal)} others" if equal else ""
             shown = sum(pair.verdict not in ("tied", "inconclusive") for pair in whole)
             pairs = counted(len(whole), "pair")
-            return f"{best.system} has the highest mean{beside}. {shown} of {pairs} differ."
+            return f"{best.system} has the best mean{beside}. {shown} of {pairs} differ."
         [pair] = whole
         ends = pair.difference
         by = f"{100 * abs(ends.estimate or 0):.1f} points"

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant import _checks
+from calibrant._checks import Floats
 from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.runs import TaskTable, compare_tasks, items_note
 from calibrant.exceptions import InputError
+from calibrant.io import open_predictions
 from calibrant.io.log_formats import recognise_log
 from calibrant.io.log_scores import TaskScores, read_log_scores
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.records.words import counted
 
+METRICS = ("accuracy", "brier")  # of tables of predictions
 RUNS = ("run", "epoch")  # columns that number the runs of an item
 Scores = Mapping[str, Mapping[str, Mapping[str, list[float]]]]  # by task, system and item: one a run
 
@@ -38,8 +44,8 @@ def compare_logs(sources: Sequence[Any], metric: str | None, **settings: Any) ->
         if isinstance(source, (str, os.PathLike)) and not Path(source).exists():
             raise InputError("no such file", "check the path", code="file-missing", file=os.fspath(source))
         if not is_run(source):
-            message = "only logs are compared file by file"
-            hint = "write the scores of all systems into one table, with the columns system, item and score"
+            message = "a table is given beside a log"
+            hint = "compare logs with logs, and tables of predictions with tables of predictions"
             raise InputError(message, hint, code="log", file=str(source))
         runs += [(os.fspath(source), task) for task in read_log_scores(source, metric)]
     names = _names(runs, sources)
@@ -79,6 +85,123 @@ def compare_logs(sources: Sequence[Any], metric: str | None, **settings: Any) ->
             f"{counted(len(other_questions), 'sample')} ({shown})"
         )
     return _compared(scores, metrics, {}, notes, **settings)
+
+
+def compare_predictions(
+    sources: Sequence[Any],
+    metric: str | None,
+    *,
+    item: str | None,
+    cluster: str | None,
+    **settings: Any,
+) -> RunComparison:
+    """Compare tables of predictions, one per system, by the accuracy or the Brier score of the same items.
+
+    Without a column of items, rows are paired in their order, if their number and all labels are equal.
+    """
+    metric = metric or "accuracy"
+    _checks.one_of(metric, METRICS, "score")
+    columns = {part: name for part, name in (("item", item), ("cluster", cluster)) if name is not None}
+    tables = [_read_predictions(source, columns, metric) for source in sources]
+    systems = [table.name for table in tables]
+    if len({*systems}) < len(systems):
+        ends = _told_apart([os.fspath(s) if isinstance(s, (str, os.PathLike)) else "" for s in sources])
+        systems = [ends.get(str(s), f"table {place}") for place, s in enumerate(sources, 1)]
+    if len({*systems}) < len(systems):
+        raise InputError("a file is given twice", "name each file once", code="parameter", file=systems[0])
+    first = tables[0]
+    for table in tables[1:]:
+        if (table.items is None) != (first.items is None):
+            message = f"it has {'no ' if table.items is None else 'a '}column of items, unlike {first.name}"
+            raise InputError(
+                message, "name the column of items (`item`) in all", code="column-missing", file=table.name
+            )
+        if table.items is None and not np.array_equal(table.truth, first.truth):
+            message = f"its rows differ from those of {first.name} in number or labels"
+            hint = "add a column of items, so that rows are paired by name"
+            raise InputError(message, hint, code="label-value", file=table.name)
+    names = [
+        np.arange(len(table.values)).astype(str) if table.items is None else table.items for table in tables
+    ]
+    known, codes = np.unique(np.concatenate(names), return_inverse=True)
+    values = np.full((len(tables), len(known)), np.nan)
+    truth = np.full(len(known), None, object)
+    clusters = None if first.clusters is None else np.full(len(known), None, object)
+    starts = np.cumsum([0, *map(len, names)])
+    for place, table in enumerate(tables):
+        own = codes[starts[place] : starts[place + 1]]
+        for what, kept, given in (("label", truth, table.truth), ("cluster", clusters, table.clusters)):
+            if kept is None or given is None:
+                continue
+            differ = np.flatnonzero((kept[own] != None) & (kept[own] != given))  # noqa: E711
+            if len(differ):
+                message = f"item {known[own[differ[0]]]} has {what} {given[differ[0]]} here, and"
+                message += f" {kept[own[differ[0]]]} in another table"
+                raise InputError(message, "correct the tables", code="label-value", file=table.name)
+            kept[own] = given
+        values[place, own] = table.values
+    if clusters is not None:
+        clusters[clusters == None] = known[clusters == None]  # noqa: E711
+    lacking = [[str(name) for name in known[np.isnan(row)]] for row in values]
+    runs = (~np.isnan(values)).astype(np.int64)
+    right = metric == "accuracy"
+    return compare_tasks(
+        systems,
+        [TaskTable("all", metric, values, runs, clusters, None, right)],
+        higher_is_better=right,
+        notes=[f"{metric} of rows paired {'in their order' if first.items is None else 'by item'}"],
+        warning=items_note(systems, lacking),
+        **settings,
+    )
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Scores of the rows of a table of predictions, with their gold labels, items and clusters."""
+
+    name: str
+    values: Floats
+    truth: NDArray[Any]
+    items: NDArray[Any] | None
+    clusters: NDArray[Any] | None
+
+
+def _read_predictions(source: Any, columns: Mapping[str, str], metric: str) -> _Scored:
+    predictions = open_predictions(source, columns or None)
+    predictions.check_one_model()
+    predictions.check_one_cluster("a comparison")
+    name = predictions.name
+    if predictions.weighted:
+        raise InputError("rows have weights", "remove the column of weights", code="view", file=name)
+    if predictions.is_long_with_classes:
+        hint = "write one row per item: `calibrant convert --to wide`"
+        raise InputError("an item has one row per class", hint, code="view", file=name)
+    batch = predictions.read(items=True)
+    score = batch.score.astype(np.float64)
+    rows = np.arange(len(score))
+    if predictions.form == "wide":
+        right = score.argmax(1) == batch.label
+        hit = np.zeros(score.shape)
+        known = batch.label >= 0
+        hit[rows[known], batch.label[known]] = 1.0
+        loss = ((score - hit) ** 2).sum(1) + ~known
+        truth = np.array([*predictions.classes, "none of its classes"], object)[batch.label]
+    else:
+        # A row with the column `prediction` is an answer, whose label is whether it is right.
+        right = batch.label if predictions.answers else (score >= 0.5) == batch.label
+        loss = (score - batch.label) ** 2
+        truth = np.full(len(score), None, object) if predictions.answers else batch.label.astype(object)
+    items = None if batch.item is None else np.array(predictions.items, object)[batch.item].astype(str)
+    if items is not None and len(np.unique(items)) < len(items):
+        first = np.unique(items, return_index=True)[1]
+        twice = np.setdiff1d(rows, first)[0]
+        message = f"item {items[twice]} has two rows"
+        raise InputError(
+            message, "give each row its own item", code="duplicate", file=name, row=int(twice) + 1
+        )
+    clusters = None if batch.cluster is None else np.array(predictions.clusters, object)[batch.cluster]
+    values = right.astype(np.float64) if metric == "accuracy" else loss
+    return _Scored(Path(name).name, values, truth, items, clusters)
 
 
 def compare_table(

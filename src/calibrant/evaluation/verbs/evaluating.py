@@ -14,7 +14,7 @@ from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.results.significance import Comparison
-from calibrant.evaluation.verbs.comparing_runs import compare_logs, compare_table, is_run
+from calibrant.evaluation.verbs.comparing_runs import compare_logs, compare_predictions, compare_table, is_run
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.metrics.resampling import SAMPLES
@@ -130,8 +130,9 @@ def compare(
     Parameters
     ----------
     source
-        A table (see `calibrant.evaluation.read_results`), or logs of lm-evaluation-harness or inspect_ai: one
-        folder with several models, or a list of logs and folders.
+        A table (see `calibrant.evaluation.read_results`); logs of lm-evaluation-harness or inspect_ai: one
+        folder with several models, or a list of logs and folders; or a list of tables of predictions, one per
+        system, whose items are paired by a column ``item`` or by their order.
     system
         Column that names the system.
     fold
@@ -140,7 +141,8 @@ def compare(
         Column of the item, if each score belongs to one item. None: ``item``, if there is one.
     score
         Column of scores, or the metric or scorer of logs (with its filter after a comma). None: ``score``;
-        for logs the only metric of a task, or ``acc``, ``accuracy`` or ``exact_match``.
+        for logs the only metric of a task, or ``acc``, ``accuracy`` or ``exact_match``. For tables of
+        predictions: ``accuracy`` (the default) or ``brier``.
     task
         Column of tasks. None: ``task``, if there is one.
     run
@@ -189,6 +191,9 @@ def compare(
     """
     several = list(source) if isinstance(source, (list, tuple)) else [source]
     given: dict[str, Any] = {"baseline": baseline, "margin": margin, "level": level, "power": power}
+    if len(several) > 1 and not any(map(is_run, several)):
+        return compare_predictions(several, score, item=item, cluster=cluster, **given)
+    given["higher_is_better"] = higher_is_better
     if len(several) > 1 or is_run(several[0]):
         return compare_logs(several, score, **given)
     source, score = several[0], "score" if score is None else score
