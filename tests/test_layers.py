@@ -154,7 +154,7 @@ BUDGET = {
     "data": 259,
     "demo": 637,
     "estimation": 3478,
-    "evaluation": 11460,
+    "evaluation": 11462,
     "events": 7582,
     "exceptions": 157,
     "io": 10445,
