@@ -154,7 +154,7 @@ BUDGET = {
     "data": 259,
     "demo": 637,
     "estimation": 3478,
-    "evaluation": 11462,
+    "evaluation": 11487,
     "events": 7582,
     "exceptions": 157,
     "io": 10445,

@@ -316,6 +316,11 @@ def test_tables_that_cannot_be_paired_are_refused(run: Run, tmp_path: Path) -> N
     run("compare", one, file("weights.csv", second.assign(weight=2.0))).refused("rows have weights")
     run("compare", one, one).refused("a file is given twice")
     run("compare", one, tmp_path / "two.csv", "--score", "f1").refused("accuracy, brier")
+    run("compare", one, tmp_path / "two.csv", "--alternative", "less").refused("two-sided")
+    run("compare", one, tmp_path / "two.csv", "--lower-is-better").refused("has no meaning for tables")
+    run("compare", HARNESS, "--cluster", "passage").refused("has no meaning for logs")
+    clustered = file("clustered.csv", second.assign(cluster=1))
+    run("compare", one, clustered).refused("clustered.csv: it has a column of clusters, unlike one.csv")
     none = file("none.csv", second.assign(item=[f"r{i}" for i in range(20)]))
     run("compare", one, none).refused("no item in common")
 

@@ -116,6 +116,13 @@ def compare_predictions(
             raise InputError(
                 message, "name the column of items (`item`) in all", code="column-missing", file=table.name
             )
+        if (table.clusters is None) != (first.clusters is None):
+            message = (
+                f"it has {'no ' if table.clusters is None else 'a '}column of clusters, unlike {first.name}"
+            )
+            raise InputError(
+                message, "give all tables the same clusters", code="column-missing", file=table.name
+            )
         if table.items is None and not np.array_equal(table.truth, first.truth):
             message = f"its rows differ from those of {first.name} in number or labels"
             hint = "add a column of items, so that rows are paired by name"
@@ -125,23 +132,23 @@ def compare_predictions(
     ]
     known, codes = np.unique(np.concatenate(names), return_inverse=True)
     values = np.full((len(tables), len(known)), np.nan)
-    truth = np.full(len(known), None, object)
-    clusters = None if first.clusters is None else np.full(len(known), None, object)
+    truth = np.empty(len(known), object)
+    clusters = None if first.clusters is None else np.empty(len(known), object)
+    met = np.zeros(len(known), bool)  # items of the tables so far
     starts = np.cumsum([0, *map(len, names)])
     for place, table in enumerate(tables):
         own = codes[starts[place] : starts[place + 1]]
         for what, kept, given in (("label", truth, table.truth), ("cluster", clusters, table.clusters)):
             if kept is None or given is None:
                 continue
-            differ = np.flatnonzero((kept[own] != None) & (kept[own] != given))  # noqa: E711
+            differ = np.flatnonzero(met[own] & (kept[own] != given))
             if len(differ):
                 message = f"item {known[own[differ[0]]]} has {what} {given[differ[0]]} here, and"
                 message += f" {kept[own[differ[0]]]} in another table"
                 raise InputError(message, "correct the tables", code="label-value", file=table.name)
             kept[own] = given
+        met[own] = True
         values[place, own] = table.values
-    if clusters is not None:
-        clusters[clusters == None] = known[clusters == None]  # noqa: E711
     lacking = [[str(name) for name in known[np.isnan(row)]] for row in values]
     runs = (~np.isnan(values)).astype(np.int64)
     right = metric == "accuracy"

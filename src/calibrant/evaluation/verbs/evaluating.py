@@ -191,7 +191,18 @@ def compare(
     """
     several = list(source) if isinstance(source, (list, tuple)) else [source]
     given: dict[str, Any] = {"baseline": baseline, "margin": margin, "level": level, "power": power}
-    if len(several) > 1 and not any(map(is_run, several)):
+    logs = any(map(is_run, several))
+    if logs or len(several) > 1:
+        columns = {"fold": fold, "task": task, "run": run, "repeat": repeat}
+        unused = {**columns, "test_train_ratio": test_train_ratio}
+        unused |= {"item": item, "cluster": cluster} if logs else {"higher_is_better": higher_is_better}
+        for name, value in unused.items():
+            if value is not None and value is not True:
+                what = "logs" if logs else "tables of predictions"
+                message = f"`{name}` has no meaning for {what}"
+                raise InputError(message, "leave it out", code="parameter")
+        _check_two_sided(alternative)
+    if len(several) > 1 and not logs:
         return compare_predictions(several, score, item=item, cluster=cluster, **given)
     given["higher_is_better"] = higher_is_better
     if len(several) > 1 or is_run(several[0]):
@@ -201,6 +212,7 @@ def compare(
         named: dict[str, Any] = {"system": system, "item": item, "score": score, "task": task, "run": run}
         compared = compare_table(source, **named, cluster=cluster, **given)
         if compared is not None:
+            _check_two_sided(alternative)
             return compared
     if margin is not None:
         hint = "leave it out, or name the columns of tasks or of runs (`task`, `run`)"
@@ -231,6 +243,12 @@ def compare(
     except InputError as error:
         raise _of_file(error, table.name) from None
     return replace(comparison, items_warning=table.note)
+
+
+def _check_two_sided(alternative: str) -> None:
+    if alternative != "two-sided":
+        message, hint = f"alternative is {alternative!r}", "tests of runs are two-sided: leave it out"
+        raise InputError(message, hint, code="parameter")
 
 
 def _check_order(table: RatingTable) -> None:
