@@ -114,6 +114,25 @@ def test_a_report_of_a_folder_shows_models_side_by_side_and_task_by_task(runs: P
     assert "<script" not in html
 
 
+def test_a_report_compares_accuracies_by_task_before_calibration(runs: Path) -> None:
+    compared = report(runs)
+    assert [(row.task, row.items) for row in compared.accuracies] == [
+        (None, 120),
+        (f"quiz: {HOSTILE} art", 60),
+        (f"quiz: {HOSTILE} law", 60),
+    ]
+    for row, task in zip(compared.accuracies[1:], ("art", "law"), strict=True):
+        both = [
+            open_log(runs / folder / f"samples_{task}_{DATE}.jsonl", view="top").read().label
+            for folder in ("one", "two")
+        ]
+        assert row.first_accuracy.estimate == pytest.approx(both[0].mean())
+        assert row.difference.estimate == pytest.approx(both[0].mean() - both[1].mean())
+    html = page(compared).to_html()
+    assert html.index("<h2>Accuracy</h2>") < html.index("<h2>Tasks</h2>")
+    assert "<script" not in html
+
+
 def test_a_report_of_one_task_has_no_table_of_tasks(runs: Path) -> None:
     assert report(runs / "two" / f"samples_art_{DATE}.jsonl").tasks == ()
 

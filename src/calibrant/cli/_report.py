@@ -38,7 +38,7 @@ def lines_of(report: Report, *, full: bool) -> list[str]:
         for view in model.measured.views
         if not whole or not view.view.startswith("class:")
     ]
-    lines = text.table([header, *rows], left=2)
+    lines = [*_accuracies(report, level), *text.table([header, *rows], left=2)]
     warned: dict[str, list[str]] = {}  # models by warning
     for model in report.models:
         for warning in model.measured.to_tables()[0].notes:
@@ -80,6 +80,43 @@ def lines_of(report: Report, *, full: bool) -> list[str]:
             *(f"  {warning}" for warning in difference.warnings() if warning not in warned),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
+
+
+def _accuracies(report: Report, level: str) -> list[str]:
+    """Return the lines of the models' accuracies, over all items and of the first tasks."""
+    shown = [row for row in report.accuracies if row.task is None]
+    by_task = [row for row in report.accuracies if row.task is not None]
+    if not shown:
+        return []
+    tasks = [*shown, *by_task[:MOST_TASKS]]
+    pairs = list(dict.fromkeys((row.first, row.second) for row in shown))
+    named, interval = len(pairs) > 1, f"{level} interval"
+    one, other = ("accuracy 1", "accuracy 2") if named else pairs[0]
+    header = ["task", *(["first", "second"] if named else []), "items", one, interval, other, interval]
+    header += ["difference", interval, "p (Holm)", "more accurate"]
+    rows = [
+        [
+            row.task or "all",
+            *((row.first, row.second) if named else ()),
+            text.count(row.items),
+            text.decimal(row.first_accuracy.estimate),
+            text.interval(row.first_accuracy.low, row.first_accuracy.high),
+            text.decimal(row.second_accuracy.estimate),
+            text.interval(row.second_accuracy.low, row.second_accuracy.high),
+            text.decimal(row.difference.estimate, plus=True),
+            text.interval(row.difference.low, row.difference.high),
+            text.decimal(row.adjusted_p_value),
+            row.verdict,
+        ]
+        for row in tasks
+    ]
+    lines = [
+        "Accuracy on the same items, first minus second",
+        *text.table([header, *rows], left=3 if named else 1),
+    ]
+    lines += [f"  {row.task or 'all'}: {warning}" for row in tasks for warning in row.warnings()]
+    more = len(by_task) - MOST_TASKS
+    return [*lines, *([f"  ({more} more tasks in the page and with --json)"] if more > 0 else []), ""]
 
 
 def _adjusted(comparison: ModelDifference, several: int) -> str:

@@ -106,6 +106,14 @@ class LogTable:
         new.view = view
         return new
 
+    def tasks(self) -> dict[str, str]:
+        """Return the task, and the subject if it has another name, of each item of one model."""
+        return {
+            item: task if subject in ("", task) else f"{task}: {subject}"
+            for block in self._read()
+            for item, task, subject in zip(block.item, block.task, block.subject, strict=True)
+        }
+
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, task by task."""
         several, tied, items = len(self.models) > 1, 0, 0

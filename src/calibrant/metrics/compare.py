@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Pairs, instance, pairs, proportion
 from calibrant.exceptions import InputError
+from calibrant.metrics.binning import uniform
+from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import interval_of, signed, signs_of, warnings_of, without_each
 from calibrant.metrics.moments import estimate_of, undefined
 from calibrant.metrics.residuals import EDGES, Residuals, residuals
@@ -25,6 +27,7 @@ from calibrant.metrics.tails import (
     skewed,
     skewness_of,
     student,
+    tail,
     two_sided_p_value,
 )
 from calibrant.records import Quantity
@@ -155,29 +158,75 @@ def _few_events(source: Pairs) -> str | None:
 
 
 def _brier_difference(first: Pairs, second: Pairs, level: float) -> Quantity:
-    """Return the difference of the Brier scores with Student's interval of the mean difference per item.
+    """Return the difference of the Brier scores with its paired interval."""
+    loss = [(source.label - source.score.astype(np.float64)) ** 2 for source in (first, second)]
+    return mean_difference(loss[0] - loss[1], first, level)[0]
+
+
+def mean_difference(gap: Floats, items: Pairs, level: float) -> tuple[Quantity, float | None]:
+    """Return the mean of paired differences with Student's interval, and the p-value of a mean of 0.
 
     The variance is CR2 over clusters, and the interval extends further on the side of the skewness, as that
     of `calibrant.evaluation.mean_interval`.
+
+    Parameters
+    ----------
+    gap
+        (n,) difference of each item.
+    items
+        Pairs of the items, whose weights and clusters count.
+    level
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> items = Pairs(np.zeros(4), np.zeros(4))
+    >>> difference, p_value = mean_difference(np.array([1.0, 0, 1, 0]), items, 0.95)
+    >>> print(difference, round(p_value, 3))
+    0.5000 [-0.4187, 1.4187] 0.182
     """
-    loss = [(source.label - source.score.astype(np.float64)) ** 2 for source in (first, second)]
-    size: Floats = np.ones(len(first)) if first.weight is None else first.weight
-    size, gap, order = _in_order(size, loss[0] - loss[1])
+    size: Floats = np.ones(len(items)) if items.weight is None else items.weight
+    size, gap, order = _in_order(size, gap)
     total = float(size.sum())
     mean = float(size @ gap) / total
     residual: Floats = size * (gap - mean)
-    if first.cluster is not None:
-        cluster = first.cluster[order]
+    if items.cluster is not None:
+        cluster = items.cluster[order]
         size = np.bincount(cluster, size).astype(np.float64)
         size, residual, _ = _in_order(size, np.bincount(cluster, residual).astype(np.float64))
     variance, freedom = cr2(size, residual)
     if not freedom or variance <= (1e-12 * total) ** 2:
-        unit = "cluster" if first.cluster is not None else "item"
-        return Quantity(mean, reason=SAME_DIFFERENCE.format(unit) if freedom else f"there is one {unit}")
+        unit = "cluster" if items.cluster is not None else "item"
+        reason = SAME_DIFFERENCE.format(unit) if freedom else f"there is one {unit}"
+        return Quantity(mean, reason=reason), None
     skewness = skewness_of(residual)
-    warning = (few_clusters(size) if first.cluster is not None else None) or skewed(skewness, len(size))
+    warning = (few_clusters(size) if items.cluster is not None else None) or skewed(skewness, len(size))
     error = math.sqrt(variance) / total
-    return Quantity(mean, *student(mean, error, freedom, level, skewness), error, warning=warning)
+    ends = student(mean, error, freedom, level, skewness)
+    return Quantity(mean, *ends, error, warning=warning), tail(mean / error, freedom, "two-sided")
+
+
+def accuracy(right: NDArray[np.bool_], items: Pairs, level: float) -> Quantity:
+    """Return the share of right answers with Wilson's interval, as `bin_intervals` gives it with clusters.
+
+    Parameters
+    ----------
+    right
+        (n,) True for right answers.
+    items
+        Pairs of the items, whose weights and clusters count.
+    level
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> print(accuracy(np.array([True] * 8 + [False] * 2), Pairs(np.zeros(10), np.zeros(10)), 0.95))
+    0.8000 [0.4902, 0.9433]
+    """
+    whole = replace(items, score=np.zeros(len(items)), outcome=right)
+    bins = uniform(whole, 1)
+    ends = bin_intervals(bins, level=level, clustered=whole if items.cluster is not None else None)
+    return Quantity(float(bins.frequency[0]), float(ends.low[0]), float(ends.high[0]))
 
 
 def _in_order(size: Floats, value: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:

@@ -12,9 +12,24 @@ from typing import Any, Protocol
 from calibrant._version import __version__
 from calibrant.exceptions import InputError
 from calibrant.pages import text
-from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable, number_groups
+from calibrant.pages.sections import (
+    Card,
+    ClassTable,
+    Contrast,
+    Lines,
+    Section,
+    TaskTable,
+    TextTable,
+    number_groups,
+)
 from calibrant.records import Quantity, plain, words
-from calibrant.results.drawing import MOST_COMPARED, ModelDifference, Report, TaskErrors
+from calibrant.results.drawing import (
+    MOST_COMPARED,
+    AccuracyDifference,
+    ModelDifference,
+    Report,
+    TaskErrors,
+)
 from calibrant.results.groups import MAPS
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.results.slices import SliceErrors
@@ -77,6 +92,8 @@ class Page:
         Record of all numbers on the page.
     tasks
         Table of the tasks of an evaluation; None without tasks.
+    accuracies
+        Table of the accuracies of pairs of models, over all items and by task; None with one model.
 
     Examples
     --------
@@ -93,6 +110,7 @@ class Page:
     version: str
     report: Report
     tasks: TaskTable | None = None
+    accuracies: TextTable | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain Python values: all texts, and all numbers in ``report``."""
@@ -165,7 +183,51 @@ def page(report: Report, *, title: str | None = None) -> Page:
         version=__version__,
         report=report,
         tasks=task_table(report.tasks),
+        accuracies=_accuracy_table(report.accuracies),
     )
+
+
+def _accuracy_table(rows: Sequence[AccuracyDifference]) -> TextTable | None:
+    """Return one row per pair of models over all items, then per task; None without pairs."""
+    if not rows:
+        return None
+    tasks = any(row.task is not None for row in rows)
+    pairs = list(dict.fromkeys((row.first, row.second) for row in rows))
+    named = len(pairs) > 1
+    head = [*(["task"] if tasks else []), *(["first", "second"] if named else []), "items"]
+    head += (
+        ["first's accuracy", "second's accuracy"] if named else [f"accuracy of {name}" for name in pairs[0]]
+    )
+    head += ["first minus second", "p (Holm)", "more accurate"]
+    body = [
+        (
+            *([row.task or "all"] if tasks else []),
+            *((row.first, row.second) if named else ()),
+            words.count(row.items),
+            _percent(row.first_accuracy),
+            _percent(row.second_accuracy),
+            _percent(row.difference, plus=True),
+            text.number(row.adjusted_p_value),
+            row.verdict,
+        )
+        for row in rows
+    ]
+    notes = [
+        f"In percent, with {words.percent(rows[0].level)} intervals; the difference in percentage points."
+    ]
+    notes.append("P-values are adjusted by Holm's method, separately over all items and over tasks.")
+    warned = {f"{row.task or 'All items'}: {warning}." for row in rows for warning in row.warnings()}
+    return TextTable("", tuple(head), tuple(body), " ".join([*notes, *sorted(warned)]), words=1)
+
+
+def _percent(value: Quantity, *, plus: bool = False) -> str:
+    """Return a proportion in percent with its interval."""
+    low, high = value.low, value.high
+    sign = "+" if plus else ""
+    shown = "-" if value.estimate is None else text.signed(f"{100 * value.estimate:{sign}.1f}")
+    if low is None or high is None:
+        return f"{shown} ({value.reason or 'no interval'})"
+    return f"{shown} [{text.signed(f'{100 * low:{sign}.1f}')}, {text.signed(f'{100 * high:{sign}.1f}')}]"
 
 
 class Writable(Protocol):

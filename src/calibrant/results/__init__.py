@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from calibrant.results.bins import BinIntervals, Bins
     from calibrant.results.conversion import ConvertedTable
     from calibrant.results.drawing import (
+        AccuracyDifference,
         Drawing,
         ModelDifference,
         Report,
@@ -57,6 +58,7 @@ else:
     __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
+    "AccuracyDifference",
     "AppliedRecalibrator",
     "Bin",
     "BinIntervals",

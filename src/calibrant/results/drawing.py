@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from calibrant.records import Column, Record, Table, name, number, part, rows, setting
+from calibrant.records import Column, Quantity, Record, Table, name, number, part, rows, setting
 from calibrant.records.formats import Cell, interval_heading
 from calibrant.records.record import columns_of
 from calibrant.records.words import percent, points
 from calibrant.results.bins import BinIntervals, Bins
-from calibrant.results.errors import ConsistencyBars, SmoothCurve
+from calibrant.results.errors import ConsistencyBars, IntervalLevel, SmoothCurve
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import DIFFERENCE, ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
@@ -122,6 +122,91 @@ def _change(value: float) -> str:
     return f"{'+' if value > 0 else '-' if value < 0 else ''}{points(abs(value))}"
 
 
+ACCURACY = "Accuracy"
+
+
+class AccuracyDifference(Record, frozen=True, kw_only=True):
+    """Accuracies of two models on the same items, over all or of one task."""
+
+    task: Annotated[str | None, name("Task", "Task and subject of logs; null over all items.")]
+    view: Annotated[str, name("View", "View: top labels, or scores of at least 0.5.")]
+    first: Annotated[str, name("First", "Name of the first model.")]
+    second: Annotated[str, name("Second", "Name of the second model.")]
+    items: Annotated[int, number("Items", "Items that both models have.", group=ACCURACY, headline=True)]
+    first_accuracy: Annotated[
+        Quantity,
+        number(
+            "First's accuracy",
+            "Proportion of right answers of the first model.",
+            group=ACCURACY,
+            best=1,
+            headline=True,
+        ),
+    ]
+    second_accuracy: Annotated[
+        Quantity,
+        number(
+            "Second's accuracy",
+            "Proportion of right answers of the second model.",
+            group=ACCURACY,
+            best=1,
+            headline=True,
+        ),
+    ]
+    difference: Annotated[
+        Quantity,
+        number(
+            "Difference",
+            "Accuracy of the first minus that of the second, with its paired interval.",
+            group=ACCURACY,
+            headline=True,
+            signed=True,
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        number("p-value", "P-value of equal expected accuracies.", group=ACCURACY, unit="p-value"),
+    ]
+    adjusted_p_value: Annotated[
+        float | None,
+        number(
+            "Adjusted p-value",
+            "P-value after Holm's method, over all comparisons of tasks or of all items; null if there is "
+            "no p-value.",
+            group=ACCURACY,
+            unit="p-value",
+            headline=True,
+            short="adjusted p",
+        ),
+    ]
+    level: IntervalLevel
+
+    @property
+    def verdict(self) -> str:
+        """The more accurate model, by the adjusted p-value and the interval, or ``inconclusive``."""
+        low, high, p_value = self.difference.low, self.difference.high, self.adjusted_p_value
+        if low is None or high is None or p_value is None or p_value > 1 - self.level or low <= 0 <= high:
+            return "inconclusive"
+        return self.first if low > 0 else self.second
+
+    def summary(self) -> str:
+        """Return a sentence on which model is more accurate."""
+        gap = self.difference
+        if gap.estimate is None or gap.low is None or gap.high is None:
+            return f"The difference of the accuracies has no interval: {gap.reason or 'too few items'}."
+        ends = f"{_change(gap.low)} to {_change(gap.high)}"
+        within = f"first minus second, {percent(self.level)} interval {ends}"
+        if self.verdict == "inconclusive":
+            return (
+                f"The comparison of the accuracies of {self.first} and {self.second} is inconclusive: "
+                f"{_change(gap.estimate)} points ({within})."
+            )
+        other = self.second if self.verdict == self.first else self.first
+        return (
+            f"{self.verdict} is more accurate than {other} by {points(abs(gap.estimate))} points ({within})."
+        )
+
+
 class ReportedModel(Record, frozen=True):
     """One model of a report."""
 
@@ -164,6 +249,13 @@ class Report(Record, frozen=True):
             "Differences of the errors",
             "Paired differences of the debiased errors on the same items, first minus second; p-values test "
             "that the squared errors are equal.",
+        ),
+    ] = ()
+    accuracies: Annotated[
+        tuple[AccuracyDifference, ...],
+        rows(
+            "Accuracy, first minus second",
+            "Paired differences of the accuracies over all items, then by task; none after recalibration.",
         ),
     ] = ()
     command: Annotated[
@@ -222,7 +314,9 @@ class Report(Record, frozen=True):
             return self.models[0].measured.summary() if len(self.models) == 1 else ""
         if self.recalibrator is not None:
             return self.differences[0].change()
-        return " ".join(compared.summary() for compared in self.differences[:MOST_COMPARED])
+        over_all = [row for row in self.accuracies if row.task is None]
+        compared = [*over_all[:MOST_COMPARED], *self.differences[:MOST_COMPARED]]
+        return " ".join(row.summary() for row in compared)
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the errors, one row per model and view; those of each class; and the differences."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from calibrant._checks import Integers, Pairs, shown
@@ -14,10 +16,12 @@ from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io.batches import joined
 from calibrant.io.predictions import listed
-from calibrant.metrics.compare import error_difference
+from calibrant.metrics.compare import accuracy, error_difference, mean_difference
 from calibrant.metrics.crossed import CrossedPairs
+from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.metrics.tally_parts import compact
 from calibrant.records.words import counted
+from calibrant.results.drawing import AccuracyDifference
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs.applying import SAME_DATA
@@ -27,6 +31,7 @@ NOT_PAIRED = (
     "their rows are not paired by a column of items, and in the order of rows their labels or classes differ"
 )
 
+ANSWERS = ("top", "binary")  # views of answers that are right or wrong
 MOST = 1 << 21  # scores of each table; larger ones are not compared
 NEARLY_ALL = 0.9
 FEWEST = 20  # scores that tell rows apart
@@ -58,6 +63,96 @@ def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: See
         ):
             return f"their {name} differ"
     return error_difference(first, second, level=level, seed=seed)
+
+
+def accuracies_of(
+    names: Sequence[str],
+    sources: Sequence[Sequence[ViewSource]],
+    tasks: Sequence[Mapping[str, str]],
+    level: float,
+) -> tuple[AccuracyDifference, ...]:
+    """Return the differences of the models' accuracies, over all items and by task.
+
+    Parameters
+    ----------
+    names
+        Names of the models.
+    sources
+        Views of each model; the accuracy is that of ``top``, or of ``binary`` with scores of at least 0.5.
+    tasks
+        Task of each item of each model; empty without tasks.
+    level
+        Nominal coverage of each interval.
+    """
+    by_view = [{source.view: source for source in views} for views in sources]
+    over_all: list[AccuracyDifference] = []
+    by_task: list[AccuracyDifference] = []
+    for first, second in combinations(range(len(names)), 2):
+        view = next((view for view in ANSWERS if view in by_view[first] and view in by_view[second]), None)
+        if view is None:
+            continue
+        pair = by_view[first][view], by_view[second][view]
+        called = names[first], names[second]
+        over_all += _accuracies(*pair, called, None, level)
+        parts = [
+            _by_task(source, own) for source, own in zip(pair, (tasks[first], tasks[second]), strict=True)
+        ]
+        shared = [task for task in parts[0] if task in parts[1]]
+        if len({*parts[0], *parts[1]}) > 1:
+            for task in shared:
+                by_task += _accuracies(parts[0][task], parts[1][task], called, task, level)
+    return tuple(
+        structs.replace(row, adjusted_p_value=p_value)
+        for rows in (over_all, by_task)
+        for row, p_value in zip(rows, adjusted_p_values([row.p_value for row in rows]), strict=True)
+    )
+
+
+def _accuracies(
+    one: ViewSource, other: ViewSource, names: tuple[str, str], task: str | None, level: float
+) -> list[AccuracyDifference]:
+    """Return the difference of the accuracies on the items that both have; none if they cannot be paired."""
+    mine, theirs, _ = in_common(one, other, names)
+    both = paired(mine, theirs)
+    if isinstance(both, str) or any(isinstance(pairs, CrossedPairs) for pairs in both):
+        return []
+    first, second = both[0], _clustered_as(*both)
+    if any(
+        (a is None) != (b is None)
+        for a, b in ((first.cluster, second.cluster), (first.weight, second.weight))
+    ):
+        return []
+    right = [
+        pairs.label if one.view == "top" else (pairs.score >= 0.5) == pairs.label for pairs in (first, second)
+    ]
+    gap, p_value = mean_difference(right[0].astype(np.float64) - right[1], first, level)
+    if gap.low is not None and gap.high is not None:
+        gap = structs.replace(gap, low=max(-1.0, gap.low), high=min(1.0, gap.high))
+    return [
+        AccuracyDifference(
+            task=task,
+            view=one.view,
+            first=names[0],
+            second=names[1],
+            items=len(first),
+            first_accuracy=accuracy(right[0], first, level),
+            second_accuracy=accuracy(right[1], second, level),
+            difference=gap,
+            p_value=p_value,
+            adjusted_p_value=None,
+            level=level,
+        )
+    ]
+
+
+def _by_task(source: ViewSource, tasks: Mapping[str, str]) -> dict[str, ViewSource]:
+    """Return the pairs of each task."""
+    if not tasks or source.rows is None or source.rows.item is None or not isinstance(source.source, Pairs):
+        return {}
+    item = source.rows.item
+    known, code = np.unique([tasks[str(name)] for name in item.known.tolist()], return_inverse=True)
+    own = code[item.code]
+    return {str(task): _of(source, np.flatnonzero(own == place)) for place, task in enumerate(known)}
 
 
 def in_common(

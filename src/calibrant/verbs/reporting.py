@@ -22,13 +22,20 @@ from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.metrics.slices import slice_errors
 from calibrant.progress import Progress
 from calibrant.results.bins import Bins
-from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
+from calibrant.results.drawing import (
+    AccuracyDifference,
+    Drawing,
+    ModelDifference,
+    Report,
+    ReportedModel,
+    TaskErrors,
+)
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import SAME_DATA, before_and_after, by_row, kind_of
-from calibrant.verbs.comparing import difference_of, in_common, view_notes
+from calibrant.verbs.comparing import accuracies_of, difference_of, in_common, view_notes
 from calibrant.verbs.grouping import changes_by_group, has_groups
 from calibrant.verbs.measuring import bins_of, measurement_of, read, together
 from calibrant.verbs.options import MeasuringOptions, Run, Settings, settings_of, takes
@@ -216,9 +223,15 @@ def report(
     )
     tasks, left_out = task_errors(called, sources, settings.level)
     notes += left_out + _table_notes(models, sources)
+    logs = [getattr(source, "log", None) for source in sources]
+    by_item = [{} if log is None or len(sources) < 2 else log.tasks() for log in logs]
+    accuracies: tuple[AccuracyDifference, ...] = ()
+    if model is None and what is None:
+        accuracies = accuracies_of(called, read_sources, by_item, settings.level)
     return Report(
         models=tuple(models),
         differences=differences,
+        accuracies=accuracies,
         command=run.command,
         notes=tuple(notes),
         recalibrator=tables.recalibrator,
