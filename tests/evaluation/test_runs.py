@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -254,14 +255,16 @@ def predictions_of(random: Any, n: int = 300) -> tuple[pd.DataFrame, pd.DataFram
     return first, second.assign(score=0.4 * second.score + 0.6 * label)
 
 
-def test_tables_of_predictions_are_compared_by_accuracy_and_brier_score() -> None:
+def test_tables_of_predictions_are_compared_by_accuracy_brier_score_and_log_loss() -> None:
     first, second = predictions_of(np.random.default_rng(8))
     shuffled = second.sample(frac=1, random_state=1)
-    for metric in ("accuracy", "brier"):
-        values = [
-            (table.score >= 0.5) == table.label if metric == "accuracy" else (table.score - table.label) ** 2
-            for table in (first, second)
-        ]
+    value_of: dict[str, Callable[[pd.DataFrame], Any]] = {
+        "accuracy": lambda table: (table.score >= 0.5) == table.label,
+        "brier": lambda table: (table.score - table.label) ** 2,
+        "log-loss": lambda table: -np.log(np.where(table.label == 1, table.score, 1 - table.score)),
+    }
+    for metric, of in value_of.items():
+        values = [of(table) for table in (first, second)]
         test = paired_t_test(*(np.asarray(value, float) for value in values))
         for other in (second, shuffled):
             found = runs([first, other], score=metric).overall[0]
@@ -288,6 +291,10 @@ def test_tables_of_classes_and_of_answers_are_compared_too() -> None:
     assert runs(tables).overall[0].difference.estimate == pytest.approx(right[0] - right[1])
     brier = runs([tables[0], tables[1][["label", "p_z", "p_y", "p_x"]]], score="brier")
     assert brier.overall[0].difference.estimate == pytest.approx(losses[0] - losses[1])
+    logs = runs(tables, score="log-loss")
+    own = [-np.log(table[["p_x", "p_y", "p_z"]].to_numpy()[np.arange(200), label]) for table in tables]
+    assert logs.overall[0].difference.estimate == pytest.approx(np.mean(own[0] - own[1]))
+    assert "nats over all 200 items" in logs.summary()
     clustered = [table.assign(cluster=np.arange(200) // 40) for table in tables]
     found = runs(clustered)
     assert found.clusters
@@ -316,6 +323,10 @@ def test_tables_that_cannot_be_paired_are_refused(run: Run, tmp_path: Path) -> N
     run("compare", one, file("weights.csv", second.assign(weight=2.0))).refused("rows have weights")
     run("compare", one, one).refused("a file is given twice")
     run("compare", one, tmp_path / "two.csv", "--score", "f1").refused("accuracy, brier")
+    sure = file("sure.csv", second.assign(score=1.0 - second.label))
+    run("compare", one, sure, "--score", "log-loss").refused(
+        "sure.csv, row 1: the probability of what", "brier"
+    )
     run("compare", one, tmp_path / "two.csv", "--alternative", "less").refused("two-sided")
     run("compare", one, tmp_path / "two.csv", "--lower-is-better").refused("has no meaning for tables")
     run("compare", HARNESS, "--cluster", "passage").refused("has no meaning for logs")

@@ -78,6 +78,7 @@ def compare_tasks(
     higher_is_better: bool = True,
     level: float = 0.95,
     power: float = 0.8,
+    metric: str | None = None,
     notes: Sequence[str] = (),
     warning: str | None = None,
 ) -> RunComparison:
@@ -100,6 +101,8 @@ def compare_tasks(
         Level of the intervals and tests.
     power
         Power at which detectable differences are computed.
+    metric
+        Metric of tables of predictions; None for scores of logs and tables.
     notes, warning
         Notes on the data, and a warning of items that some systems lack.
 
@@ -161,6 +164,7 @@ def compare_tasks(
         reliability=tuple(
             row for name in names for row in _reliability([*systems].index(name), systems, tables, level)
         ),
+        metric=metric,
         margin=margin,
         level=level,
         power=power,

@@ -45,9 +45,9 @@ def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     Scores of cross-validation folds need the corrected test. It needs the ratio of test to training data:
     give --test-train-ratio, or a column repeat.
 
-    Several tables of predictions, as for calibrant measure, are compared by accuracy (or --score brier).
-    Their rows are paired by a column item, or by their order if all labels are equal. calibrant report
-    compares their calibration.
+    Several tables of predictions, as for calibrant measure, are compared by accuracy, or with --score by
+    brier or log-loss. Their rows are paired by a column item, or by their order if all labels are equal.
+    calibrant report compares their calibration, too.
     """
     from calibrant.evaluation.verbs.evaluating import compare
 

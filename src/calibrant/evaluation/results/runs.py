@@ -201,6 +201,12 @@ class RunComparison(Record, frozen=True, kw_only=True):
         tuple[Reliability, ...],
         rows("Right in one and in all of k runs", "Reliability of right and wrong answers over runs."),
     ] = ()
+    metric: Annotated[
+        str | None,
+        setting(
+            "Metric", "Metric of tables of predictions; null for scores of logs and tables.", headline=True
+        ),
+    ] = None
     margin: Annotated[
         float | None,
         setting("Margin", "Difference that does not matter; null if none was given.", headline=True),
@@ -247,20 +253,23 @@ class RunComparison(Record, frozen=True, kw_only=True):
             return f"{best.system} has the best mean{beside}. {shown} of {pairs} differ."
         [pair] = whole
         ends = pair.difference
-        by = f"{100 * abs(ends.estimate or 0):.1f} points"
+        factor, unit = (1, "nats") if self.metric == "log-loss" else (100, "points")
+        digits = 4 if factor == 1 else 1
+        by = f"{factor * abs(ends.estimate or 0):.{digits}f} {unit}"
         if ends.low is None or ends.high is None:
             return f"The difference has no interval: {ends.reason or 'too few items'}."
-        within = f"{percent(self.level)} interval {100 * ends.low:+.1f} to {100 * ends.high:+.1f}"
+        low, high = (f"{factor * end:+.{digits}f}" for end in (ends.low, ends.high))
+        within = f"{percent(self.level)} interval {low} to {high}"
         over = f"over all {counted(pair.items, 'item')}"
         if pair.verdict in (pair.first, pair.second):
             other = pair.second if pair.verdict == pair.first else pair.first
             return f"{pair.verdict} is better than {other} by {by} {over} (first minus second: {within})."
         if pair.verdict == "tied":
-            margin = f"{100 * (self.margin or 0):g} points"
+            margin = f"{factor * (self.margin or 0):g} {unit}"
             return f"{pair.first} and {pair.second} are tied {over}: {within}, within {margin}."
         seen = (
             ""
             if pair.detectable is None
-            else f" These items show differences from {100 * pair.detectable:.1f} points on."
+            else f" These items show differences from {factor * pair.detectable:.{digits}f} {unit} on."
         )
         return f"No difference is shown {over}: {within}.{seen}"

@@ -22,7 +22,7 @@ from calibrant.io.log_scores import TaskScores, read_log_scores
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.records.words import counted
 
-METRICS = ("accuracy", "brier")  # of tables of predictions
+METRICS = ("accuracy", "brier", "log-loss")  # of tables of predictions
 RUNS = ("run", "epoch")  # columns that number the runs of an item
 Scores = Mapping[str, Mapping[str, Mapping[str, list[float]]]]  # by task, system and item: one a run
 
@@ -95,7 +95,7 @@ def compare_predictions(
     cluster: str | None,
     **settings: Any,
 ) -> RunComparison:
-    """Compare tables of predictions, one per system, by the accuracy or the Brier score of the same items.
+    """Compare tables of predictions, one per system, by accuracy, Brier score or log loss of the same items.
 
     Without a column of items, rows are paired in their order, if their number and all labels are equal.
     """
@@ -156,6 +156,7 @@ def compare_predictions(
         systems,
         [TaskTable("all", metric, values, runs, clusters, None, right)],
         higher_is_better=right,
+        metric=metric,
         notes=[f"{metric} of rows paired {'in their order' if first.items is None else 'by item'}"],
         warning=items_note(systems, lacking),
         **settings,
@@ -192,11 +193,13 @@ def _read_predictions(source: Any, columns: Mapping[str, str], metric: str) -> _
         known = batch.label >= 0
         hit[rows[known], batch.label[known]] = 1.0
         loss = ((score - hit) ** 2).sum(1) + ~known
+        given = (score * hit).sum(1)  # to what happened
         truth = np.array([*predictions.classes, "none of its classes"], object)[batch.label]
     else:
         # A row with the column `prediction` is an answer, whose label is whether it is right.
         right = batch.label if predictions.answers else (score >= 0.5) == batch.label
         loss = (score - batch.label) ** 2
+        given = np.where(batch.label, score, 1 - score)
         truth = np.full(len(score), None, object) if predictions.answers else batch.label.astype(object)
     items = None if batch.item is None else np.array(predictions.items, object)[batch.item].astype(str)
     if items is not None and len(np.unique(items)) < len(items):
@@ -207,6 +210,12 @@ def _read_predictions(source: Any, columns: Mapping[str, str], metric: str) -> _
             message, "give each row its own item", code="duplicate", file=name, row=int(twice) + 1
         )
     clusters = None if batch.cluster is None else np.array(predictions.clusters, object)[batch.cluster]
+    if metric == "log-loss":
+        if not given.all():
+            row = int(np.flatnonzero(given == 0)[0]) + 1
+            message = "the probability of what happened is 0, so the log loss is infinite"
+            raise InputError(message, "compare by `brier`", code="score-range", file=name, row=row)
+        loss = -np.log(given)
     values = right.astype(np.float64) if metric == "accuracy" else loss
     return _Scored(Path(name).name, values, truth, items, clusters)
 

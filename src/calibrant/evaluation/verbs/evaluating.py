@@ -142,7 +142,7 @@ def compare(
     score
         Column of scores, or the metric or scorer of logs (with its filter after a comma). None: ``score``;
         for logs the only metric of a task, or ``acc``, ``accuracy`` or ``exact_match``. For tables of
-        predictions: ``accuracy`` (the default) or ``brier``.
+        predictions: ``accuracy`` (the default), ``brier`` or ``log-loss``.
     task
         Column of tasks. None: ``task``, if there is one.
     run
