@@ -151,6 +151,7 @@ def data_set(name: str) -> DataSet:
         raise InputError(f"there is no data set {name!r}", f"use one of {', '.join(NAMES)}", code="parameter")
     entry = tomllib.loads((SOURCES / f"{name}.toml").read_text(encoding="utf-8"))
     source = {key: entry[key] for key in SOURCE if key in entry}
+    entry["reference"] = " ".join(entry.get("reference", "").split())  # one line, wherever it is printed
     entry["files"] = [_with_originals(file, "originals", source) for file in entry["files"]]
     return msgspec.convert({"name": name, **_with_originals(entry, "license_files", source)}, DataSet)
 
