@@ -44,6 +44,7 @@ PUBLIC_MODULES = {
     "calibrant.structures.posterior": "Posteriors",
     "calibrant.structures.posterior.queries": "Queries",
     "calibrant.structures.posterior.coreference_queries": "Queries of coreference",
+    "calibrant.structures.posterior.dependency_queries": "Queries of dependency trees",
     "calibrant.structures.models": "Models",
     "calibrant.events": "Events",
     "calibrant.events.plots": "Plots of events",

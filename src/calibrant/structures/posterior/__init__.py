@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from calibrant.structures.posterior._paths import BestSequences
     from calibrant.structures.posterior.antecedent import AntecedentPosterior, probable_entities
     from calibrant.structures.posterior.chain import ChainPosterior
+    from calibrant.structures.posterior.dependency import DependencyPosterior
     from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
     from calibrant.structures.posterior.tempering import (
         antecedent_losses,
@@ -24,6 +25,7 @@ __all__ = [
     "AntecedentPosterior",
     "BestSequences",
     "ChainPosterior",
+    "DependencyPosterior",
     "Spans",
     "antecedent_losses",
     "fit_antecedent_temperature",
