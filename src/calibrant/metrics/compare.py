@@ -207,7 +207,7 @@ def mean_difference(gap: Floats, items: Pairs, level: float) -> tuple[Quantity, 
 
 
 def accuracy(right: NDArray[np.bool_], items: Pairs, level: float) -> Quantity:
-    """Return the proportion of right answers with Wilson's interval, as `bin_intervals` gives it with clusters.
+    """Return the proportion of right answers with Wilson's interval, as `bin_intervals` has it.
 
     Parameters
     ----------
