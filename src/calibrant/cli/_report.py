@@ -6,6 +6,8 @@ from textwrap import wrap
 
 from calibrant.cli import text
 from calibrant.pages.groups import group_part
+from calibrant.records import Column
+from calibrant.records.formats import word
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
 
@@ -105,7 +107,7 @@ def _accuracies(report: Report, level: str) -> list[str]:
             text.interval(row.second_accuracy.low, row.second_accuracy.high),
             text.decimal(row.difference.estimate, plus=True),
             text.interval(row.difference.low, row.difference.high),
-            text.decimal(row.adjusted_p_value),
+            word(row.adjusted_p_value, Column("p", "p", "p-value")),
             row.verdict,
         ]
         for row in tasks

@@ -22,7 +22,8 @@ from calibrant.pages.sections import (
     TextTable,
     number_groups,
 )
-from calibrant.records import Quantity, plain, words
+from calibrant.records import Column, Quantity, plain, words
+from calibrant.records.formats import word
 from calibrant.results.drawing import (
     MOST_COMPARED,
     AccuracyDifference,
@@ -207,7 +208,7 @@ def _accuracy_table(rows: Sequence[AccuracyDifference]) -> TextTable | None:
             _percent(row.first_accuracy),
             _percent(row.second_accuracy),
             _percent(row.difference, plus=True),
-            text.number(row.adjusted_p_value),
+            word(row.adjusted_p_value, Column("p", "p", "p-value")),
             row.verdict,
         )
         for row in rows
