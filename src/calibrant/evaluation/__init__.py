@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
+    from calibrant.evaluation.candidates import candidate_test
     from calibrant.evaluation.coefficients import agreement, confusion, pair_agreement
     from calibrant.evaluation.comparison import compare_systems
     from calibrant.evaluation.decisions import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         DisputedItem,
         PairAgreement,
     )
+    from calibrant.evaluation.results.candidates import CandidateComparison, CandidateScore, CandidateTest
     from calibrant.evaluation.results.classification import Classification, ClassScore
     from calibrant.evaluation.results.interval_estimate import IntervalEstimate
     from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
@@ -78,6 +80,9 @@ __all__ = [
     "Agreement",
     "AnnotatorAgreement",
     "CalibrationMonitor",
+    "CandidateComparison",
+    "CandidateScore",
+    "CandidateTest",
     "ClassAgreement",
     "ClassScore",
     "Classification",
@@ -117,6 +122,7 @@ __all__ = [
     "adjusted_p_values",
     "agree",
     "agreement",
+    "candidate_test",
     "classification_scores",
     "compare",
     "compare_systems",

@@ -1,6 +1,7 @@
 """The records that the commands print as JSON."""
 
 from calibrant.evaluation.results.agreement import Agreement
+from calibrant.evaluation.results.candidates import CandidateTest
 from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.evaluation.results.protocol import Protocol
 from calibrant.evaluation.results.runs import RunComparison
@@ -9,6 +10,7 @@ from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {
     "agree": Agreement,
+    "agree candidate": CandidateTest,  # agree, with a candidate
     "compare": Comparison,
     "compare runs": RunComparison,  # compare, for logs, tasks and runs
     "monitor": Monitoring,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from calibrant import _checks
 from calibrant.exceptions import InputError
 
-Adjustment = Literal["holm", "benjamini-hochberg"]
+Adjustment = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
 
 
 def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "holm") -> list[float | None]:
@@ -23,7 +23,8 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
     method
         ``holm``: the probability of at least one false finding is at most the level, for any dependence.
         ``benjamini-hochberg``: the expected proportion of false findings among the findings is at most the
-        level.
+        level, for independent or positively dependent p-values. ``benjamini-yekutieli``: the same for any
+        dependence.
 
     References
     ----------
@@ -31,13 +32,15 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
        Statistics 6, 65-70.
     .. [2] Benjamini and Hochberg (1995). Controlling the false discovery rate. Journal of the Royal
        Statistical Society B 57, 289-300.
+    .. [3] Benjamini and Yekutieli (2001). The control of the false discovery rate in multiple testing under
+       dependency. Annals of Statistics 29, 1165-1188.
 
     Examples
     --------
     >>> adjusted_p_values([0.01, None, 0.04])
     [0.02, None, 0.04]
     """
-    _checks.one_of(method, ("holm", "benjamini-hochberg"), "method")
+    _checks.one_of(method, get_args(Adjustment), "method")
     if not _checks.is_list(p_values):
         raise InputError(f"p_values is {_checks.shown(p_values)}", "pass a list of numbers", code="parameter")
     known = [place for place, value in enumerate(p_values) if value is not None]
@@ -51,7 +54,8 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
     if method == "holm":
         adjusted = np.maximum.accumulate((len(p) + 1 - rank) * p[order])
     else:
-        adjusted = np.minimum.accumulate((len(p) / rank * p[order])[::-1])[::-1]
+        factor = len(p) if method == "benjamini-hochberg" else len(p) * np.sum(1 / rank)
+        adjusted = np.minimum.accumulate((factor / rank * p[order])[::-1])[::-1]
     result: list[float | None] = [None] * len(p_values)
     for place, value in zip(order.tolist(), np.minimum(adjusted, 1).tolist(), strict=True):
         result[known[place]] = value

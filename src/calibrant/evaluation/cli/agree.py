@@ -22,6 +22,7 @@ from calibrant.cli.options import Printing, printing
     leave=("source", "labels"),
     cluster="NAME",
     disputed=click.IntRange(min=0),
+    candidate="NAME",
 )
 @click.option(
     "--labels",
@@ -35,6 +36,8 @@ def command(file: str, labels: str | None, printing: Printing, **options: Any) -
     FILE is a table with one row per label: columns item, annotator and label. An item need not have labels
     of all annotators. The format is .csv, .tsv, .jsonl, .parquet or .arrow; text formats may be compressed,
     as .csv.gz. With - calibrant reads standard input.
+
+    With --candidate, test if a model may take the place of an annotator.
     """
     from calibrant.evaluation.verbs.evaluating import agree
 

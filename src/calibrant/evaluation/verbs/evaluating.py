@@ -7,11 +7,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from calibrant.evaluation.candidates import MARGIN, candidate_test
 from calibrant.evaluation.coefficients import Distance, Weights, agreement
 from calibrant.evaluation.comparison import compare_systems
 from calibrant.evaluation.files.tables import RatingTable, read_ratings, read_results
 from calibrant.evaluation.ratings import Ratings
 from calibrant.evaluation.results.agreement import Agreement
+from calibrant.evaluation.results.candidates import CandidateTest
 from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.results.significance import Comparison
 from calibrant.evaluation.verbs.comparing_runs import compare_logs, compare_predictions, compare_table, is_run
@@ -38,9 +40,11 @@ def agree(
     distance: Distance = "nominal",
     weights: Weights | None = None,
     disputed: int = 10,
+    candidate: str | Sequence[str] | None = None,
+    margin: float | None = None,
     level: float = 0.95,
-) -> Agreement:
-    """Measure how far the annotators of a table agree.
+) -> Agreement | CandidateTest:
+    """Measure how far the annotators of a table agree, or test if a candidate may take an annotator's place.
 
     Parameters
     ----------
@@ -63,6 +67,13 @@ def agree(
         Weights of Cohen's kappa, by the order of the labels.
     disputed
         Number of items to list, those with the least agreement first.
+    candidate
+        Annotator, such as a model, who is tested for taking the place of one of the others, by closeness to
+        the rest of them (the alternative annotator test). Name all models of the table: all other annotators
+        count as people. None: measure agreement.
+    margin
+        Difference that the advantages of a candidate outweigh: 0.2 in place of experts, 0.15 of skilled
+        annotators, 0.1 of crowd workers. None: 0.1.
     level
         Confidence level of all intervals, between 0 and 1.
 
@@ -70,7 +81,8 @@ def agree(
     ------
     InputError
         The table cannot be read or has one annotator; or the result depends on the order of three or more
-        labels that are not numbers, and ``labels`` is not given.
+        labels that are not numbers, and ``labels`` is not given. With a candidate, as
+        `calibrant.evaluation.candidate_test`.
 
     Examples
     --------
@@ -86,6 +98,11 @@ def agree(
         table = read_ratings(source, **names, order=labels, numbers=distance in ("interval", "ratio"))
         if labels is None and (weights is not None or distance == "ordinal"):
             _check_order(table)
+    if candidate is not None:
+        return _candidate_test(table, candidate, margin, weights, distance, level)
+    if margin is not None:
+        hint = "name the candidate too (`candidate`), or leave it out"
+        raise InputError("`margin` is for candidates", hint, code="parameter")
     try:
         record = agreement(
             table.ratings,
@@ -99,6 +116,29 @@ def agree(
         raise _of_file(error, table.name) from None
     inclusion_warning = INCLUSION_UNUSED if table.has_inclusion else None
     return replace(record, unlabeled=table.unlabeled, inclusion_warning=inclusion_warning)
+
+
+def _candidate_test(
+    table: RatingTable,
+    candidate: str | Sequence[str],
+    margin: float | None,
+    weights: str | None,
+    distance: str,
+    level: float,
+) -> CandidateTest:
+    if weights is not None:
+        hint = "leave it out; `distance` says how near two labels are"
+        raise InputError("`weights` has no meaning for candidates", hint, code="parameter")
+    if distance == "ratio":
+        hint = "use interval, ordinal or nominal"
+        raise InputError("candidates have no distance 'ratio'", hint, code="parameter")
+    margin = MARGIN if margin is None else margin
+    try:
+        return candidate_test(
+            table.ratings, candidate, margin=margin, distance=distance, clusters=table.clusters, level=level
+        )
+    except InputError as error:
+        raise _of_file(error, table.name) from None
 
 
 def compare(
