@@ -199,6 +199,7 @@ PRINTED += [
     "CorrectedCounts",
     "EventTable",
     "Agreement",
+    "CandidateTest",
     "Comparison",
     "RunComparison",
     "TagEvaluation",

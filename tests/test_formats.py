@@ -61,6 +61,7 @@ COMMANDS = {
 }
 SLOW = ("demo", "study", "protocol")
 ELSEWHERE = {
+    "agree candidate",
     "compare runs",
     "data fetch",
     "data list",

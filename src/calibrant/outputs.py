@@ -43,15 +43,20 @@ def outputs() -> dict[str, type[Record]]:
     return dict(sorted(registered.items()))
 
 
-def output_of(command: str) -> type[Record] | None:
-    """Return the record that a command prints with ``--json``; None if it prints none.
+def outputs_of(command: str) -> tuple[type[Record], ...]:
+    """Return the records that a command prints with ``--json``, of which some need an option.
 
     Examples
     --------
-    >>> output_of("measure")
-    <class 'calibrant.results.measurement.Measured'>
+    >>> [kind.__name__ for kind in outputs_of("agree")], outputs_of("schema")
+    (['Agreement', 'CandidateTest'], ())
     """
-    return OUTPUTS.get(command) or outputs().get(command)
+    if command in OUTPUTS:
+        return (OUTPUTS[command],)
+    known = outputs()
+    if command not in known:
+        return ()
+    return tuple(kind for name, kind in known.items() if name == command or name.startswith(f"{command} "))
 
 
 def schema(command: str) -> dict[str, Any]:

@@ -100,6 +100,7 @@ COMMANDS = {
     "agree-two": "agree two.csv --labels low,middle,high --distance ordinal --weights quadratic --disputed 2",
     "agree-missing": "agree missing.csv --disputed 2",
     "agree-same": "agree same.csv --disputed 0",
+    "agree-candidate": "agree candidates.csv --candidate model --candidate other --margin 0.15",
     "compare-folds": "compare folds.csv --test-train-ratio 0.25 --samples 200",
     "compare-repeats": "compare repeats.csv --alternative greater --baseline a_b --samples 200",
     "compare-items": "compare items.csv --samples 200",

@@ -697,6 +697,17 @@ def ratings() -> evaluation.Ratings:
     return evaluation.Ratings.from_lists(by)
 
 
+def candidates() -> evaluation.Ratings:
+    """Return the labels of four annotators of 40 items, some missing."""
+    random = np.random.default_rng(8)
+    truth = random.integers(0, 3, 40)
+    by: dict[str, list[int | None]] = {}
+    for name in ("ann", "bob", "cyd", "dan"):
+        own = np.where(random.random(40) < 0.7, truth, random.integers(0, 3, 40))
+        by[name] = [None if name == "cyd" and place % 8 == 0 else int(each) for place, each in enumerate(own)]
+    return evaluation.Ratings.from_lists(by)
+
+
 def _agreeing() -> Calls:
     made = ratings()
     distances: tuple[Any, ...] = ("ordinal", "interval", "ratio")
@@ -712,6 +723,10 @@ def _agreeing() -> Calls:
         "agreement": lambda: evaluation.agreement(made, disputed=2),
         "agreement:clusters": lambda: evaluation.agreement(two, clusters=np.arange(8) // 2, disputed=0),
         "agreement:two": lambda: evaluation.agreement(two, weights="linear", disputed=0),
+        "candidate_test": lambda: evaluation.candidate_test(candidates(), "dan", margin=0.2),
+        "candidate_test:interval": lambda: evaluation.candidate_test(
+            candidates(), "dan", margin=0.2, distance="interval", clusters=np.arange(40) // 4
+        ),
         "pair_agreement": lambda: evaluation.pair_agreement(made),
         "pair_agreement:weights": lambda: evaluation.pair_agreement(made, 0, 2, weights="quadratic"),
         "Ratings": lambda: made,
@@ -757,6 +772,9 @@ def _comparing(given: Inputs) -> Calls:
             evaluation.adjusted_p_values([0.01, 0.04, None, 0.3], each)
             for each in ("holm", "benjamini-hochberg")
         ],
+        "adjusted_p_values:any dependence": lambda: evaluation.adjusted_p_values(
+            [0.01, 0.04, None, 0.3], "benjamini-yekutieli"
+        ),
         "minimum_detectable_difference": lambda: evaluation.minimum_detectable_difference(
             0.5, 40, difference=0.1
         ),

@@ -116,6 +116,21 @@ def _annotated(folder: Path, random: np.random.Generator) -> None:
         write_table(folder / file, {**columns, "cluster": [f"d{each // 4}" for each in item]})
 
 
+def _candidates(folder: Path, random: np.random.Generator) -> None:
+    """Write labels of four annotators, some missing, and of two models, in documents of four items."""
+    truth = random.integers(0, 3, 60)
+    right_of = {"ann": 0.8, "bob": 0.7, "cyd": 0.8, "dan": 0.7, "model": 0.9, "other": 0.5}
+    rows = [
+        (item, name, "xyz"[truth[item] if random.random() < right else random.integers(0, 3)])
+        for name, right in right_of.items()
+        for item in range(60)
+        if name != "dan" or item < 28
+    ]
+    item, name, label = zip(*rows, strict=True)
+    columns = {"item": item, "annotator": name, "label": label}
+    write_table(folder / "candidates.csv", {**columns, "cluster": [f"d{each // 4}" for each in item]})
+
+
 def _systems(folder: Path, random: np.random.Generator) -> None:
     """Write systems' scores on folds, on repeated folds, on items of documents, and equal ones."""
     base = 0.7 + random.normal(0, 0.02, 10)
@@ -164,7 +179,7 @@ PREPARED = {
 
 def write_inputs(folder: Path) -> None:
     """Write all inputs; each group has a separate seed, so that a change of one keeps the others."""
-    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans)
+    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans, _candidates)
     for seed, group in enumerate(groups, 20):
         group(folder, np.random.default_rng(seed))
     for name, write in {"tagged": write_tagged, "narrated": write_narrated}.items():

@@ -366,21 +366,26 @@ def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
     """Return the conditions of the command that runs now, checked against the record that it prints."""
     if not texts:
         return ()
-    from calibrant.outputs import output_of
+    from calibrant.outputs import outputs_of
 
     context = click.get_current_context()
     command = " ".join(context.command_path.split()[1:])
-    kind = output_of(command)
-    if kind is None:
+    kinds = outputs_of(command)
+    if not kinds:
         raise click.UsageError("--fail-if requires a command that measures something.")
     conditions = []
     for text in texts:
-        try:
-            condition = condition_of(text)
-            check_names(kind, condition)
-        except ValueError as error:
-            raise click.UsageError(f"--fail-if {text!r}: {error}") from None
-        conditions.append(condition)
+        errors: list[ValueError] = []
+        for kind in kinds:
+            try:
+                condition = condition_of(text)
+                check_names(kind, condition)
+                conditions.append(condition)
+                break
+            except ValueError as error:
+                errors.append(error)
+        else:
+            raise click.UsageError(f"--fail-if {text!r}: {errors[0]}")
     return tuple(conditions)
 
 

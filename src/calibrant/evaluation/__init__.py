@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.scores import classification_scores, f_of, f_sums
     from calibrant.evaluation.selective import risk_coverage
     from calibrant.evaluation.significance import adjusted_p_values, mean_interval, paired_t_test
-    from calibrant.evaluation.verbs.evaluating import agree, compare
+    from calibrant.evaluation.verbs.evaluating import agree, compare, may_replace
     from calibrant.evaluation.verbs.monitoring import monitor
     from calibrant.evaluation.verbs.protocol_steps import protocol, write_example
 else:
@@ -136,6 +136,7 @@ __all__ = [
     "form_clusters",
     "keep_above",
     "keep_top",
+    "may_replace",
     "mcnemar",
     "mean_interval",
     "minimum_detectable_difference",

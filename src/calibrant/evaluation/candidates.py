@@ -1,9 +1,9 @@
 """Test if a candidate, such as a model, may take an annotator's place.
 
-Each annotator is left out in turn, and the candidate and this annotator are compared by their closeness to the
+Each annotator is left out in turn. The candidate and this annotator are compared by their closeness to the
 other annotators of the same items (the alternative annotator test of Calderon, Reichart and Dror 2025). An
-item counts 1 if the annotator is closer, -1 if the candidate is, and 0 for a tie. The mean is the difference of
-the two proportions of items on which each is at least as close as the other.
+item counts 1 if the annotator is closer, -1 if the candidate is, and 0 for a tie. The mean is the difference
+of the two proportions of items on which each is at least as close as the other.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from calibrant.evaluation.results.candidates import (
     CandidateScore,
     CandidateTest,
 )
+from calibrant.evaluation.score_interval import clusters_warning, information_of, proportion_interval
 from calibrant.exceptions import InputError
 from calibrant.metrics.multiplicity import adjusted_p_values
-from calibrant.metrics.tails import cr2, critical_value, few_clusters, skewness_of, student, tail
+from calibrant.metrics.tails import cr2, critical_value, effective_number, few_clusters, tail
 from calibrant.records import Quantity
+from calibrant.records.words import counted
 
 MARGIN = 0.1
 RATE = 0.05
@@ -38,7 +40,6 @@ POWER = 0.8
 LEAST_ITEMS, LEAST_ANNOTATORS = 30, 3
 MOST_ITEMS = 10**9  # beyond, no number of items is named
 DISTANCES = ("nominal", "ordinal", "interval")
-ALIKE = "the candidate is as close as the annotator on every item"
 ONE_CLUSTER = "all items are in one cluster"
 _NEAREST = 1e-9  # in units of the largest label: differences of rounding are ties
 
@@ -192,7 +193,7 @@ def candidate_test(
         raise InputError("candidates must be one or more different names", "name each once", code="parameter")
     people = len(ratings.annotators) - len(names)
     if people < LEAST_ANNOTATORS:
-        who = f"{people} annotator{'' if people == 1 else 's'} besides the candidate"
+        who = f"{counted(people, 'annotator')} besides the candidate{'s' if len(names) > 1 else ''}"
         hint = f"the test needs {LEAST_ANNOTATORS} annotators or more, each left out in turn"
         raise InputError(f"there {'is' if people == 1 else 'are'} {who}", hint, code="undefined")
     if len(np.unique(ratings.label)) == 1:
@@ -305,7 +306,7 @@ def _against_all(
             p_value=None,
         )
         if n < LEAST_ITEMS:
-            why = f"{n} item{'' if n == 1 else 's'}, fewer than {LEAST_ITEMS}"
+            why = f"{counted(n, 'item')}, fewer than {LEAST_ITEMS}"
             rows.append(replace(row, difference=Quantity(row.difference.estimate, reason=why), reason=why))
             continue
         advantages.append(float(np.mean(sign <= 0)))
@@ -329,9 +330,7 @@ def _against_all(
         )
     adjusted = adjusted_p_values([row.p_value for row in rows], "benjamini-yekutieli")
     rows = [
-        row
-        if p is None
-        else replace(row, adjusted_p_value=p, verdict=WINS if p <= RATE else NOT_SHOWN)
+        row if p is None else replace(row, adjusted_p_value=p, verdict=WINS if p <= RATE else NOT_SHOWN)
         for row, p in zip(rows, adjusted, strict=True)
     ]
     wins = sum(row.verdict == WINS for row in rows)
@@ -369,17 +368,22 @@ def _dependence(sign: Integers, cluster: Integers | None) -> tuple[float, float,
 def _mean_advantage(
     mean: float, influence: Floats, weight: Floats, cluster: Integers | None, level: float
 ) -> Quantity:
-    """Return the mean advantage with its interval; items, or clusters, are independent."""
+    """Return the mean advantage with Wilson's interval, for the number of items that has its variance."""
     used = weight > 0
     influence, weight = influence[used], weight[used]
+    alone, square = cr2(weight, influence)[0], influence**2
+    warning = None
     if cluster is not None:
         _, code = np.unique(cluster[used], return_inverse=True)
-        influence, weight = np.bincount(code, influence), np.bincount(code, weight)
-    if len(weight) < 2:
-        return Quantity(mean, reason=ONE_CLUSTER)
-    variance, freedom = cr2(weight, influence)
-    error = math.sqrt(variance)
-    if error < 1e-12:
-        return Quantity(mean, reason=ALIKE)
-    low, high = student(mean, error, freedom, level, skewness_of(influence))
-    return Quantity(mean, max(0.0, low), min(1.0, high), error)
+        influence = np.bincount(code, influence).astype(np.float64)
+        weight = np.bincount(code, weight).astype(np.float64)
+        square = np.bincount(code, square).astype(np.float64)
+        if len(weight) < 2:
+            return Quantity(mean, reason=ONE_CLUSTER)
+        warning = clusters_warning(weight, square)
+    variance, freedom = cr2(information_of(weight, square), influence)
+    variance = max(alone, variance)
+    trials = mean * (1 - mean) / variance if variance > 1e-15 else effective_number(weight)
+    critical = critical_value(level, freedom, "two-sided")
+    low, high = proportion_interval(mean * trials, trials, critical)
+    return Quantity(mean, low, high, math.sqrt(variance), warning=warning)

@@ -40,11 +40,9 @@ def agree(
     distance: Distance = "nominal",
     weights: Weights | None = None,
     disputed: int = 10,
-    candidate: str | Sequence[str] | None = None,
-    margin: float | None = None,
     level: float = 0.95,
-) -> Agreement | CandidateTest:
-    """Measure how far the annotators of a table agree, or test if a candidate may take an annotator's place.
+) -> Agreement:
+    """Measure how far the annotators of a table agree.
 
     Parameters
     ----------
@@ -67,13 +65,6 @@ def agree(
         Weights of Cohen's kappa, by the order of the labels.
     disputed
         Number of items to list, those with the least agreement first.
-    candidate
-        Annotator, such as a model, who is tested for taking the place of one of the others, by closeness to
-        the rest of them (the alternative annotator test). Name all models of the table: all other annotators
-        count as people. None: measure agreement.
-    margin
-        Difference that the advantages of a candidate outweigh: 0.2 in place of experts, 0.15 of skilled
-        annotators, 0.1 of crowd workers. None: 0.1.
     level
         Confidence level of all intervals, between 0 and 1.
 
@@ -81,8 +72,7 @@ def agree(
     ------
     InputError
         The table cannot be read or has one annotator; or the result depends on the order of three or more
-        labels that are not numbers, and ``labels`` is not given. With a candidate, as
-        `calibrant.evaluation.candidate_test`.
+        labels that are not numbers, and ``labels`` is not given.
 
     Examples
     --------
@@ -98,11 +88,6 @@ def agree(
         table = read_ratings(source, **names, order=labels, numbers=distance in ("interval", "ratio"))
         if labels is None and (weights is not None or distance == "ordinal"):
             _check_order(table)
-    if candidate is not None:
-        return _candidate_test(table, candidate, margin, weights, distance, level)
-    if margin is not None:
-        hint = "name the candidate too (`candidate`), or leave it out"
-        raise InputError("`margin` is for candidates", hint, code="parameter")
     try:
         record = agreement(
             table.ratings,
@@ -118,21 +103,58 @@ def agree(
     return replace(record, unlabeled=table.unlabeled, inclusion_warning=inclusion_warning)
 
 
-def _candidate_test(
-    table: RatingTable,
+def may_replace(
+    source: Any,
     candidate: str | Sequence[str],
-    margin: float | None,
-    weights: str | None,
-    distance: str,
-    level: float,
+    *,
+    margin: float = MARGIN,
+    item: str = "item",
+    annotator: str = "annotator",
+    label: str = "label",
+    cluster: str | None = None,
+    labels: Sequence[str] | None = None,
+    distance: Distance = "nominal",
+    level: float = 0.95,
 ) -> CandidateTest:
-    if weights is not None:
-        hint = "leave it out; `distance` says how near two labels are"
-        raise InputError("`weights` has no meaning for candidates", hint, code="parameter")
-    if distance == "ratio":
-        hint = "use interval, ordinal or nominal"
-        raise InputError("candidates have no distance 'ratio'", hint, code="parameter")
-    margin = MARGIN if margin is None else margin
+    """Test if candidates, such as models, may take an annotator's place.
+
+    This is the alternative annotator test: each annotator is left out in turn, and the candidate wins if it
+    is about as close to the others as this annotator is. See `calibrant.evaluation.candidate_test`.
+
+    Parameters
+    ----------
+    source, item, annotator, label, cluster, labels
+        As in `calibrant.evaluation.agree`. Candidates are annotators of the table.
+    candidate
+        Name of a candidate, or several. All other annotators count as people.
+    margin, distance
+        As in `calibrant.evaluation.candidate_test`.
+    level
+        Confidence level of all intervals, between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or as in `calibrant.evaluation.candidate_test`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> names = {"ann": 0, "bob": 1, "cem": 2, "gpt": 3}
+    >>> rows = [(item, name, (item + (item % 7 == wrong)) % 3)
+    ...     for name, wrong in names.items() for item in range(90)]
+    >>> item, annotator, label = zip(*rows, strict=True)
+    >>> table = pa.table({"item": item, "annotator": annotator, "label": label})
+    >>> may_replace(table, "gpt", margin=0.2).candidates[0].verdict
+    'passes'
+    """
+    if isinstance(source, Ratings):
+        table = RatingTable("the labels", source, None)
+    else:
+        names: dict[str, Any] = {"item": item, "annotator": annotator, "label": label, "cluster": cluster}
+        table = read_ratings(source, **names, order=labels, numbers=distance == "interval")
+        if labels is None and distance == "ordinal":
+            _check_order(table)
     try:
         return candidate_test(
             table.ratings, candidate, margin=margin, distance=distance, clusters=table.clusters, level=level
