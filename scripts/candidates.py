@@ -33,7 +33,7 @@ from calibrant.records import Quantity
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "candidates.md"
 SAMPLES = 1000
-MANY = 1_000_000  # items from which the candidate at the margin is computed
+MANY = 300_000  # items from which the candidate at the margin is computed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -59,6 +59,7 @@ FILES = {
 }
 # One option in place of two arguments, and a number of processes for an executor; and the store by its name.
 OTHER = {
+    "agree": {"--candidate", "--margin"},  # of may_replace, which the command calls with a candidate
     "tag train": {"--workers"},
     "tag predict": {"--spacy"},
     "tag eval": {"--spacy"},

@@ -219,6 +219,7 @@ def failing(match: str, by: dict[str, list[Any]], *, name: Any = "model", **sett
 def test_bad_input_is_refused() -> None:
     by = made(40)
     failing("there is no annotator 'gpt' to be the candidate: name one of: ann0, ann1", by, name="gpt")
+    failing("candidates is empty: name one or more", by, name=[])
     failing("candidates names 'model' twice", by, name=["model", "model"])
     failing("margin is 1: give a difference of proportions in", by, margin=1)
     failing("margin is -0.1", by, margin=-0.1)
@@ -327,6 +328,8 @@ def test_the_command_prints_what_the_verb_returns(run: Run, table: Path) -> None
     assert CandidateTest.from_dict(value) == found
     jsonschema.validate(value, schema("agree candidate"))
     assert found.summary() in " ".join(run(*asked).out.split())
+    for shape in ("md", "latex", "tabular"):
+        assert "0.2" in run(*asked, "--format", shape).out
     assert run(*asked, "--format", "csv").out.count("\n") == 2
     assert run(*asked, "--format", "csv", "--table", "by_annotator").out.count("\n") == 4
 

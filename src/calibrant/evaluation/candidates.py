@@ -189,8 +189,8 @@ def candidate_test(
             shown = ", ".join(ratings.annotators[:10]) + (", ..." if len(ratings.annotators) > 10 else "")
             message = f"there is no annotator {name!r} to be the candidate"
             raise InputError(message, f"name one of: {shown}", code="parameter")
-    if not names or len(set(names)) < len(names):
-        raise InputError("candidates must be one or more different names", "name each once", code="parameter")
+    if not names:
+        raise InputError("candidates is empty", "name one or more", code="parameter")
     people = len(ratings.annotators) - len(names)
     if people < LEAST_ANNOTATORS:
         who = f"{counted(people, 'annotator')} besides the candidate{'s' if len(names) > 1 else ''}"
@@ -240,7 +240,7 @@ def candidate_test(
         candidates=tuple(scores),
         by_annotator=tuple(rows),
         margin=margin,
-        rate=RATE,
+        false_discovery_rate=RATE,
         distance=distance,
         items=int(usable.sum()),
         level=level,

@@ -15,18 +15,6 @@ MOST_NAMED = 10  # annotators
 PASSES, WINS, NOT_SHOWN, NOT_TESTED = "passes", "wins", "not shown", "not tested"
 
 Candidate = Annotated[str, name("Candidate", "Name of the candidate.")]
-Needed = Annotated[
-    int | None,
-    number(
-        "Items needed",
-        "Items per annotator with which the candidate wins against half of the annotators (a row of an "
-        "annotator: against this one), each with probability 80 %, if the observed proportions are the true "
-        "ones; null if the candidate does not come within the margin.",
-        group=TEST,
-        headline=True,
-        short="items needed",
-    ),
-]
 
 
 class CandidateScore(Record, frozen=True, kw_only=True):
@@ -49,7 +37,8 @@ class CandidateScore(Record, frozen=True, kw_only=True):
         float,
         number(
             "Winning rate",
-            "Proportion of the annotators against whom the candidate wins. The candidate passes from 0.5 on.",
+            "Proportion of the annotators against whom the candidate wins. The candidate passes if it is at "
+            "least 0.5.",
             group=TEST,
             best=1,
             headline=True,
@@ -68,7 +57,18 @@ class CandidateScore(Record, frozen=True, kw_only=True):
             short="advantage",
         ),
     ]
-    needed: Needed = None
+    needed: Annotated[
+        int | None,
+        number(
+            "Items needed",
+            "Items per annotator with which the candidate would win against half of the annotators, each "
+            "with probability 80 %, if the observed proportions are the true ones; null if the difference to "
+            "more than half of them is not below the margin.",
+            group=TEST,
+            headline=True,
+            short="items needed",
+        ),
+    ] = None
     verdict: Annotated[
         str,
         number(
@@ -149,7 +149,17 @@ class CandidateComparison(Record, frozen=True, kw_only=True):
             short="p (BY)",
         ),
     ] = None
-    needed: Needed = None
+    needed: Annotated[
+        int | None,
+        number(
+            "Items needed",
+            "Items with which the candidate would win against this annotator with probability 80 %, if the "
+            "observed proportions are the true ones; null if the difference is not below the margin.",
+            group=TEST,
+            headline=True,
+            short="items needed",
+        ),
+    ] = None
     verdict: Annotated[
         str,
         number("Verdict", "wins, not shown, or not tested (fewer than 30 items).", group=TEST, headline=True),
@@ -178,7 +188,7 @@ class CandidateTest(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    rate: Annotated[
+    false_discovery_rate: Annotated[
         float,
         setting(
             "False discovery rate",
@@ -210,7 +220,7 @@ class CandidateTest(Record, frozen=True, kw_only=True):
         yield (
             "candidates",
             f"a candidate wins if its difference to the annotator is below {self.margin:g}, with a false "
-            f"discovery rate of {percent(self.rate)}",
+            f"discovery rate of {percent(self.false_discovery_rate)}",
         )
         people = list(dict.fromkeys(row.annotator for row in self.by_annotator))
         more = f" and {len(people) - MOST_NAMED} others" if len(people) > MOST_NAMED else ""
@@ -233,11 +243,12 @@ class CandidateTest(Record, frozen=True, kw_only=True):
         if row.verdict == PASSES:
             return f"{row.candidate} may take an annotator's place at a margin of {self.margin:g}: it {wins}."
         needed = (
-            "more items of this kind would hardly change that"
+            "For more than half of them, the observed difference is not below the margin."
             if row.needed is None
-            else f"about {counted(row.needed, 'item')} per annotator would decide"
+            else f"If the observed differences are the true ones, {counted(row.needed, 'item')} per "
+            "annotator would probably show it."
         )
         return (
             f"It is not shown that {row.candidate} may take an annotator's place at a margin of "
-            f"{self.margin:g}: it {wins}, fewer than half; {needed}."
+            f"{self.margin:g}: it {wins}. {needed}"
         )
