@@ -340,10 +340,10 @@ that should not. `python scripts/candidates.py` writes the page.
 
 ## Published results
 
-The data are those of [github.com/nitaytech/AltTest](https://github.com/nitaytech/AltTest), six of whose
-tasks are in the set [model-annotators](../guide/data_sets.md); the published numbers are those that its
-notebook prints. The commands have one `--candidate` per model, with a column of groups for the last
-columns:
+The data are six tasks of [github.com/nitaytech/AltTest](https://github.com/nitaytech/AltTest) (commit
+18428b1), and the published numbers are those that its notebook prints. Each table has one row per label
+of its files `human_annotations.json` and `llm_annotations.json`: item, annotator, label, and for the
+last columns the group of the item. The commands have one `--candidate` per model:
 
 ```text
 calibrant agree wax.csv --margin 0.1 --candidate gemini_flash --candidate gemini_pro ... [--cluster group]
@@ -355,9 +355,10 @@ calibrant agree cebab_stars.csv --margin 0.1 --distance interval --candidate ...
 ```
 
 Clusters are the cue word (wax), the post (lgbteen), the question (mtbench), the article (framing), the
-source text (summeval) and the original review (cebab_stars). The interval is that of the mean advantage
-with clusters, *rate* is the winning rate, and *needed* are the items per annotator that
-would decide.
+source text (summeval) and the original review (cebab_stars). The table has the published winning rate
+(*rate*) and mean advantage, then those of calibrant without clusters, and with clusters the winning
+rate, the interval of the mean advantage, and the items per annotator with which the model would pass.
+These are for a probability of 80 %, so a model can pass with fewer.
 
 | task | model | published rate | advantage | rate | advantage | rate, clusters | 95 % interval | needed |
 |---|---|---:|---:|---:|---:|---:|---|---:|
@@ -386,6 +387,10 @@ which takes items as independent, and for calibrant. *Cover* and *mean* are the 
 of the difference and of the mean advantage, and *warned* counts warnings of the latter. None of the rows
 was used to choose the methods.
 
+The candidate passes in up to MOST_T % of samples by the t-test, and in at most MOST % by calibrant. The
+interval of the mean advantage covers less than 93 % in BELOW rows, where at least WARNED % of samples
+have a warning.
+
 | people | items | cluster | margin | data | t single | t passes | single | passes | cover | mean | warned |
 |---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|
 """
@@ -403,7 +408,14 @@ truly wins against them; they are fewer than half, so it should not pass either.
 
 def page(simulations: Sequence[str], published: Sequence[str], samples: int) -> str:
     """Return the page."""
+    numbers = [[float(cell) for cell in line.strip("|").split("|")[-7:]] for line in simulations]
+    below = [row for row in numbers if row[5] < 93]
     between = BETWEEN.replace("SAMPLES", f"{samples:,}")
+    between = between.replace("MOST_T", f"{max(row[1] for row in numbers)}")
+    between = between.replace("MOST", f"{max(row[3] for row in numbers)}")
+    between = between.replace("BELOW", f"{len(below)}").replace(
+        "WARNED", f"{min(row[6] for row in below):.0f}"
+    )
     return HEAD + "\n".join(published) + "\n" + between + "\n".join(simulations) + "\n" + FOOT
 
 

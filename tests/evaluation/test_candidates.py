@@ -279,6 +279,24 @@ def test_published_winning_rates_and_advantages_are_reproduced(
     assert changed == (expected if task == "lgbteen" else [False] * 6)
 
 
+def test_the_page_has_the_results_of_the_data(script: ModuleType, data: Path) -> None:
+    assert (data / "model-annotators").is_dir()
+    page = script.TARGET.read_text(encoding="utf-8")
+    assert "\n".join(script.compared(data)) in page
+
+
+def test_every_row_of_the_page_holds_or_warns(script: ModuleType) -> None:
+    page = script.TARGET.read_text(encoding="utf-8").partition("## Simulations")[2]
+    lines = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("|")]
+    rows = [[float(cell) for cell in line[-7:]] for line in lines[2:]]
+    assert len(rows) == len(script.CELLS)
+    for _, _, single, passes, covers, advantage, warned in rows:
+        assert passes <= 5
+        assert single <= 7  # 5 %, and three standard errors of 1,000 samples
+        assert covers >= 93
+        assert advantage >= 93 or warned > 50
+
+
 def test_equal_candidates_at_the_margin_seldom_pass(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
