@@ -388,8 +388,8 @@ of the difference and of the mean advantage, and *warned* counts warnings of the
 was used to choose the methods.
 
 The candidate passes in up to MOST_T % of samples by the t-test, and in at most MOST % by calibrant. The
-interval of the mean advantage covers less than 93 % in BELOW rows, where at least WARNED % of samples
-have a warning.
+interval of the mean advantage covers less than 93 % in BELOW rows, where WARNED of the samples have a
+warning.
 
 | people | items | cluster | margin | data | t single | t passes | single | passes | cover | mean | warned |
 |---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|
@@ -413,9 +413,9 @@ def page(simulations: Sequence[str], published: Sequence[str], samples: int) -> 
     between = BETWEEN.replace("SAMPLES", f"{samples:,}")
     between = between.replace("MOST_T", f"{max(row[1] for row in numbers)}")
     between = between.replace("MOST", f"{max(row[3] for row in numbers)}")
-    between = between.replace("BELOW", f"{len(below)}").replace(
-        "WARNED", f"{min(row[6] for row in below):.0f}"
-    )
+    least = min((row[6] for row in below), default=100.0)
+    warned = "all" if least == 100 else f"at least {least:.0f} %"
+    between = between.replace("BELOW", f"{len(below)}").replace("WARNED", warned)
     return HEAD + "\n".join(published) + "\n" + between + "\n".join(simulations) + "\n" + FOOT
 
 
