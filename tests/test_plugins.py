@@ -123,7 +123,7 @@ def test_a_file_that_is_no_log_of_the_format_named_is_refused(example: Path, run
 
 def test_an_unknown_name_is_refused_with_the_known_ones(example: Path, run: Run) -> None:
     run("measure", "table.csv", "--log-format", "other").refused(
-        "--log-format is 'other': use one of openai, inspect, lm-eval, survey"
+        "--log-format is 'other': use one of openai, inspect, lm-eval, lighteval", "survey"
     )
     assert "'other' is not one of" in run("fit", "table.csv", "-o", "map.json", "--method", "other").err
     with pytest.raises(InputError, match="matrix, proportional"):

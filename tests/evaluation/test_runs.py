@@ -34,23 +34,22 @@ def test_scores_have_the_mean_that_the_log_states_or_a_note_says_why_not() -> No
     noted = set()
     for path in (HARNESS / "toy__small", LOGS / "lm_eval-0.4.3" / "toy__small"):
         results = json.loads(next(path.glob("results*.json")).read_text(encoding="utf-8"))["results"]
-        for task in read_log_scores(path):
+        for task in read_log_scores(path).tasks:
             stated = results[task.task][f"{task.metric},none"]
             mean = np.mean([np.mean(values) for values in task.values.values()])
-            assert (task.note is None) == (abs(mean - stated) <= 1e-9)
-            noted |= {task.task} if task.note else set()
+            assert (not task.notes) == (abs(mean - stated) <= 1e-9)
+            noted |= {task.task} if task.notes else set()
     assert noted == {"quiz_colours", "quiz_times"}  # whose files were cut after some lines
-    [epochs] = read_log_scores(INSPECT / "epochs.eval")
+    [epochs] = read_log_scores(INSPECT / "epochs.eval").tasks
     assert [len(values) for values in epochs.values.values()] == [4, 4, 4]
-    assert (epochs.metric, epochs.note) == ("choice", None)
+    assert (epochs.metric, epochs.notes) == ("choice", ())
 
 
 def test_models_of_one_folder_are_compared_on_their_common_tasks_and_items() -> None:
     found = runs(HARNESS)
     assert [row.task for row in found.tasks] == ["quiz_colours", "quiz_times"]
-    large, small = (
-        {task.task: task for task in read_log_scores(HARNESS / name)} for name in ("toy__large", "toy__small")
-    )
+    folders = ("toy__large", "toy__small")
+    large, small = ({task.task: task for task in read_log_scores(HARNESS / name).tasks} for name in folders)
     row = found.tasks[1]
     both = [item for item in large["quiz_times"].values if item in small["quiz_times"].values]
     first, second = ([np.mean(one["quiz_times"].values[item]) for item in both] for one in (large, small))
@@ -329,7 +328,6 @@ def test_tables_that_cannot_be_paired_are_refused(run: Run, tmp_path: Path) -> N
     )
     run("compare", one, tmp_path / "two.csv", "--alternative", "less").refused("two-sided")
     run("compare", one, tmp_path / "two.csv", "--lower-is-better").refused("has no meaning for tables")
-    run("compare", HARNESS, "--cluster", "passage").refused("has no meaning for logs")
     clustered = file("clustered.csv", second.assign(cluster=1))
     run("compare", one, clustered).refused("clustered.csv: it has a column of clusters, unlike one.csv")
     none = file("none.csv", second.assign(item=[f"r{i}" for i in range(20)]))

@@ -497,7 +497,7 @@ def test_json_of_another_kind_says_its_keys(tmp_path: Path) -> None:
 def test_a_folder_of_two_formats_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"choices": []}\n')
     (tmp_path / "b.jsonl").write_text('{"doc_id": 1, "filtered_resps": []}\n')
-    with pytest.raises(FormatError, match="logs of two formats"):
+    with pytest.raises(FormatError, match="logs of several formats"):
         recognise_log(tmp_path)
 
 

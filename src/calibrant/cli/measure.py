@@ -66,7 +66,8 @@ def command(
     'parts/*.parquet'.
 
     PRED may also be a log of a language model's evaluation, or a folder of logs: samples of
-    lm-evaluation-harness, logs of inspect_ai, or responses with log-probabilities in OpenAI's format.
+    lm-evaluation-harness, logs of inspect_ai, details of lighteval, or responses with log-probabilities in
+    OpenAI's format.
     """
     from calibrant.verbs import measure
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from calibrant.exceptions import InputError
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.batches import note_on_ties
-from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
+from calibrant.io.log_formats import Log, LogKind, LogSettings, format_named, opened_logs
 from calibrant.io.log_rows import COLUMNS, MOST_LEFT_OUT, Block, Normalise, View, first_of_largest
 from calibrant.io.tables import Kind, listed
 
@@ -63,7 +64,16 @@ class LogTable:
         self.view: View = view
         self._allow_dropped = allow_dropped
         settings = LogSettings(normalise, gold, scorer)
-        self._logs, self._notes = _newest(opened_logs(kind, settings), self.name)
+        if not format_named(kind.format).probabilities:
+            message = f"the log has scores and no probabilities ({kind.title})"
+            hint = "compare runs with `calibrant compare`"
+            raise NoOptionsError(message, hint, code="log-scores", file=self.name)
+        unread: list[InputError] | None = list(kind.unread) if os.path.isdir(self.name) else None
+        opened = cast("list[Log]", opened_logs(kind, settings, unread))
+        if unread and not opened:
+            raise unread[0]
+        self._logs, self._notes = _newest(opened, self.name)
+        self._notes += [_left_out_note(error) for error in unread or ()]
         self._blocks: list[list[Block] | None] = [None] * len(self._logs)
         self.models = list(dict.fromkeys(log.model for log in self._logs))
         repeats = any(getattr(log, "repeats", False) for log in self._logs)
@@ -129,7 +139,7 @@ class LogTable:
 
     def _read(self) -> Iterator[Block]:
         kept = 0
-        read: list[str] = []
+        unread: list[InputError] = []
         alone = len(self._logs) == 1
         for place, log in enumerate(self._logs):
             known = self._blocks[place]
@@ -146,17 +156,20 @@ class LogTable:
                     elif held is not None:
                         held.append(block)
                     yield block
-            except NoOptionsError as error:
+            except InputError as error:
                 if alone:
                     raise
-                read.append(error.message)
-                self._notes.append(f"Left out: {error.message}.")
+                unread.append(error)
+                self._notes.append(_left_out_note(error))
                 held = []
             self._blocks[place] = held
         self._check_left_out()
-        if len(read) == len(self._logs):
+        if len(unread) == len(self._logs):
+            if not all(isinstance(error, NoOptionsError) for error in unread):
+                raise unread[0]
             hint = "calibration needs the log-likelihoods of options"
-            raise NoOptionsError("; ".join(read[:4]), hint, code="log-scores", file=self.name)
+            reasons = "; ".join(error.message for error in unread[:4])
+            raise NoOptionsError(reasons, hint, code="log-scores", file=self.name)
 
     def _check_left_out(self) -> None:
         """Raise if many items are left out, or one with an answer: that may depend on the outcome."""
@@ -172,6 +185,14 @@ class LogTable:
             message += f", of which one has the answer {answered}"
         hint = "measure all that have an outcome, or allow it with `columns={'allow_dropped': ...}`"
         raise InputError(message, hint, code="log-scores", file=self.name)
+
+
+def _left_out_note(error: InputError) -> str:
+    """Return a note that names the file or task that was left out."""
+    if isinstance(error, NoOptionsError):
+        return f"Left out: {error.message}."
+    where = "" if error.line is None else f", line {error.line}"
+    return f"Left out: {Path(error.file or '').name}{where}: {error.message}."
 
 
 def _apart(rows: pa.RecordBatch) -> pa.RecordBatch:

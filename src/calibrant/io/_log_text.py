@@ -9,21 +9,27 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from calibrant.exceptions import FormatError
 from calibrant.io.origin import truncated, unpacking, unreadable
 
 LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
+HEAD = 1 << 16  # bytes by which a JSON file is recognized
 LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
 ZSTANDARD = 93
 HALF = re.compile(  # of a surrogate pair: no character, so that no table could hold it
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
+
+raw_fields: Callable[[bytes], dict[str, Any]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""Return the values of an object, not yet parsed."""
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -68,6 +74,55 @@ def opened(path: Path) -> Iterator[Any]:
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects of a file of JSON lines, or of one JSON list, each with the number of its line (or place)."""
+    for number, line in _pieces(path):
+        if isinstance(line, bytes):
+            line = parsed(line, str(path), number, cut=not line.endswith(b"\n"))
+        yield number, line
+
+
+def scanned(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same objects, of which each value is parsed when `value_of` asks for it.
+
+    A line that is no object is an empty one here; only the last line may raise, if it was cut off.
+    """
+    for number, line in _pieces(path):
+        if isinstance(line, bytes):
+            line = _scanned_line(line, str(path), number)
+        yield number, line
+
+
+def _scanned_line(line: bytes, name: str, number: int) -> dict[str, Any]:
+    try:
+        return raw_fields(line)
+    except (msgspec.DecodeError, RecursionError):  # or it has NaN, which Python writes
+        try:
+            return parsed(line, name, number, cut=not line.endswith(b"\n"))
+        except FormatError as error:
+            if error.code == "file-truncated":
+                raise
+            return {}
+
+
+def value_of(fields: Mapping[str, Any], key: str) -> Any:
+    """Return a value of an object of `scanned`; None if there is none, or it is not valid JSON.
+
+    Examples
+    --------
+    >>> value_of(raw_fields(b'{"a": [1], "b": 2}'), "a")
+    [1]
+    """
+    value = fields.get(key)
+    if type(value) is not msgspec.Raw:
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        with suppress(ValueError, RecursionError):
+            return loaded(bytes(value))
+        return None
+
+
+def _pieces(path: Path) -> Iterator[tuple[int, bytes | dict[str, Any]]]:
     with opened(path) as stream:
         number = 0
         while line := stream.readline(LONGEST + 1):
@@ -81,7 +136,7 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 message = f"a line of more than {LONGEST >> 20} MiB"
                 raise FormatError(message, "is this a log?", code="file-row", file=str(path), line=number)
             if line.strip():
-                yield number, parsed(line, str(path), number, cut=not line.endswith(b"\n"))
+                yield number, line
 
 
 def loaded(data: bytes) -> Any:
@@ -116,7 +171,14 @@ def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[st
     return value
 
 
-def whole(path: Path, kind: type[Any]) -> Any:
+def head(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked, without blanks before them."""
+    with opened(path) as stream:
+        data: bytes = stream.read(HEAD)
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
+def whole(path: Path, kind: type[Any] | tuple[type[Any], ...]) -> Any:
     """Parse a whole file as JSON of a kind (list or dict)."""
     with opened(path) as stream:
         data = stream.read(LARGEST + 1)
@@ -134,9 +196,7 @@ def whole(path: Path, kind: type[Any]) -> Any:
         raise FormatError(message, hint, code="file-broken", file=str(path)) from error
     if not isinstance(value, kind):
         expected = "a list" if kind is list else "an object"
-        hint = (
-            "supported logs are objects; write other results as a table (.csv or .jsonl), one row per answer"
-        )
+        hint = "write other results as a table (.csv or .jsonl) with one row per answer"
         raise FormatError(f"the JSON is not {expected}", hint, code="file-broken", file=str(path))
     if kind is list and not all(isinstance(item, dict) for item in value):
         raise FormatError("the list has something else than objects", "is this a log?", file=str(path))
@@ -181,6 +241,24 @@ class Members:
 
     def json(self, name: str) -> Any:
         """Parse one member."""
+        data = self.data(name)
+        try:
+            return loaded(data)
+        except (ValueError, RecursionError) as error:
+            message, hint = "this is not valid JSON", "write the log again"
+            where = f"{self.name}, {name}"
+            raise FormatError(message, hint, code="file-broken", file=where) from error
+
+    def scanned(self, name: str) -> dict[str, Any]:
+        """Return the fields of one member, as `scanned` does those of a line; empty if it is no object."""
+        data = self.data(name)
+        try:
+            return raw_fields(data)
+        except (msgspec.DecodeError, RecursionError):
+            return mapping(self.json(name))
+
+    def data(self, name: str) -> bytes:
+        """Unpack one member."""
         where = f"{self.name}, {name}"
         try:
             data = self._read(self._known[name])
@@ -191,11 +269,7 @@ class Members:
         if len(data) > LONGEST:
             message = f"it unpacks to more than {LONGEST >> 20} MiB"
             raise FormatError(message, "is this a log?", code="file-broken", file=where)
-        try:
-            return loaded(data)
-        except (ValueError, RecursionError) as error:
-            message, hint = "this is not valid JSON", "write the log again"
-            raise FormatError(message, hint, code="file-broken", file=where) from error
+        return data
 
     def _read(self, member: zipfile.ZipInfo) -> bytes:
         if member.compress_type == ZSTANDARD:  # the standard library does not read it before Python 3.14

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_text import lines, mapping, sequence, whole
+from calibrant.io._log_text import lines, mapping, scanned, sequence, value_of, whole
 from calibrant.io.log_rows import Block, Collector, Normalise
-from calibrant.io.log_scores import SampleScore, number_of
+from calibrant.io.log_scores import SampleScore, cluster_of, digest, number_of, score_of
 
 Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
@@ -143,30 +143,30 @@ class HarnessLog:
             yield from collector.take()
         yield from collector.take(1)
 
-    def scores(self) -> Iterator[SampleScore]:
-        """Yield the metrics of each sample that are one number, those of several filters by their names."""
-        filters = {str(line.get("filter", "none")) for _, line in lines(self.path)}
-        for number, line in lines(self.path):
-            if "doc_id" not in line:
-                message, hint = "no 'doc_id' in this sample", f"calibrant reads logs of lm_eval {KNOWN}"
-                raise self._error(message, hint, "log", number)
-            listed = line.get("metrics")
-            names = listed if isinstance(listed, list) else [key for key in line if key not in OTHERS]
-            suffix = f",{line.get('filter', 'none')}" if len(filters) > 1 else ""
-            content, prompt = line.get("doc_hash"), line.get("prompt_hash")
-            for name in map(str, names):
-                value = number_of(line.get(name))
-                if value is not None:
-                    own = f"{name}{suffix}"
-                    yield SampleScore(str(line["doc_id"]), own, value, content=content, prompt=prompt)
+    def scores(self, cluster: str | None = None) -> Iterator[SampleScore]:
+        """Yield the metrics of each sample, by filter; the field of a cluster is one of its ``doc``."""
+        for number, line in scanned(self.path):
+            item = value_of(line, "doc_id")
+            if not isinstance(item, (int, str)):
+                yield SampleScore(f"line {number}", problem="that is not a sample")
+                continue
+            name, doc = str(item), {} if cluster is None else mapping(value_of(line, "doc"))
+            group, problem = cluster_of({"doc": doc} | doc, cluster)
+            listed = value_of(line, "metrics")
+            metrics = listed if isinstance(listed, list) else [key for key in line if key not in OTHERS]
+            if problem or not metrics:
+                yield SampleScore(name, problem=problem or "without metrics")
+                continue
+            kind = str(value_of(line, "filter") or "none")
+            content, prompt = digest(value_of(line, "doc_hash")), digest(value_of(line, "prompt_hash"))
+            for metric in metrics:
+                value = score_of(value_of(line, str(metric)))
+                yield SampleScore(name, str(metric), value, kind, 1, content, prompt, group)
 
     def aggregates(self) -> dict[str, float]:
-        """Return the harness's own mean of each metric, from the results file."""
-        return {
-            key.removesuffix(",none"): value
-            for key, value in self.run.means.get(self.task, {}).items()
-            if number_of(value) is not None
-        }
+        """Return the harness's own mean of each metric and filter, from the results file."""
+        means = self.run.means.get(self.task, {})
+        return {key: value for key, value in means.items() if number_of(value) is not None}
 
     def _samples(self) -> Iterator[Sample]:
         chosen: str | None = None

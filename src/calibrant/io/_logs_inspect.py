@@ -7,6 +7,7 @@ and 2 of the log's schema are supported.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,18 +17,17 @@ from typing import Any, Literal
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_text import Members, mapping, opened, sequence, whole
+from calibrant.io._log_text import Members, head, mapping, sequence, value_of, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
 from calibrant.io.log_rows import Block, Collector, LeftOut
-from calibrant.io.log_scores import SampleScore, number_of
+from calibrant.io.log_scores import SampleScore, cluster_of, digest, number_of, score_of
 from calibrant.records.words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
 VERSIONS = (1, 2)
-HEAD = 1 << 16
 VALUES = {"C": True, "I": False, 1: True, 0: False}
-GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # by inspect_ai's own conversion
+GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 CONFIDENCE = ("confidence", "probability")
 CONTRADICTION = "whose recorded value contradicts the answer and the target"
 SHUFFLED = "Choices were shuffled before generating a response"
@@ -38,9 +38,8 @@ def holds(path: Path, first: Mapping[str, Any]) -> bool:
     """Return True if a file is a log; JSON files are recognized by their beginning."""
     if path.name.lower().endswith(".eval"):
         return True
-    with opened(path) as stream:
-        head = stream.read(HEAD)
-    return b'"version"' in head and b'"eval"' in head
+    start = head(path)
+    return b'"version"' in start and b'"eval"' in start
 
 
 class InspectLog:
@@ -117,7 +116,8 @@ class InspectLog:
             else:
                 yield where, sample
 
-    def _every(self) -> Iterator[tuple[str, Any]]:
+    def _every(self, *, scan: bool = False) -> Iterator[tuple[str, Any]]:
+        """Yield all samples with names for messages, as `scanned` does with ``scan``."""
         if not self._zipped:
             for number, sample in enumerate(sequence(self._head().get("samples")), 1):
                 yield f"{self.path}, sample {number}", sample
@@ -127,7 +127,7 @@ class InspectLog:
             for name in members.names:
                 inside = name.startswith("samples/") and name.endswith(".json")
                 if inside and (name.count("/") == 1 or name.endswith("/sample.json")):
-                    yield f"{self.path}, {name}", members.json(name)
+                    yield f"{self.path}, {name}", (members.scanned if scan else members.json)(name)
         finally:
             members.close()
 
@@ -161,30 +161,46 @@ class InspectLog:
             yield from collector.take()
         yield from collector.take(1)
 
-    def scores(self) -> Iterator[SampleScore]:
-        """Yield the scores of each sample in each epoch: C, P, N and I as 1, 0.5, 0 and 0; numbers stay."""
-        for where, sample in self._samples():
-            item, epoch = str(sample.get("id")), _whole(sample.get("epoch"))
-            for name, score in _scores(sample).items():
+    def scores(self, cluster: str | None = None) -> Iterator[SampleScore]:
+        """Yield the scores of each sample in each epoch: C, P, N and I as 1, 0.5, 0 and 0; numbers stay.
+
+        The field of a cluster is one of the sample's metadata.
+        """
+        for where, sample in self._every(scan=True):
+            item = value_of(sample, "id") if isinstance(sample, dict) else None
+            if not isinstance(item, (int, str)):
+                yield SampleScore(where.rsplit(", ", 1)[-1], problem="that is not a sample")
+                continue
+            name, metadata = str(item), mapping(value_of(sample, "metadata"))
+            group, problem = cluster_of({"metadata": metadata} | metadata, cluster)
+            if value_of(sample, "error"):
+                problem = "that ended with an error"
+            scores = _scores({"scores": value_of(sample, "scores")})
+            if problem or not scores:
+                yield SampleScore(name, problem=problem or "without scores")
+                continue
+            epoch = _whole(value_of(sample, "epoch"))
+            choices = sequence(value_of(sample, "choices"))
+            content = digest(repr(sorted(map(str, choices)) if choices else value_of(sample, "target")))
+            prompt = digest(repr(value_of(sample, "input")))
+            for scorer, score in scores.items():
                 value = score.get("value")
-                number = GRADES.get(value) if isinstance(value, str) else number_of(value)
-                if number is None and not isinstance(value, (dict, list)):
-                    message = (
-                        f"sample {item}: the value {shown(value)} of {name} is not C, I, P, N or a number"
-                    )
-                    raise InputError(message, "name another scorer", code="score-range", file=where)
-                if number is not None:
-                    yield SampleScore(item, name, number, epoch)
+                parts = {f"{scorer}.{key}": part for key, part in mapping(value).items()} or {scorer: value}
+                for metric, part in parts.items():
+                    yield SampleScore(name, metric, _grade(part), "", epoch, content, prompt, group)
 
     def aggregates(self) -> dict[str, float]:
         """Return the accuracy or mean of each scorer that the log states."""
         stated: dict[str, float] = {}
         for score in sequence(mapping(self._head().get("results")).get("scores")):
-            metrics = mapping(mapping(score).get("metrics"))
+            score, metrics = mapping(score), mapping(mapping(score).get("metrics"))
+            name, scorer = str(score.get("name")), str(score.get("scorer") or score.get("name"))
+            if score.get("reducer") not in (None, "mean"):
+                continue
             for metric in ("accuracy", "mean"):
                 value = number_of(mapping(metrics.get(metric)).get("value"))
                 if value is not None:
-                    stated.setdefault(str(mapping(score).get("name")), value)
+                    stated.setdefault(name if name == scorer else f"{scorer}.{name}", value)
         return stated
 
     def _evidence(self) -> Evidence:
@@ -374,6 +390,16 @@ def _contradicts(score: dict[str, Any], names: list[str], gold: list[int]) -> bo
     if answer not in names or right is None or len(gold) != 1:
         return False
     return right != (names.index(answer) == gold[0])
+
+
+def _grade(value: Any) -> float:
+    """Return a score as inspect_ai itself converts it to a number; NaN for what it does not know."""
+    if isinstance(value, str):
+        grade = GRADES.get(value, GRADES.get(value.lower()) if len(value) > 1 else None)
+        with suppress(ValueError):
+            return float(value) if grade is None else grade
+        return math.nan
+    return score_of(value)
 
 
 def _confidence(score: dict[str, Any]) -> Any:

@@ -1,7 +1,10 @@
 """Answers of chat and completion interfaces in OpenAI's format, one per line, with the most likely tokens.
 
-A line is a response (``choices[0].logprobs``), or a line of the Batch interface's output, which wraps one in
-``response.body``. The right answer is in the same line (``answer``, ``label``, ``target`` or ``gold``, also
+A line is a response (``choices[0].logprobs``, or ``output`` of the Responses interface), or a line of the
+Batch interface's output, which wraps one in ``response.body``. Responses of text-generation-inference
+(``details.tokens``) and of Gemini (``candidates[].logprobsResult``) are read as well.
+
+The right answer is in the same line (``answer``, ``label``, ``target`` or ``gold``, also
 in the metadata of the response), or in a table by ``custom_id`` or ``id``.
 """
 
@@ -17,26 +20,87 @@ from calibrant.io._log_text import lines, mapping, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_rows import Block, Collector, LeftOut
+from calibrant.io.log_scores import SampleScore, cluster_of
 from calibrant.records.words import counted
 
 GOLD = ("answer", "label", "target", "gold")
-RESPONSE = {"choices", "response", "error"}  # one of these every line has, that of a failure too
+RESPONSE = {
+    "choices",
+    "response",
+    "error",
+    "output",
+    "generated_text",
+    "candidates",
+}  # one of these every line has, that of a failure too
 MOST_OPTIONS = 50
 
 
 def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the response that a line holds; None where it holds none.
+    """Return the response that a line holds, in the form of chat completions; None where it holds none.
 
     Examples
     --------
     >>> response_of({"custom_id": "1", "response": {"body": {"choices": []}}})
     {'choices': []}
+    >>> content = [{"type": "output_text", "text": "A"}]
+    >>> response_of({"object": "response", "output": [{"content": content}]})["choices"]
+    [{'message': {'content': 'A'}, 'logprobs': {'content': []}}]
     """
     value: Any = line
     for key in ("response", "body"):
-        if isinstance(value, dict) and "choices" not in value and isinstance(value.get(key), dict):
+        if isinstance(value, dict) and _choices(value) is None and isinstance(value.get(key), dict):
             value = value[key]
-    return value if isinstance(value, dict) and isinstance(value.get("choices"), list) else None
+    choices = _choices(value) if isinstance(value, dict) else None
+    return None if choices is None else {**value, "choices": choices}
+
+
+def _choices(value: Mapping[str, Any]) -> list[Any] | None:
+    """Return the choices of a response of OpenAI, of text-generation-inference, or of Gemini."""
+    if isinstance(value.get("choices"), list):
+        return sequence(value["choices"])
+    if value.get("object") == "response" and isinstance(value.get("output"), list):
+        if value.get("status") in ("failed", "cancelled"):
+            return None
+        parts = [mapping(part) for item in value["output"] for part in sequence(mapping(item).get("content"))]
+        tokens = [token for part in parts for token in sequence(part.get("logprobs"))]
+        return [_choice("".join(_text_of(part) for part in parts), tokens)]
+    if isinstance(value.get("generated_text"), str):
+        details = mapping(value.get("details"))
+        tokens, tops = sequence(details.get("tokens")), sequence(details.get("top_tokens"))
+        return [_choice(value["generated_text"], _tokens(tokens, tops, "text", "logprob"))]
+    candidates = sequence(value.get("candidates"))
+    if candidates and all(isinstance(one, dict) for one in candidates):
+        choices = []
+        for candidate in candidates:
+            parts = sequence(mapping(candidate.get("content")).get("parts"))
+            listed = mapping(candidate.get("logprobsResult"))
+            tops = [mapping(top).get("candidates") for top in sequence(listed.get("topCandidates"))]
+            tokens = _tokens(sequence(listed.get("chosenCandidates")), tops, "token", "logProbability")
+            text = "".join(_text_of(mapping(part)) for part in parts)
+            choices.append(_choice(text or "".join(token["token"] for token in tokens), tokens))
+        return choices
+    return None
+
+
+def _choice(text: str, tokens: list[Any]) -> dict[str, Any]:
+    return {"message": {"content": text}, "logprobs": {"content": tokens}}
+
+
+def _text_of(part: Mapping[str, Any]) -> str:
+    return part["text"] if isinstance(part.get("text"), str) else ""
+
+
+def _tokens(tokens: list[Any], tops: list[Any], name: str, value: str) -> list[dict[str, Any]]:
+    """Return tokens with other names of their fields as those of chat completions."""
+
+    def renamed(token: Any) -> dict[str, Any]:
+        return {"token": str(mapping(token).get(name, "")), "logprob": mapping(token).get(value)}
+
+    tops = [*tops, *[None] * (len(tokens) - len(tops))]
+    return [
+        {**renamed(token), "top_logprobs": [renamed(one) for one in sequence(top)]}
+        for token, top in zip(tokens, tops, strict=False)
+    ]
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
@@ -70,7 +134,7 @@ class AnswerLog:
         self._several = ""  # reason with the first such response
         self._first = ""
         first = next((response for _, _, response, _ in self._responses() if response), None) or {}
-        self.model = str(first.get("model") or "model")
+        self.model = str(first.get("model") or first.get("modelVersion") or "model")
 
     @property
     def notes(self) -> list[str]:
@@ -87,7 +151,8 @@ class AnswerLog:
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
         for number, line in lines(self.path):
             response = response_of(line)
-            name = line.get("custom_id") or line.get("id") or (response or {}).get("id") or str(number)
+            names = (line.get("custom_id"), line.get("id"), line.get("key"), (response or {}).get("id"))
+            name = next((name for name in names if name not in (None, "")), number)
             yield number, line, response, str(name)
 
     def _right(self, line: Mapping[str, Any], response: Mapping[str, Any], name: str, number: int) -> str:
@@ -105,6 +170,11 @@ class AnswerLog:
         hint = f"write it as {' or '.join(GOLD)} into the line, or {table}"
         raise self._error(f"there is no right answer, only {keys}", hint, "column-missing", number)
 
+    def _check_model(self, response: Mapping[str, Any], number: int) -> None:
+        if (model := str(response.get("model") or response.get("modelVersion") or self.model)) != self.model:
+            message = f"a response of {shown(model)}, after those of {shown(self.model)}"
+            raise self._error(message, "write the responses of each model to a file", "parameter", number)
+
     def _all_options(self) -> list[str]:
         answers: set[str] = set()  # where no line lists options, they are the different right answers
         for number, line, response, name in self._responses():
@@ -115,6 +185,41 @@ class AnswerLog:
                 message = f"more than {MOST_OPTIONS} different right answers are too many to be options"
                 raise NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=number)
         return sorted(answers)
+
+    def scores(self, cluster: str | None = None) -> Iterator[SampleScore]:
+        """Yield 1 for each answer that equals the right one, apart from blanks at the ends, and else 0.
+
+        Several choices of a response are its runs. The field of a cluster is one of the line or its metadata.
+        """
+        missing: InputError | None = None
+        scored = False
+        for number, line, response, name in self._responses():
+            group, problem = cluster_of(mapping(line.get("metadata")) | line, cluster)
+            if problem or response is None:
+                yield SampleScore(name, problem="that failed" if response is None else problem)
+                continue
+            self._check_model(response, number)
+            try:
+                right = self._right(line, response, name, number)
+            except InputError as error:
+                missing = missing or error
+                yield SampleScore(name, problem="without a right answer")
+                continue
+            for run, choice in enumerate(response["choices"], 1):
+                message = mapping(mapping(choice).get("message"))
+                text = message.get("content") or mapping(choice).get("text")
+                if not isinstance(text, str) and not message.get("refusal"):
+                    yield SampleScore(name, problem="without a text")
+                    continue
+                same = isinstance(text, str) and text.strip() == right
+                scored = True
+                yield SampleScore(name, "exact_match", float(same), "", run, cluster=group)
+        if missing is not None and not scored:
+            raise missing
+
+    def aggregates(self) -> dict[str, float]:
+        """Return nothing: responses state no mean."""
+        return {}
 
     def blocks(self) -> Iterator[Block]:
         """Read the responses."""
@@ -158,11 +263,9 @@ class AnswerLog:
             self.listed += answer.listed
             self.unlisted += answer.unlisted
             task, subject = str(line.get("task") or self.task), str(line.get("subject") or self.task)
-            if (model := str(response.get("model") or self.model)) != self.model:
-                message = f"a response of {shown(model)}, after those of {shown(self.model)}"
-                raise self._error(message, "write the responses of each model to a file", "parameter", number)
+            self._check_model(response, number)
             place = [options.index(right)]
-            collector.add(model, task, subject, name, options, answer.values, place, logs=False)
+            collector.add(self.model, task, subject, name, options, answer.values, place, logs=False)
             yield from collector.take()
         if not self.items:
             self._nothing()

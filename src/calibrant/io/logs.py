@@ -38,14 +38,16 @@ def open_log(
     Parameters
     ----------
     path
-        Samples of lm-evaluation-harness, a log of inspect_ai, responses in OpenAI's format, or a folder.
+        Samples of lm-evaluation-harness, a log of inspect_ai, details of lighteval, responses in OpenAI's
+        format, or a folder of one of these.
     view
         ``"options"``: one row per option. ``"top"``: one row per item, with its largest score and label 1 if
         that option is right.
     model
         For a folder: read only the logs of this model.
     log_format
-        Format, if it is not to be recognized: ``lm-eval``, ``inspect``, ``openai`` or one of another package.
+        Format, if it is not to be recognized: ``lm-eval``, ``inspect``, ``openai``, ``lighteval`` or one of
+        another package.
     normalise
         ``"characters"`` or ``"bytes"``: log-likelihoods divided by the lengths of the options, whose largest
         is what ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness score. ``"none"``: as ``acc``.

@@ -172,6 +172,8 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
     table: Table
     if isinstance(source, (str, os.PathLike)):
         parts = parquet_parts(source)
+        if parts is not None and _details(parts):
+            parts = None
         if parts is not None or columns.engine != "kernel":
             from calibrant.io._parts import notes_on_copies
 
@@ -399,9 +401,19 @@ def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
     return [Role(name, "score" if kinds == {"p"} else "finite") for name in names]
 
 
+def _details(files: Sequence[Path]) -> bool:
+    """Return True if Parquet files are the details of lighteval, which are logs."""
+    if not all(file.name.startswith("details") and file.suffix == ".parquet" for file in files):
+        return False
+    from calibrant.io._logs_lighteval import holds
+
+    return all(holds(file, {}) for file in files)
+
+
 def _log(path: str | os.PathLike[str], columns: Columns) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
-    if columns.log_format is None and Path(path).suffix in NO_LOGS and Path(path).is_file():
+    file = Path(path)
+    if columns.log_format is None and file.suffix in NO_LOGS and file.is_file() and not _details([file]):
         return None
     from calibrant.io.log_formats import recognise_log
 

@@ -35,8 +35,10 @@ from calibrant.exceptions import InputError
 def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Compare systems by their scores on the same folds or items.
 
-    Each FILE is a log of lm-evaluation-harness or inspect_ai, or a folder of logs: the runs are compared task
-    by task and over all tasks, on the items that both have. Several runs of an item (epochs) are averaged.
+    Each FILE is a log of lm-evaluation-harness, inspect_ai, lighteval, promptfoo, alpaca_eval, HELM, DeepEval
+    or openai/evals, responses in OpenAI's format with the right answers, or a folder of logs. The runs are
+    compared task by task and over all tasks, on the items that both have. Several runs of an item (epochs)
+    are averaged. With --cluster NAME a field of the samples names their cluster.
 
     A single FILE may be a table with one row per score: columns system, fold or item, and score. The format
     is .csv, .tsv, .jsonl, .parquet or .arrow; text formats may be compressed, as .csv.gz. With - calibrant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,14 @@ from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.runs import TaskTable, compare_tasks, items_note
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.io.log_formats import recognise_log
+from calibrant.io.log_formats import recognise_logs
 from calibrant.io.log_scores import TaskScores, read_log_scores
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.records.words import counted
 
 METRICS = ("accuracy", "brier", "log-loss")  # of tables of predictions
 RUNS = ("run", "epoch")  # columns that number the runs of an item
-Scores = Mapping[str, Mapping[str, Mapping[str, list[float]]]]  # by task, system and item: one a run
+Scores = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]  # by task, system and item: one a run
 
 
 def is_run(source: Any) -> bool:
@@ -32,14 +33,20 @@ def is_run(source: Any) -> bool:
     if not isinstance(source, (str, os.PathLike)):
         return False
     try:
-        return recognise_log(source) is not None
-    except InputError:
-        return Path(source).is_dir()
+        return bool(recognise_logs(source))
+    except InputError as error:
+        return error.code == "log" or Path(source).is_dir()
 
 
-def compare_logs(sources: Sequence[Any], metric: str | None, **settings: Any) -> RunComparison:
-    """Compare the runs of logs, one or several models each; items are matched by task and name."""
+def compare_logs(
+    sources: Sequence[Any], metric: str | None, cluster: str | None, **settings: Any
+) -> RunComparison:
+    """Compare the runs of logs, one or several models each; items are matched by task and name.
+
+    With ``cluster``, a field of the samples names their cluster within their task.
+    """
     runs: list[tuple[str, TaskScores]] = []
+    notes: list[str] = []
     for source in sources:
         if isinstance(source, (str, os.PathLike)) and not Path(source).exists():
             raise InputError("no such file", "check the path", code="file-missing", file=os.fspath(source))
@@ -47,44 +54,62 @@ def compare_logs(sources: Sequence[Any], metric: str | None, **settings: Any) ->
             message = "a table is given beside a log"
             hint = "compare logs with logs, and tables of predictions with tables of predictions"
             raise InputError(message, hint, code="log", file=str(source))
-        runs += [(os.fspath(source), task) for task in read_log_scores(source, metric)]
+        read = read_log_scores(source, metric, cluster)
+        runs += [(os.fspath(source), task) for task in read.tasks]
+        notes += read.notes if len(sources) == 1 else [f"{os.fspath(source)}: {note}" for note in read.notes]
     names = _names(runs, sources)
-    scores: dict[str, dict[str, dict[str, list[float]]]] = {}
+    scores: dict[str, dict[str, dict[str, Sequence[float]]]] = {}
     metrics: dict[str, str] = {}
-    contents: dict[tuple[str, str], str] = {}
-    prompts: dict[tuple[str, str], str] = {}
-    other_prompts: dict[str, int] = {}
+    clusters: dict[str, dict[str, str]] = {}
+    contents: dict[str, dict[str, int]] = {}
+    prompts: dict[str, dict[str, int]] = {}
+    other_metrics: list[InputError] = []
+    other_prompts: Counter[str] = Counter()
     other_questions: list[str] = []
+    other_clusters: list[str] = []
     for (file, task), name in zip(runs, names, strict=True):
         if metrics.setdefault(task.task, task.metric) != task.metric:
-            message = f"task {task.task} has {task.metric} here and {metrics[task.task]} in another log"
-            raise InputError(message, "name one with `score`", code="parameter", file=file)
+            first = metrics[task.task]
+            message = f"task {task.task} has {task.metric} here and {first} in another log"
+            other_metrics.append(InputError(message, "name one with `score`", code="parameter", file=file))
+            notes.append(f"left out: {task.task} of {name}, whose score is {task.metric}, not {first}")
+            continue
         own = scores.setdefault(task.task, {}).setdefault(name, {})
-        for item, values in task.values.items():
-            key = task.task, item
-            content, prompt = task.contents.get(item), task.prompts.get(item)
-            if content is not None and contents.setdefault(key, content) != content:
+        known, asked = contents.setdefault(task.task, {}), prompts.setdefault(task.task, {})
+        for place, (item, values) in enumerate(task.values.items()):
+            content, prompt = int(task.contents[place]), int(task.prompts[place])
+            if content and known.setdefault(item, content) != content:
                 other_questions.append(f"{task.task}/{item}")
                 continue
-            if prompt is not None and prompts.setdefault(key, prompt) != prompt:
-                other_prompts[task.task] = other_prompts.get(task.task, 0) + 1
+            if task.clusters is not None:
+                group = f"{task.task}/{task.clusters[place]}"
+                if clusters.setdefault(task.task, {}).setdefault(item, group) != group:
+                    other_clusters.append(f"{task.task}/{item}")
+                    continue
+            if prompt and asked.setdefault(item, prompt) != prompt:
+                other_prompts[task.task] += 1
             own[item] = values
-    notes = [
-        task.note if len({*names}) == 1 else f"{name}: {task.note}"
+    notes += [
+        note if len({*names}) == 1 else f"{name}: {note}"
         for (_, task), name in zip(runs, names, strict=True)
-        if task.note
+        for note in task.notes
     ]
     notes += [
         f"{task}: {counted(count, 'sample')} asked with another prompt"
         for task, count in other_prompts.items()
     ]
-    if other_questions:
-        shown = ", ".join(other_questions[:3])
-        notes.append(
-            f"left out, since other logs have another question under the name: "
-            f"{counted(len(other_questions), 'sample')} ({shown})"
-        )
-    return _compared(scores, metrics, {}, notes, **settings)
+    for what, samples in (("question", other_questions), ("cluster", other_clusters)):
+        if samples:
+            notes.append(
+                f"left out, since other logs have another {what} under the name: "
+                f"{counted(len(samples), 'sample')} ({', '.join(samples[:3])})"
+            )
+    try:
+        return _compared(scores, metrics, clusters, notes, **settings)
+    except InputError as error:
+        if other_metrics and error.code == "empty":
+            raise other_metrics[0] from None
+        raise
 
 
 def compare_predictions(
@@ -311,12 +336,15 @@ def _compared(
         for place, system in enumerate(systems):
             own = scores[task][system]
             for number, item in enumerate(items):
-                if item in own:
-                    values[place, number], runs[place, number] = np.mean(own[item]), len(own[item])
-                    if len(own[item]) > 1:
-                        variances[place, number] = np.var(own[item], ddof=1)
-                else:
+                if item not in own:
                     lacking[place].append(f"{task}/{item}")
+                    continue
+                runs[place, number] = len(own[item])
+                if len(own[item]) == 1:
+                    values[place, number] = own[item][0]
+                else:
+                    values[place, number] = np.mean(own[item])
+                    variances[place, number] = np.var(own[item], ddof=1)
         named = clusters.get(task)
         codes = None if named is None else np.array([named[item] for item in items], object)
         binary = all(

@@ -192,9 +192,10 @@ def compare(
     Parameters
     ----------
     source
-        A table (see `calibrant.evaluation.read_results`); logs of lm-evaluation-harness or inspect_ai: one
-        folder with several models, or a list of logs and folders; or a list of tables of predictions, one per
-        system, whose items are paired by a column ``item`` or by their order.
+        A table (see `calibrant.evaluation.read_results`); logs of lm-evaluation-harness, inspect_ai,
+        lighteval, promptfoo, alpaca_eval, HELM, DeepEval or openai/evals, or responses in OpenAI's format:
+        one folder with several models, or a list of logs and folders; or a list of tables of predictions, one
+        per system, whose items are paired by a column ``item`` or by their order.
     system
         Column that names the system.
     fold
@@ -213,7 +214,9 @@ def compare(
         Column with the number of the cross-validation repeat; the folds per repeat give the ratio of test to
         training data. None: ``repeat``, if there is one.
     cluster
-        Column of clusters, such as documents. None: ``cluster``, if there is one.
+        Column of clusters, such as documents. None: ``cluster``, if there is one. For logs: a field of the
+        samples that names the cluster within their task, such as one of the ``metadata`` of inspect_ai or of
+        the ``doc`` of lm-evaluation-harness; without it, samples are independent.
     margin
         Difference that does not matter, such as 0.01, for tasks, runs and logs: an interval within it is a
         tie.
@@ -257,7 +260,7 @@ def compare(
     if logs or len(several) > 1:
         columns = {"fold": fold, "task": task, "run": run, "repeat": repeat}
         unused = {**columns, "test_train_ratio": test_train_ratio}
-        unused |= {"item": item, "cluster": cluster} if logs else {"higher_is_better": higher_is_better}
+        unused |= {"item": item} if logs else {"higher_is_better": higher_is_better}
         for name, value in unused.items():
             if value is not None and value is not True:
                 what = "logs" if logs else "tables of predictions"
@@ -268,7 +271,7 @@ def compare(
         return compare_predictions(several, score, item=item, cluster=cluster, **given)
     given["higher_is_better"] = higher_is_better
     if len(several) > 1 or is_run(several[0]):
-        return compare_logs(several, score, **given)
+        return compare_logs(several, score, cluster, **given)
     source, score = several[0], "score" if score is None else score
     if fold is None and repeat is None:
         named: dict[str, Any] = {"system": system, "item": item, "score": score, "task": task, "run": run}
