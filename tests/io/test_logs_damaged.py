@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
 from calibrant.io.log_formats import FORMATS
+from calibrant.io.log_scores import read_log_scores
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs"
 JUNK: list[Any] = [None, [], {}, "x", "", -1, 1e9, float("nan"), True, [[]], [{}], {"a": 1}, "\u2028"]
@@ -55,23 +58,52 @@ def responses() -> list[Any]:
     content = [{"token": "A", "logprob": -0.2, "top_logprobs": top}]
     chat = {
         "model": "m",
-        "choices": [{"logprobs": {"content": content}}],
+        "choices": [{"message": {"content": "A"}, "logprobs": {"content": content}}],
         "answer": "A",
         "options": ["A", "B"],
     }
     old = {"tokens": ["B"], "token_logprobs": [-0.3], "top_logprobs": [{"B": -0.3, "A": -2.0}]}
-    body = {"choices": [{"logprobs": old}], "metadata": {"answer": "B"}}
+    body = {"choices": [{"text": "B", "logprobs": old}], "metadata": {"answer": "B"}}
     return [chat, {"custom_id": "2", "response": {"body": body}, "options": ["A", "B"]}]
 
 
+def details() -> list[Any]:
+    rows: list[Any] = pq.read_table(LOGS / "lighteval-0.13.0" / "quiz.parquet").to_pylist()[:3]
+    return rows
+
+
+def instances() -> list[Any]:
+    stats = [{"name": {"name": "exact_match", "split": "test"}, "count": 1, "mean": 1.0}]
+    return [{"instance_id": f"id{number}", "train_trial_index": 0, "stats": stats} for number in range(3)]
+
+
+def preferences() -> list[Any]:
+    names = {"generator_1": "a", "generator_2": "b", "annotator": "c"}
+    return [{"instruction": f"Do {number}.", "preference": 1.5, **names} for number in range(3)]
+
+
+def parsed(name: str) -> Any:
+    """Parse a log of the archives: a list for JSON lines."""
+    text = (LOGS / name).read_text(encoding="utf-8")
+    if name.endswith(".jsonl"):
+        return [json.loads(line) for line in text.splitlines()]
+    return json.loads(text)
+
+
 def refusal(path: Path) -> InputError | None:
-    """Read a log; return why it was refused, or None."""
+    """Read the probabilities and the scores of a log; return why one was refused, or None."""
+    refused = None
     try:
         found = open_predictions(path).read()
+        assert ((found.score >= 0) & (found.score <= 1)).all()
     except InputError as error:
-        return error
-    assert ((found.score >= 0) & (found.score <= 1)).all()
-    return None
+        refused = None if "has scores and no probabilities" in error.message else error
+    try:
+        for task in read_log_scores(path).tasks:
+            assert all(0 <= value <= 1 for values in task.values.values() for value in values)
+    except InputError as error:
+        refused = refused or error
+    return refused
 
 
 def inspected() -> Any:
@@ -83,7 +115,23 @@ def inspected() -> Any:
 
 
 # A good log of every format.
-ORIGINALS: dict[str, Callable[[], Any]] = {"lm-eval": harness, "openai": responses, "inspect": inspected}
+ORIGINALS: dict[str, Callable[[], Any]] = {
+    "lm-eval": harness,
+    "openai": responses,
+    "inspect": inspected,
+    "lighteval": details,
+    "promptfoo": lambda: parsed("promptfoo-0.121.20/results.json"),
+    "alpaca-eval": preferences,
+    "helm": instances,
+    "deepeval": lambda: parsed("deepeval-4.3.1/test_run_1.json"),
+    "openai-evals": lambda: parsed("evals-3.0.1/run1.jsonl")[:6],
+}
+# Lists that are not JSON lines.
+OTHERS = {
+    "helm": "per_instance_stats.json",
+    "alpaca-eval": "annotations.json",
+    "lighteval": "details.parquet",
+}
 
 
 @pytest.mark.parametrize(("file", "seen"), [(None, "nothing"), ("a.csv", "a.csv")])
@@ -107,12 +155,19 @@ def test_junk_anywhere_is_refused_or_read(tmp_path: Path, kind: str) -> None:
         "group_subtasks": {"g": ["a"]},
         "config": {},
     }
-    path = tmp_path / ("samples_a.jsonl" if isinstance(original, list) else "log.json")
+    lines = isinstance(original, list) and kind not in OTHERS
+    path = tmp_path / OTHERS.get(kind, "samples_a.jsonl" if lines else "log.json")
     refused = 0
     for _ in range(60):
         made = original if kind == "results" else damaged(original, random)
-        lines = [json.dumps(each) + "\n" for each in made] if isinstance(made, list) else [json.dumps(made)]
-        path.write_text("".join(lines), encoding="utf-8")
+        if kind == "lighteval":
+            try:
+                pq.write_table(pa.Table.from_pylist(made), path)
+            except (pa.ArrowException, TypeError, AttributeError):  # what no Parquet file can contain
+                continue
+        else:
+            texts = [json.dumps(each) + "\n" for each in made] if lines else [json.dumps(made)]
+            path.write_text("".join(texts), encoding="utf-8")
         if kind == "results":
             (tmp_path / "results.json").write_text(json.dumps(damaged(results, random)), encoding="utf-8")
         error = refusal(path)

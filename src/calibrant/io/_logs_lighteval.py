@@ -121,7 +121,7 @@ class DetailsLog:
                     "calibration needs the log-likelihoods of options, which only multiple-choice tasks have"
                 )
                 message = f"task {self.task}: {len(values)} log-likelihoods of {len(choices)} choices"
-                raise NoOptionsError(message, hint, code="log-scores", file=str(self.path)).at(row=number)
+                raise NoOptionsError(message, hint, code="log-scores", file=str(self.path), row=number)
             if not all(isinstance(value, (int, float)) and value <= ROUNDING for value in values):
                 message = f"the log-likelihoods are {shown(values)}, not numbers of at most 0"
                 raise self._error(message, "score-range", number)

@@ -154,4 +154,4 @@ def _names(row: Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(provider, dict):
         provider = provider.get("label") or provider.get("id")
     prompt = " ".join(str(mapping(row.get("prompt")).get("label") or "prompt").split())
-    return str(provider or "model"), prompt[:LONGEST]
+    return str(provider or "model"), prompt[:40]

@@ -264,11 +264,10 @@ def _scores_of(log: ScoredLog, metric: str | None, cluster: str | None, folder: 
     kept = at[starts]
     notes = [f"{log.task}: {note}" for note in _problem_notes(problems)]
     if cut:
-        notes.append(
-            f"{log.task}: the log ends too early; left out: all after {counted(len(kept), 'sample')}"
-        )
+        read = counted(len(kept), "sample")
+        notes.append(f"{log.task}: the log ends too early; left out: all after the first {read}")
     means = np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
-    notes += _difference_from(log, chosen, means)
+    notes += _difference_from(log, chosen, means, complete=not problems)
     return TaskScores(
         log.model,
         log.task,
@@ -317,22 +316,26 @@ def _problem_notes(problems: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a note for each reason, with the first samples."""
     notes = []
     for problem, items in problems.items():
-        more = ", ..." if len(items) > MOST_NAMED else ""
-        named = ", ".join(item[:40] for item in items[:MOST_NAMED])
+        names = list(dict.fromkeys(items))
+        more = ", ..." if len(names) > MOST_NAMED else ""
+        named = ", ".join(name[:40] for name in names[:MOST_NAMED])
         notes.append(f"left out: {counted(len(items), 'sample')} {problem} ({named}{more})")
     return notes
 
 
-def _difference_from(log: ScoredLog, chosen: tuple[str, str], means: NDArray[np.float64]) -> list[str]:
+def _difference_from(
+    log: ScoredLog, chosen: tuple[str, str], means: NDArray[np.float64], *, complete: bool
+) -> list[str]:
     """Return why the mean of the scores is not the log's own."""
     stated = log.aggregates()
     own = stated.get(",".join(chosen), stated.get(chosen[0]))
     mean = float(means.mean())
     if own is None or abs(own - mean) <= AGREES:
         return []
+    why = "the log leaves samples out" if complete else "the log counts samples that are left out here"
     return [
         f"{log.task}: the log states {chosen[0]} as {own:.6g}, and its {counted(len(means), 'sample')} have "
-        f"the mean {mean:.6g}: the log leaves samples out, or takes another mean"
+        f"the mean {mean:.6g}: {why}, or takes another mean"
     ]
 
 
