@@ -261,10 +261,30 @@ def binary_tables() -> Iterator[bytes]:
 
 
 def logs() -> Iterator[bytes]:
-    """Logs of lm-evaluation-harness, inspect_ai, responses, and a saved data set."""
-    for pattern in ("samples_*.jsonl", "results_*.json", "*.eval", "choices.json"):
+    """Logs of each format, and a saved data set."""
+    patterns = (
+        "samples_*.jsonl",
+        "results_*.json",
+        "*.eval",
+        "choices.json",
+        "results.json*",
+        "test_run_1.json",
+    )
+    for pattern in (*patterns, "run1.jsonl", "quiz.parquet"):
         for data in files(LOGS, pattern):
             yield data if pattern != "samples_*.jsonl" else b"".join(data.splitlines(keepends=True)[:3])
+    stats = [{"name": {"name": "exact_match", "split": "test"}, "count": 1, "mean": 1.0}]
+    yield json.dumps([{"instance_id": "id1", "train_trial_index": 0, "stats": stats}]).encode()
+    names = {"generator_1": "a", "generator_2": "b", "annotator": "c"}
+    yield json.dumps([{"instruction": "Sing.", "preference": 1.5, **names}]).encode()
+    content = [{"type": "output_text", "text": "A", "logprobs": [{"token": "A", "logprob": -0.1}]}]
+    body = {"object": "response", "output": [{"content": content}]}
+    yield f"{json.dumps({'custom_id': 'q', 'response': {'body': body}, 'answer': 'A'})}\n".encode()
+    token = {"text": "A", "logprob": -0.1}
+    details = {"tokens": [token], "top_tokens": [[token]]}
+    yield f"{json.dumps({'generated_text': 'A', 'details': details, 'answer': 'A'})}\n".encode()
+    listed = {"chosenCandidates": [{"token": "A", "logProbability": -0.1}]}
+    yield f"{json.dumps({'candidates': [{'logprobsResult': listed}], 'answer': 'A'})}\n".encode()
     for response in (CHAT, OLD_CHAT):
         yield f"{json.dumps(response)}\n".encode()
         yield f"{json.dumps({'custom_id': 'q', 'response': {'body': response}, 'answer': 'A'})}\n".encode()

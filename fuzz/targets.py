@@ -22,6 +22,7 @@ from calibrant.evaluation.files.protocol_file import Reference, read_protocol_fi
 from calibrant.evaluation.files.protocol_tables import read_item_labels
 from calibrant.events.files.dated_pieces import Unread, iter_unread
 from calibrant.exceptions import CalibrantError
+from calibrant.io.log_scores import read_log_scores
 from calibrant.structures.files.coreference import read_folds
 
 Read = Callable[[Path], Any]
@@ -95,6 +96,10 @@ def of_log(data: bytes) -> str:
     """The ending of a log."""
     if data.startswith(b"PK"):
         return ".eval"
+    if data.startswith(b"PAR1"):
+        return ".parquet"
+    if data.startswith((b"[", b'{"evalId', b'{"testCases')):
+        return ".json"
     return ".jsonl" if data.split(b"\n", 1)[0].rstrip().endswith(b"}") else ".json"
 
 
@@ -166,7 +171,12 @@ def evaluations(path: Path) -> None:
 
 
 def log(path: Path) -> None:
-    """A log in both views."""
+    """A log in both views, and its scores with and without clusters."""
+    if path.suffix == ".parquet":
+        path = path.rename(path.with_name("details.parquet"))
+    for cluster in (None, "a"):
+        with suppress(CalibrantError):
+            read_log_scores(path, None, cluster)
     for view in ("options", "top"):
         with suppress(CalibrantError):
             files.open_log(path, view=view).read()

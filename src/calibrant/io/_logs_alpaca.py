@@ -37,8 +37,8 @@ class AlpacaFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in whole(path, list):
-            model, reference = str(row.get("generator_2")), str(row.get("generator_1"))
+        for row in map(mapping, whole(path, (list,))):
+            model, reference = str(row.get("generator_2") or "model"), str(row.get("generator_1") or "none")
             self._rows.setdefault((model, reference), []).append(row)
 
     def logs(self) -> list[AnyLog]:

@@ -42,10 +42,12 @@ class HelmLog:
 
     def scores(self, cluster: str | None = None) -> Iterator[SampleScore]:
         """Yield the mean of each statistic of an instance in a trial; perturbed instances are left out."""
-        for instance in whole(self.path, list):
-            item = str(instance.get("instance_id"))
+        for number, instance in enumerate(map(mapping, whole(self.path, (list,))), 1):
+            item = str(instance.get("instance_id") or number)
             group, problem = cluster_of(instance, cluster)
-            if instance.get("perturbation"):
+            if "instance_id" not in instance:
+                problem = "that is not an instance"
+            elif instance.get("perturbation"):
                 problem = "whose text was perturbed"
             if problem or not sequence(instance.get("stats")):
                 yield SampleScore(item, problem=problem or "without scores")
