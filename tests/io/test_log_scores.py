@@ -297,7 +297,7 @@ def sample(number: int, acc: Any, **more: Any) -> dict[str, Any]:
 def harness(folder: Path, lines: Sequence[Any], task: str = "quiz", tail: str = "") -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / f"samples_{task}_2026-11-02T10-11-12.131415.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + tail, encoding="utf-8")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + tail, "utf-8", "surrogateescape")
     return path
 
 
@@ -310,6 +310,7 @@ DAMAGE: dict[str, tuple[list[Any], str, str]] = {
     "no number": ([sample(0, 1.0), sample(1, float("nan"))], "", "1 sample whose acc is not a number (1)"),
     "no sample": ([sample(0, 1.0), [1]], "", "1 sample that is not a sample (line 2)"),
     "no metrics": ([sample(0, 1.0), sample(1, 0.0, metrics=[])], "", "1 sample without metrics (1)"),
+    "no UTF-8": ([sample(0, 1.0)], '{"doc_id\udcd1": 1}\n', "1 sample that is not a sample (line 2)"),
     "no JSON": ([sample(0, 1.0)], '{"doc_id":\n', "1 sample that is not a sample (line 2)"),
 }
 

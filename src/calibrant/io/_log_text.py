@@ -20,7 +20,9 @@ from calibrant.exceptions import FormatError
 from calibrant.io.origin import truncated, unpacking, unreadable
 
 LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
+BUFFER = 1 << 20  # bytes, which hold many lines
 HEAD = 1 << 16  # bytes by which a JSON file is recognized
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
 ZSTANDARD = 93
 HALF = re.compile(  # of a surrogate pair: no character, so that no table could hold it
@@ -59,7 +61,7 @@ def opened(path: Path) -> Iterator[Any]:
     """Open for bytes, unpacked where the file is compressed by gzip; broken files raise `FormatError`."""
     name = str(path)
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=BUFFER) as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             yield unpacking(file, name) if packed else file
@@ -94,7 +96,7 @@ def scanned(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _scanned_line(line: bytes, name: str, number: int) -> dict[str, Any]:
     try:
         return raw_fields(line)
-    except (msgspec.DecodeError, RecursionError):  # or it has NaN, which Python writes
+    except NO_JSON:  # or it has NaN, which Python writes
         try:
             return parsed(line, name, number, cut=not line.endswith(b"\n"))
         except FormatError as error:
@@ -116,7 +118,7 @@ def value_of(fields: Mapping[str, Any], key: str) -> Any:
         return value
     try:
         return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError, ValueError):
+    except NO_JSON:
         with suppress(ValueError, RecursionError):
             return loaded(bytes(value))
         return None
@@ -254,7 +256,7 @@ class Members:
         data = self.data(name)
         try:
             return raw_fields(data)
-        except (msgspec.DecodeError, RecursionError):
+        except NO_JSON:
             return mapping(self.json(name))
 
     def data(self, name: str) -> bytes:
