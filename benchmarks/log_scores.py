@@ -1,7 +1,7 @@
 """Time and memory of reading the scores of logs: python benchmarks/log_scores.py [--tasks 60] [--models 3].
 
 Makes samples as lm-evaluation-harness writes them, about 5 KB each, decodes the JSON of one file, reads its
-scores, and compares the models of all files in a process of its own.
+scores, and compares the models of all files in another process.
 """
 
 from __future__ import annotations

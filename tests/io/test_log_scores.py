@@ -167,7 +167,7 @@ def test_win_rates_are_those_of_alpaca_eval(tmp_path: Path) -> None:
     assert "1 sample without a preference from 1 to 2 (Write line 5.)" in task.notes[0]
 
 
-def test_probabilities_of_lighteval_are_a_softmax_over_its_log_likelihoods(tmp_path: Path) -> None:
+def test_probabilities_of_lighteval_are_a_softmax_over_its_log_likelihoods(tmp_path: Path, run: Run) -> None:
     folder = lighteval(tmp_path)
     measured = measure(folder)
     assert any("task words|0: 0 log-likelihoods of 1 choices" in note for note in measured.recipe.notes)
@@ -178,6 +178,8 @@ def test_probabilities_of_lighteval_are_a_softmax_over_its_log_likelihoods(tmp_p
     brier = np.mean((scores.max(1) - (scores.argmax(1) == gold)) ** 2)
     top = next(view for view in measured.views if view.view == "top")
     assert top.brier == pytest.approx(brier)
+    ran = run("report", lighteval(tmp_path, "toy/large"), "-o", tmp_path / "r.html")
+    assert (ran.code, "toy/large" in ran.out) == (0, True)
     other = tmp_path / "details_old.parquet"
     old = {
         "predictions": [[[float(value), 0.0] for value in row] for row in values],

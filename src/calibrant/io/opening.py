@@ -171,9 +171,7 @@ def open_predictions(source: Any, columns: Columns | Mapping[str, Any] | None = 
     columns = Columns.of(columns)
     table: Table
     if isinstance(source, (str, os.PathLike)):
-        parts = parquet_parts(source)
-        if parts is not None and _details(parts):
-            parts = None
+        parts = table_parts(source)
         if parts is not None or columns.engine != "kernel":
             from calibrant.io._parts import notes_on_copies
 
@@ -399,6 +397,18 @@ def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
         hint = "name the class after the underscore"
         raise InputError("the class has no name", hint, code="column", file=table.name, column=unnamed)
     return [Role(name, "score" if kinds == {"p"} else "finite") for name in names]
+
+
+def table_parts(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
+    """Return the Parquet files of a folder or a pattern that are one table; None for other paths and logs.
+
+    Examples
+    --------
+    >>> table_parts("dev.csv") is None
+    True
+    """
+    parts = parquet_parts(path)
+    return None if parts is None or _details(parts) else parts
 
 
 def _details(files: Sequence[Path]) -> bool:

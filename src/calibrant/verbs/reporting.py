@@ -69,9 +69,9 @@ def by_model(
 def is_log(path: Any) -> bool:
     """Return True if a path is a log; a folder of Parquet files is a table."""
     from calibrant.io.logs import recognise_log
-    from calibrant.io.table_formats import parquet_parts
+    from calibrant.io.opening import table_parts
 
-    return parquet_parts(path) is None and recognise_log(path) is not None
+    return table_parts(path) is None and recognise_log(path) is not None
 
 
 def task_errors(
