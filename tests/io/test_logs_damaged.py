@@ -19,7 +19,23 @@ from calibrant.io.log_formats import FORMATS
 from calibrant.io.log_scores import read_log_scores
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs"
-JUNK: list[Any] = [None, [], {}, "x", "", -1, 1e9, float("nan"), True, [[]], [{}], {"a": 1}, "\u2028"]
+JUNK: list[Any] = [
+    None,
+    [],
+    {},
+    "x",
+    "",
+    -1,
+    1e9,
+    1 << 70,
+    -(1 << 70),
+    float("nan"),
+    True,
+    [[]],
+    [{}],
+    {"a": 1},
+    "\u2028",
+]
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -163,7 +179,12 @@ def test_junk_anywhere_is_refused_or_read(tmp_path: Path, kind: str) -> None:
         if kind == "lighteval":
             try:
                 pq.write_table(pa.Table.from_pylist(made), path)
-            except (pa.ArrowException, TypeError, AttributeError):  # what no Parquet file can contain
+            except (
+                pa.ArrowException,
+                TypeError,
+                AttributeError,
+                OverflowError,
+            ):  # what no Parquet file can contain
                 continue
         else:
             texts = [json.dumps(each) + "\n" for each in made] if lines else [json.dumps(made)]

@@ -13,6 +13,8 @@ from typing import Any
 from calibrant.io._log_text import head, mapping, sequence, whole
 from calibrant.io.log_scores import SampleScore, cluster_of, score_of
 
+LARGEST = 1 << 31  # number of a trial
+
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
     """Return True if a file contains the statistics of instances, by its keys."""
@@ -53,7 +55,7 @@ class HelmLog:
                 yield SampleScore(item, problem=problem or "without scores")
                 continue
             trial = instance.get("train_trial_index")
-            run = trial + 1 if isinstance(trial, int) else 1
+            run = trial + 1 if isinstance(trial, int) and 0 <= trial < LARGEST else 1
             for stat in map(mapping, sequence(instance.get("stats"))):
                 name, split = _named(stat)
                 yield SampleScore(item, name, score_of(stat.get("mean")), split, run, cluster=group)

@@ -31,6 +31,7 @@ GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no":
 CONFIDENCE = ("confidence", "probability")
 CONTRADICTION = "whose recorded value contradicts the answer and the target"
 SHUFFLED = "Choices were shuffled before generating a response"
+LARGEST = 1 << 31  # number of an epoch
 Sample = dict[str, Any]
 
 
@@ -416,7 +417,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    return value if isinstance(value, int) else 1  # the log of one epoch may state none
+    return (
+        value if isinstance(value, int) and abs(value) < LARGEST else 1
+    )  # the log of one epoch may state none
 
 
 def _letters(target: Any, names: list[str]) -> list[int]:

@@ -49,8 +49,9 @@ class PromptfooFile:
         self.date = str(results.get("timestamp") or "")
         self._columns: dict[int, list[dict[str, Any]]] = {}
         for row in rows:
-            column = mapping(row).get("promptIdx", 0)
-            self._columns.setdefault(column if isinstance(column, int) else 0, []).append(mapping(row))
+            column = mapping(row).get("promptIdx")
+            column = column if isinstance(column, int) and column >= 0 else 0
+            self._columns.setdefault(column, []).append(mapping(row))
         if not rows:
             hint = "write them with `promptfoo eval -o results.json`"
             raise FormatError("there are no results of tests", hint, code="log", file=str(path))
