@@ -549,3 +549,30 @@ def test_a_task_with_another_metric_in_one_log_is_left_out(tmp_path: Path) -> No
                 for model, given in (("c", [sample(0, 1.0)]), ("d", lines))
             ]
         )
+
+
+def test_right_answers_may_come_from_a_file(run: Run, tmp_path: Path) -> None:
+    for model, answers in (("one", "AABB"), ("two", "ABBB")):
+        lines = [
+            {
+                "custom_id": f"q{place}",
+                "response": {"body": {"model": model, "choices": [{"message": {"content": text}}]}},
+            }
+            for place, text in enumerate(answers)
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{model}.jsonl").write_text(text)
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("q0\tA\nq1\tA\nq2\tA\nq3\tB\n")
+    sources = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    first, second = (read_log_scores(source, gold=gold).tasks[0] for source in sources)
+    assert [*first.values.values()] == [(1.0,), (1.0,), (0.0,), (1.0,)]
+    assert [*second.values.values()] == [(1.0,), (0.0,), (0.0,), (1.0,)]
+    compared = json.loads(run("compare", *sources, "--gold", gold, "--json").out)
+    assert compared["overall"][0]["difference"]["estimate"] == 0.25
+    run("compare", *sources).refused("no right answer")
+    gold.write_text("q0\tA\n")
+    ran = json.loads(run("compare", *sources, "--gold", gold, "--json").out)
+    assert "3 samples without a right answer" in " ".join(ran["notes"])
+    (tmp_path / "t.csv").write_text("system,item,score\na,1,1\nb,1,0\n")
+    run("compare", tmp_path / "t.csv", "--gold", gold).refused("`gold` is for logs")

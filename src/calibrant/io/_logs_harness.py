@@ -115,6 +115,7 @@ class HarnessLog:
         self._metrics = [*own, *(name for name in METRICS if name not in own)]
         match = NAME.fullmatch(path.name)
         self.task = match["task"] if match else path.name.removesuffix(".gz").removesuffix(".jsonl")
+        self.task_from_name = match is None
         self.date = match["date"] if match else ""
         self.run = run_of(path, self.task, self.date)
         self._mode: Mode | None = None

@@ -125,6 +125,7 @@ class AnswerLog:
     def __init__(self, path: Path, gold: Mapping[str, str] | None = None) -> None:
         self.path = path
         self.task = path.name.removesuffix(".gz").removesuffix(".jsonl")
+        self.task_from_name = True
         self.date = ""
         self._gold = gold
         self._options: list[str] | None = None

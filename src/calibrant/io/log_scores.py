@@ -17,6 +17,7 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.log_formats import LogSettings, opened_logs, recognise_logs
 from calibrant.io.tables import listed
+from calibrant.io.text import read_class_table
 from calibrant.records.words import counted
 
 PREFERRED = ("acc", "accuracy", "exact_match", "success")  # of several metrics
@@ -134,7 +135,11 @@ class _Column:
 
 
 def read_log_scores(
-    path: str | os.PathLike[str], metric: str | None = None, cluster: str | None = None
+    path: str | os.PathLike[str],
+    metric: str | None = None,
+    cluster: str | None = None,
+    *,
+    gold: str | os.PathLike[str] | None = None,
 ) -> LogScores:
     """Read the scores of the samples of a log, or of a folder of logs.
 
@@ -150,6 +155,9 @@ def read_log_scores(
         one of a task, or ``acc``, ``accuracy``, ``exact_match`` or ``success``.
     cluster
         Field of the samples that names their cluster.
+    gold
+        File with the right answers of responses in OpenAI's format: lines of a name, a tab and the answer.
+        None: they are in the log.
 
     Raises
     ------
@@ -164,11 +172,12 @@ def read_log_scores(
         hint = "name a log or a folder of logs, or a table with the columns system, item and score"
         raise InputError("this is no log of an evaluation", hint, code="log", file=name)
     folder = Path(path).is_dir()
+    settings = LogSettings() if gold is None else LogSettings(gold=read_class_table(gold))
     unread: list[InputError] = list(kinds[0].unread)
     notes: list[str] = []
     tasks: dict[tuple[str, str], tuple[ScoredLog, TaskScores]] = {}
     for kind in kinds:
-        for log in opened_logs(kind, LogSettings(), unread if folder else None):
+        for log in opened_logs(kind, settings, unread if folder else None):
             try:
                 if not isinstance(log, ScoredLog):
                     hint = "write a table with the columns system, item and score"
@@ -268,9 +277,11 @@ def _scores_of(log: ScoredLog, metric: str | None, cluster: str | None, folder: 
         notes.append(f"{log.task}: the log ends too early; left out: all after the first {read}")
     means = np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
     notes += _difference_from(log, chosen, means, complete=not problems)
+    # Two files of one task, such as old.jsonl and new.jsonl, do not say what their task is called.
+    unnamed = not folder and getattr(log, "task_from_name", False)
     return TaskScores(
         log.model,
-        log.task,
+        "all" if unnamed else log.task,
         called,
         _by_item([items[one] for one in kept], starts, values),
         np.array(contents)[kept],

@@ -23,6 +23,7 @@ from calibrant.exceptions import InputError
     leave=("source", "higher_is_better"),
     **dict.fromkeys(("fold", "item", "score", "task", "run", "repeat", "cluster"), "NAME"),
     baseline="SYSTEM",
+    gold="FILE",
     samples=click.IntRange(min=100),
     seed=click.IntRange(min=0),
 )

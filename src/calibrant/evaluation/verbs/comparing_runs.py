@@ -39,11 +39,16 @@ def is_run(source: Any) -> bool:
 
 
 def compare_logs(
-    sources: Sequence[Any], metric: str | None, cluster: str | None, **settings: Any
+    sources: Sequence[Any],
+    metric: str | None,
+    cluster: str | None,
+    gold: str | os.PathLike[str] | None = None,
+    **settings: Any,
 ) -> RunComparison:
     """Compare the runs of logs, one or several models each; items are matched by task and name.
 
-    With ``cluster``, a field of the samples names their cluster within their task.
+    With ``cluster``, a field of the samples names their cluster within their task; ``gold`` is a file with
+    right answers.
     """
     runs: list[tuple[str, TaskScores]] = []
     notes: list[str] = []
@@ -54,7 +59,7 @@ def compare_logs(
             message = "a table is given beside a log"
             hint = "compare logs with logs, and tables of predictions with tables of predictions"
             raise InputError(message, hint, code="log", file=str(source))
-        read = read_log_scores(source, metric, cluster)
+        read = read_log_scores(source, metric, cluster, gold=gold)
         runs += [(os.fspath(source), task) for task in read.tasks]
         notes += read.notes if len(sources) == 1 else [f"{os.fspath(source)}: {note}" for note in read.notes]
     names = _names(runs, sources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -174,6 +175,7 @@ def compare(
     run: str | None = None,
     repeat: str | None = None,
     cluster: str | None = None,
+    gold: str | os.PathLike[str] | None = None,
     margin: float | None = None,
     alternative: Alternative = "two-sided",
     test_train_ratio: float | None = None,
@@ -217,6 +219,9 @@ def compare(
         Column of clusters, such as documents. None: ``cluster``, if there is one. For logs: a field of the
         samples that names the cluster within their task, such as one of the ``metadata`` of inspect_ai or of
         the ``doc`` of lm-evaluation-harness; without it, samples are independent.
+    gold
+        For logs of responses in OpenAI's format: file of right answers, one line per response: ``custom_id``,
+        a tab, the answer. None: they are in the log.
     margin
         Difference that does not matter, such as 0.01, for tasks, runs and logs: an interval within it is a
         tie.
@@ -267,11 +272,14 @@ def compare(
                 message = f"`{name}` has no meaning for {what}"
                 raise InputError(message, "leave it out", code="parameter")
         _check_two_sided(alternative)
+    if gold is not None and not logs:
+        message = "`gold` is for logs of responses"
+        raise InputError(message, "leave it out: tables have labels or scores", code="parameter")
     if len(several) > 1 and not logs:
         return compare_predictions(several, score, item=item, cluster=cluster, **given)
     given["higher_is_better"] = higher_is_better
     if len(several) > 1 or is_run(several[0]):
-        return compare_logs(several, score, cluster, **given)
+        return compare_logs(several, score, cluster, gold, **given)
     source, score = several[0], "score" if score is None else score
     if fold is None and repeat is None:
         named: dict[str, Any] = {"system": system, "item": item, "score": score, "task": task, "run": run}
