@@ -68,6 +68,7 @@ PARTS = {
     "pages": "pages",
     "web": "pages",
     "cli": "cli",
+    "inspect_ai": "cli",  # a front end of another program
 }
 RANK = {part: rank for rank, part in enumerate(PARTS)}
 
@@ -82,6 +83,7 @@ NARROW = {
 CONFINED = {
     "click": {"cli", "__main__"},
     "duckdb": {"io", "events"},
+    "inspect_ai": {"evaluation"},
     "jinja2": {"pages"},
     "matplotlib": {"plots", "pages"},
     "pyarrow": {"io"},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.detectable import minimum_detectable_difference
     from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
     from calibrant.evaluation.files.tables import RatingTable, ResultTable, read_ratings, read_results
+    from calibrant.evaluation.hugging_face import compute_metrics
     from calibrant.evaluation.monitoring import CalibrationMonitor
     from calibrant.evaluation.pages.page import ProtocolPage, protocol_page
     from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
@@ -126,6 +127,7 @@ __all__ = [
     "classification_scores",
     "compare",
     "compare_systems",
+    "compute_metrics",
     "confusion",
     "decide",
     "entity_scores",

@@ -11,7 +11,7 @@ from calibrant.records.record import Quantity, Record, worded
 ENDS = ("estimate", "low", "high")
 
 
-def metrics_of(record: Record) -> dict[str, float]:
+def metrics_of(record: Record | Mapping[str, Any]) -> dict[str, float]:
     """Return all numbers of a record by their names, joined with ``/``; undefined ones are left out.
 
     An interval is two further entries, ``NAME_low`` and ``NAME_high``. Rows are called by their names, and by
@@ -20,7 +20,7 @@ def metrics_of(record: Record) -> dict[str, float]:
     Parameters
     ----------
     record
-        Any record.
+        Any record, or a mapping with records.
 
     Examples
     --------
