@@ -41,6 +41,7 @@ COMMANDS = {
     "convert": "{long.parquet} -o {converted.csv}",
     "agree": "{given.parquet}",
     "compare": "{folds.parquet} --test-train-ratio 0.1",
+    "plan-runs": "{runs.parquet} --difference 0.1",
     "protocol": "{example} -o {b.html}",
     "tag train": "{tagged}/train.conllu --model hmm -o {other-tagger}",
     "tag predict": "{tagger} {tagged}/dev.conllu -o {tags.parquet}",
@@ -104,6 +105,12 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
             "type": [f"a_b & {each % 2}%" for each in row],
             "score": score,
             "gold": label,
+        },
+        "runs": {
+            "system": ["a_b", "c&%"] * 60,
+            "item": row[:120] // 4,
+            "run": row[:120] // 2 % 2,
+            "score": random.integers(0, 2, 120),
         },
         "folds": {"system": ["a_b", "c&%"] * 10, "fold": row[:20] // 2, "score": random.random(20)},
     }

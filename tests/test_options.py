@@ -11,7 +11,7 @@ import click
 import pytest
 
 import calibrant
-from calibrant import events, structures
+from calibrant import evaluation, events, structures
 from calibrant.cli import main, schema
 from calibrant.cli.group import OPTIONS, option_of
 from calibrant.exceptions import InputError
@@ -23,6 +23,7 @@ CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply", "convert"
 AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate")
 VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
+    "plan-runs": evaluation.plan_runs,
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,
     "tag eval": structures.evaluate_tagger,

@@ -85,3 +85,13 @@ def test_no_value_is_nan_and_what_cannot_be_judged_is_left_out() -> None:
     assert confidence_metrics(odd)["brier"] == {"brier_n": 0.0}
     with pytest.raises(InputError, match=r"the confidence 95\.0 is not a probability"):
         confidence_metrics([sample("C", 95)])
+
+
+@pytest.mark.parametrize("right", [0, 1, 2, 9, 10])
+def test_the_interval_of_an_accuracy_is_within_0_and_1(right: int) -> None:
+    scores = [sample("C" if i < right else "I", 0.9, i, page=i // 2) for i in range(10)]
+    for found in (accuracy_metrics(scores), accuracy_metrics(scores, cluster="page")):
+        low, high = found.get("accuracy_low", 0.0), found.get("accuracy_high", 1.0)
+        assert 0 <= low <= right / 10 <= high <= 1
+    brier = confidence_metrics(scores)["brier"]
+    assert 0 <= brier["brier_low"] <= brier["brier"] <= brier["brier_high"] <= 1

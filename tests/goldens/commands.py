@@ -106,6 +106,8 @@ COMMANDS = {
     "compare-items": "compare items.csv --samples 200",
     "compare-equal": "compare equal.csv --samples 200 --lower-is-better",
     "compare-no-ratio": "compare folds.csv",
+    "plan-runs-difference": "plan-runs runs.csv --difference 0.1 --item-cost 4",
+    "plan-runs-width": "plan-runs items.csv --half-width 0.1",
     "protocol": "protocol summaries/eval.toml -o page.html",
     "protocol-example": "protocol --example sentiment",
     "tag-train": "tag train tagged/train.tsv --dev tagged/dev.tsv --model hmm -o new.model",

@@ -764,6 +764,10 @@ def _comparing(given: Inputs) -> Calls:
             )
             for each in tests
         },
+        "compute_metrics": lambda: evaluation.compute_metrics((folds.T * 9, np.arange(10) % 3)),
+        "compute_metrics:tokens": lambda: evaluation.compute_metrics(
+            (folds.T.reshape(5, 2, 3) * 9, np.array([[0, 2], [1, -100], [2, 2], [0, 1], [2, 2]]))
+        ),
         "mcnemar": lambda: evaluation.mcnemar(first, second),
         "mcnemar:asymptotic": lambda: evaluation.mcnemar(first, second, exact=False),
         "mean_interval": lambda: evaluation.mean_interval(folds[0], test_train_ratio=0.25),

@@ -149,6 +149,10 @@ def _systems(folder: Path, random: np.random.Generator) -> None:
     }
     write_table(folder / "items.csv", {**items, "cluster": [f"d{each // 5}" for each in items["item"]]})
     write_table(folder / "equal.csv", {**items, "score": [1] * 120})
+    runs = [(name, item, run) for name in ("one", "two") for item in range(30) for run in (1, 2)]
+    system, item, run = zip(*runs, strict=True)
+    right = [int((7 * i + 5 * r + (name == "two") * i * r) % 11 < 6) for name, i, r in runs]
+    write_table(folder / "runs.csv", {"system": system, "item": item, "run": run, "score": right})
 
 
 def _spans(folder: Path, random: np.random.Generator) -> None:

@@ -35,6 +35,7 @@ main = CommandGroup(
         "Evaluation": {
             "agree": "calibrant.evaluation.cli.agree",
             "compare": "calibrant.evaluation.cli.compare",
+            "plan-runs": "calibrant.evaluation.cli.plan_runs",
             "monitor": "calibrant.evaluation.cli.monitor",
             "protocol": "calibrant.evaluation.cli.protocol",
         },

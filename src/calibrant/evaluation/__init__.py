@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.results.classification import Classification, ClassScore
     from calibrant.evaluation.results.interval_estimate import IntervalEstimate
     from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
+    from calibrant.evaluation.results.planned import PilotVariance, PlannedRuns, RunPlan
     from calibrant.evaluation.results.protocol import (
         ControlTask,
         Finding,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from calibrant.evaluation.significance import adjusted_p_values, mean_interval, paired_t_test
     from calibrant.evaluation.verbs.evaluating import agree, compare, may_replace
     from calibrant.evaluation.verbs.monitoring import monitor
+    from calibrant.evaluation.verbs.planning_runs import plan_runs
     from calibrant.evaluation.verbs.protocol_steps import protocol, write_example
 else:
     __getattr__, __dir__ = lazily(__name__)
@@ -104,7 +106,9 @@ __all__ = [
     "OverallDifference",
     "PairAgreement",
     "PairedTest",
+    "PilotVariance",
     "PlainTest",
+    "PlannedRuns",
     "Protocol",
     "ProtocolPage",
     "RatingTable",
@@ -115,6 +119,7 @@ __all__ = [
     "ResultTable",
     "RiskCoverage",
     "RunComparison",
+    "RunPlan",
     "RunScore",
     "SystemEvaluation",
     "SystemMean",
@@ -148,6 +153,7 @@ __all__ = [
     "paired_bootstrap",
     "paired_permutation",
     "paired_t_test",
+    "plan_runs",
     "protocol",
     "protocol_page",
     "read_ratings",

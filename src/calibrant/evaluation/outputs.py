@@ -3,6 +3,7 @@
 from calibrant.evaluation.results.agreement import Agreement
 from calibrant.evaluation.results.candidates import CandidateTest
 from calibrant.evaluation.results.monitoring import Monitoring
+from calibrant.evaluation.results.planned import RunPlan
 from calibrant.evaluation.results.protocol import Protocol
 from calibrant.evaluation.results.runs import RunComparison
 from calibrant.evaluation.results.significance import Comparison
@@ -14,5 +15,6 @@ OUTPUTS: dict[str, type[Record]] = {
     "compare": Comparison,
     "compare runs": RunComparison,  # compare, for logs, tasks and runs
     "monitor": Monitoring,
+    "plan-runs": RunPlan,
     "protocol": Protocol,
 }

@@ -32,8 +32,9 @@ def interval_of_mean(
 ) -> Quantity:
     """Return the mean of values with its interval.
 
-    With ``bounded``, values are in [0, 1]: where Student's interval is missing or covers too little, Clopper
-    and Pearson's replaces it, since no such values with this mean vary more than zeros and ones.
+    With ``bounded``, values are in [0, 1]: where Student's interval is missing, covers too little or leaves
+    [0, 1], Clopper and Pearson's replaces it, since no such values with this mean vary more than zeros and
+    ones. With clusters, the interval is cut at 0 and 1.
 
     Examples
     --------
@@ -41,10 +42,15 @@ def interval_of_mean(
     1.0000 [0.6915, 1.0000]
     """
     interval = mean_interval(values, clusters=clusters, level=level)
-    if not bounded or clusters is not None or (interval.warning is None and interval.mean.low is not None):
+    mean, low, high = interval.mean.estimate, interval.mean.low, interval.mean.high
+    if not bounded or mean is None:
         return interval.mean
-    mean = float(values.mean())
-    return Quantity(mean, *clopper_pearson(mean, len(values), level))
+    inside = low is not None and high is not None and 0 <= low and high <= 1
+    if clusters is None and (interval.warning is not None or not inside):
+        return Quantity(mean, *clopper_pearson(mean, len(values), level))
+    if low is None or high is None:
+        return interval.mean
+    return Quantity(mean, max(0.0, low), min(1.0, high))
 
 
 def accuracy_metrics(

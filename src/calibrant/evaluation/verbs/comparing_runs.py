@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -259,14 +259,16 @@ def compare_table(
     task: str | None,
     run: str | None,
     cluster: str | None,
+    always: bool = False,
     **settings: Any,
 ) -> RunComparison | None:
-    """Compare the systems of a table with tasks or runs; None if it has neither."""
+    """Compare the systems of a table with tasks or runs; None if it has neither, unless ``always``."""
     table = open_table(source)
     run = run or next((name for name in RUNS if name in table.columns), None)
     if task is None and "task" in table.columns:
         task = "task"
-    if (task is None and run is None) or (item is None and "item" not in table.columns):
+    plain = (task is None and run is None) or (item is None and "item" not in table.columns)
+    if plain and not always:
         return None
     roles = [Role("system", column=system), Role("item", column=item), Role("score", "finite", score)]
     roles += [Role("task", column=task)] * (task is not None) + [Role("run", column=run)] * (run is not None)
@@ -308,11 +310,12 @@ def _compared(
     metrics: Mapping[str, str],
     clusters: Mapping[str, Mapping[str, str]],
     notes: Iterable[str],
+    compute: Callable[..., Any] = compare_tasks,
     **settings: Any,
 ) -> RunComparison:
-    """Compare on the tasks that all systems have; the others are named."""
+    """Compare on the tasks that all systems have, or pass them to ``compute``; the others are named."""
     systems = list(dict.fromkeys(system for by_system in scores.values() for system in by_system))
-    if len(systems) < 2:
+    if len(systems) < 2 and compute is compare_tasks:
         message = f"there is one system, {systems[0]}, and nothing to compare it with"
         raise InputError(message, "add the log or the rows of another system", code="empty")
     common = [task for task, by_system in scores.items() if len(by_system) == len(systems)]
@@ -356,7 +359,9 @@ def _compared(
             score in (0, 1) for by_item in scores[task].values() for own in by_item.values() for score in own
         )
         tables.append(TaskTable(task, metrics[task], values, runs, codes, variances, binary))
-    return compare_tasks(systems, tables, notes=told, warning=items_note(systems, lacking), **settings)
+    warning = items_note(systems, lacking)
+    compared: RunComparison = compute(systems, tables, notes=told, warning=warning, **settings)
+    return compared
 
 
 def _names(runs: Sequence[tuple[str, TaskScores]], sources: Sequence[Any]) -> list[str]:
