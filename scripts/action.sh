@@ -24,8 +24,36 @@ install() {
     esac
 }
 
+# A summary of a job has little room: tables are cut to equally many rows until the text is short enough.
+shorten() {
+    local most=48 rows lines
+    lines=$(wc -l <"$1")
+    if [ "$lines" -le $most ]; then
+        cat "$1" >"$2"
+        return
+    fi
+    for rows in 30 20 10 5 3 1; do
+        awk -v most=$rows '
+            function close_table() {
+                if (row > most + 2) printf "\n... and %d more rows\n", row - most - 2
+                row = 0
+            }
+            /^\|/ { row++; if (row <= most + 2) print; next }
+            { close_table(); print }
+            END { close_table() }' "$1" >"$2"
+        [ "$(wc -l <"$2")" -gt $most ] || break
+    done
+    local shown all
+    head -n $most "$2" >"$2.cut"
+    mv "$2.cut" "$2"
+    all=$(grep -c '^|' "$1" || true)
+    shown=$(grep -c '^|' "$2" || true)
+    printf '\nLeft out: %d rows of tables. The whole result (%d lines) is in the log of this step, and in the file of the output `result`.\n' \
+        $((all - shown)) "$lines" >>"$2"
+}
+
 run() {
-    [[ ${CALIBRANT_COMMAND:-} =~ ^[a-z]+(\ [a-z]+)?$ ]] ||
+    [[ ${CALIBRANT_COMMAND:-} =~ ^[a-z]+([\ -][a-z]+)?$ ]] ||
         refuse "The input command is no command of calibrant: give one or two words such as measure or tag eval."
     local words=() line code=0 folder
     read -ra words <<<"$CALIBRANT_COMMAND"
@@ -60,12 +88,24 @@ run() {
         esac
         echo
         if [ -s "$folder/messages" ]; then
-            sed 's/^/    /' "$folder/messages" # an indented block is shown as it is
+            sed 's/^/    /' "$folder/messages" | head -n 5 # an indented block is shown as it is
+            local more
+            more=$(($(wc -l <"$folder/messages") - 5))
+            [ "$more" -le 0 ] || echo "    ... and $more more lines, in the log of this step"
             echo
         fi
-        cat "$folder/result.md"
-    } >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
-    echo "exit-code=$code" >>"${GITHUB_OUTPUT:-/dev/null}"
+        shorten "$folder/result.md" "$folder/short.md"
+        cat "$folder/short.md"
+    } >"$folder/summary.md"
+    cat "$folder/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+    # The folder of a job's temporary files is emptied when the job ends; an artifact can take the file before.
+    local whole
+    whole=$(mktemp "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/calibrant-XXXXXX")
+    cat "$folder/result.md" >"$whole"
+    {
+        echo "exit-code=$code"
+        echo "result=$whole"
+    } >>"${GITHUB_OUTPUT:-/dev/null}"
     rm -rf "$folder"
     exit $code
 }

@@ -29,7 +29,11 @@ def act(root: Path, tmp_path: Path) -> Any:
         encoding="utf-8",
     )
     stand_in.chmod(0o755)
-    outputs = {"GITHUB_STEP_SUMMARY": tmp_path / "summary.md", "GITHUB_OUTPUT": tmp_path / "output"}
+    outputs = {
+        "GITHUB_STEP_SUMMARY": tmp_path / "summary.md",
+        "GITHUB_OUTPUT": tmp_path / "output",
+        "RUNNER_TEMP": tmp_path,
+    }
 
     def step(name: str, **inputs: str) -> subprocess.CompletedProcess[str]:
         path = {"PATH": f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}"}
@@ -58,7 +62,9 @@ def test_arguments_and_conditions_are_passed_on_line_by_line(act: Any, tmp_path:
     passed = ["tag", "eval", "a file.csv", "--view", "top", "--fail-if=n < 10"]
     passed += ["--fail-if=calibration_error.low > 0.05", "--format", "md"]
     assert re.findall(r"^\[(.*)\]$", ran.stdout, re.MULTILINE) == passed
-    assert (tmp_path / "output").read_text(encoding="utf-8") == "exit-code=0\n"
+    code, result = (tmp_path / "output").read_text(encoding="utf-8").splitlines()
+    assert code == "exit-code=0"
+    assert Path(result.removeprefix("result=")).read_text(encoding="utf-8").startswith("[tag]\n[eval]\n")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("### calibrant tag eval: passed\n")
     assert "[a file.csv]" in summary
@@ -98,7 +104,7 @@ def test_a_condition_that_is_met_fails_the_step_and_is_an_annotation(act: Any, t
     ran = act("run", calibrant_command="measure", calibrant_arguments="::set-output name=x::y", exit="3")
     assert ran.returncode == 3
     assert "::error title=calibrant::calibrant: failed: 100 %25 wrong\n" in ran.stdout
-    assert (tmp_path / "output").read_text(encoding="utf-8") == "exit-code=3\n"
+    assert (tmp_path / "output").read_text(encoding="utf-8").startswith("exit-code=3\n")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("### calibrant measure: failed\n\n    calibrant: failed: 100 % wrong\n")
 
@@ -166,3 +172,84 @@ def test_the_action_runs_calibrant(root: Path, tmp_path: Path) -> None:
     summary = (tmp_path / "s.md").read_text(encoding="utf-8")
     assert "    calibrant: failed: n < 100 (binary: 4)" in summary
     assert "| view" in summary.casefold()
+
+
+def ran_in(root: Path, folder: Path, command: str, arguments: str, fail_if: str) -> tuple[int, str, str]:
+    """Run the action with the real calibrant; return its exit code, its summary and the whole result."""
+    calibrant = folder / "calibrant"
+    calibrant.write_text(
+        f'#!/usr/bin/env bash\nexec "{sys.executable}" -m calibrant "$@"\n', encoding="utf-8"
+    )
+    calibrant.chmod(0o755)
+    inputs = {
+        "CALIBRANT_COMMAND": command,
+        "CALIBRANT_ARGUMENTS": arguments,
+        "CALIBRANT_FAIL_IF": fail_if,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "RUNNER_TEMP": str(folder),
+    }
+    script = ["bash", str(root / "scripts" / "action.sh"), "run"]
+    ran = subprocess.run(script, env={**os.environ, **inputs}, cwd=folder, check=False, capture_output=True)
+    result = re.search(r"result=(.*)", (folder / "output").read_text(encoding="utf-8"))
+    assert result
+    summary = (folder / "summary.md").read_text(encoding="utf-8")
+    return ran.returncode, summary, Path(result[1]).read_text(encoding="utf-8")
+
+
+def test_a_comparison_of_runs_is_gated_on_accuracy_and_on_differences(root: Path, tmp_path: Path) -> None:
+    logs = root / "tests" / "archives" / "logs" / "lm_eval-0.4.13"
+    code, summary, whole = ran_in(
+        root, tmp_path, "compare", str(logs), "overall.difference.low < -0.02\nsystems.mean.low < 0.2"
+    )
+    assert code == 0
+    assert summary.startswith("### calibrant compare: passed\n")
+    for task in ("quiz\\_colours", "quiz\\_times"):
+        [row] = [line for line in summary.splitlines() if line.startswith(f"| {task}")]
+        assert "toy/large" in row
+        assert "[" in row  # the interval
+        assert row.rstrip(" |").endswith(("toy/large", "inconclusive"))  # the verdict
+    assert whole in summary
+    (tmp_path / "summary.md").unlink()
+    code, summary, _ = ran_in(
+        root,
+        tmp_path,
+        "compare",
+        str(logs),
+        "systems.mean.low < 0.8\ntasks.difference.low < 0\noverall.p_value > 1",
+    )
+    assert code == 3
+    assert "    calibrant: failed: systems.mean.low < 0.8 (2 of 2: toy/large: 0.751241" in summary
+    assert (
+        "    calibrant: failed: tasks.difference.low < 0 (1 of 2: quiz_colours, toy/large, toy/small: "
+        in summary
+    )
+    assert "p_value" not in summary
+
+
+def test_a_long_result_is_cut_to_60_lines_and_says_what_is_left_out(root: Path, tmp_path: Path) -> None:
+    rows = ["system,task,item,score"]
+    for system in ("one", "two", "three"):
+        rows += [
+            f"{system},task{task:02},{item},{(item * 7 + task * 3 + len(system)) % 5 // 2}"
+            for task in range(40)
+            for item in range(12)
+        ]
+    (tmp_path / "runs.csv").write_text("\n".join(rows), encoding="utf-8")
+    fail_if = "\n".join(f"tasks.task{task:02}.difference < 9" for task in range(12))
+    code, summary, whole = ran_in(root, tmp_path, "compare", "runs.csv", fail_if)
+    assert code == 3
+    lines = summary.splitlines()
+    assert len(lines) <= 60 < len(whole.splitlines())
+    left_out = sum(line.startswith("|") for line in whole.splitlines()) - sum(
+        line.startswith("|") for line in lines
+    )
+    assert (
+        f"Left out: {left_out} rows of tables. The whole result ({len(whole.splitlines())} lines)"
+        in lines[-1]
+    )
+    assert "    ... and 7 more lines, in the log of this step" in lines
+    assert [line for line in lines if line.startswith("| system")]  # every table is there, in part
+    assert [line for line in lines if line.startswith("| task00")]
+    assert any(re.fullmatch(r"\.\.\. and \d+ more rows", line) for line in lines)

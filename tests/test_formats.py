@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -181,6 +182,10 @@ def test_every_command_prints_its_result_in_every_format(
         assert printed["tabular"] == again.to_latex(tabular=True)
         assert printed["csv"] == again.to_csv()
         assert found.to_html() == again.to_html()
+        flat = found.to_metrics()
+        assert flat == again.to_metrics()
+        assert all(type(value) is float and math.isfinite(value) for value in flat.values())
+        assert all(name and not name.startswith("/") and "//" not in name for name in flat)
     compiles(printed["latex"], printed["tabular"], tmp_path)
 
 

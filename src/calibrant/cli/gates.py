@@ -191,7 +191,8 @@ def failure(record: Record, condition: Condition) -> str | None:
     if not numbers:  # the name of a row is wrong
         rows = [*dict.fromkeys(_row_names(record))]
         near = get_close_matches(condition.path, rows, cutoff=0.3) or rows[:MOST_SHOWN]
-        raise ValueError(f"there is no row for {condition.path!r}; some rows: {', '.join(near)}")
+        said = f"there is no row for {condition.path!r}; some rows: {', '.join(near)}"
+        raise ValueError(_no_row(record, condition.path) or said)
     failed = [
         number
         for number in numbers
@@ -202,6 +203,26 @@ def failure(record: Record, condition: Condition) -> str | None:
     more = f" and {len(failed) - MOST_SHOWN} more" if len(failed) > MOST_SHOWN else ""
     share = f"{len(failed)} of {len(numbers)}: " if len(numbers) > 1 else ""
     return f"{condition.text} ({share}{'; '.join(map(str, failed[:MOST_SHOWN]))}{more})"
+
+
+def _no_row(record: Record, path: str) -> str | None:
+    """Return that a table has no row of a name, with its rows, if a path begins with the table's name."""
+    for field in fields_of(type(record)):
+        rest, value = _after(path, field.name), getattr(record, field.name)
+        if field.role != "rows" or not rest or not value:
+            continue
+        named = [*_named(value)]
+        for dot in re.finditer(r"\.", rest):
+            row, inside = rest[: dot.start()], rest[dot.end() :]
+            if any(True for _ in _in_row(field, named[0][2], inside, ())):
+                rows = [".".join(names) for _, names, _ in named]
+                near = get_close_matches(row, rows, MOST_SHOWN, cutoff=0.3) or rows[:MOST_SHOWN]
+                others = f" and {len(rows) - len(near)} more" if len(rows) > len(near) else ""
+                return (
+                    f"{field.name} has no row {row!r}, but {', '.join(near)}{others}; "
+                    f"{field.name}.{inside} is about every row"
+                )
+    return None
 
 
 def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Number]:

@@ -45,7 +45,7 @@ def interval_of_mean(
     mean, low, high = interval.mean.estimate, interval.mean.low, interval.mean.high
     if not bounded or mean is None:
         return interval.mean
-    inside = low is not None and high is not None and 0 <= low and high <= 1
+    inside = low is not None and high is not None and low >= 0 and high <= 1
     if clusters is None and (interval.warning is not None or not inside):
         return Quantity(mean, *clopper_pearson(mean, len(values), level))
     if low is None or high is None:
