@@ -59,8 +59,8 @@ def test_a_sure_and_wrong_logit_has_a_finite_loss_and_all_right_has_an_interval(
 @pytest.mark.parametrize(
     ("logits", "labels", "message"),
     [
-        ([[1.0, 2.0]], [2], "label 2 is none of 2 classes"),
-        ([[1.0, 2.0]], [-1], "label -1 is none of 2 classes"),
+        ([[1.0, 2.0]], [2], "label 2 is outside the 2 classes"),
+        ([[1.0, 2.0]], [-1], "label -1 is outside the 2 classes"),
         ([[1.0, math.nan]], [0], "a logit is infinite or not a number"),
         ([[1.0, 2.0]], [0, 1], r"predictions have the shape \(1, 2\), and label_ids \(2,\)"),
         ([1.0, 2.0], [0, 1], "predictions have the shape"),

@@ -1,4 +1,4 @@
-"""Plans of runs: the wanted width and power come out on data that are simulated anew."""
+"""Plans of runs: the wanted width and power come out on newly simulated data."""
 
 from __future__ import annotations
 
@@ -74,6 +74,23 @@ def test_planned_items_have_the_power() -> None:
         for _ in range(400)
     ]
     assert np.mean(hits) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize(("items", "runs"), [(40, 4), (100, 2), (250, 3)])
+def test_safe_items_are_enough_for_the_true_variance(items: int, runs: int) -> None:
+    random = np.random.default_rng(items)
+    many = simulated(random, 300_000, 8)
+    assert many.run_variances is not None
+    whole, within = (many.scores[0] - many.scores[1]).var(), many.run_variances.sum(axis=0).mean()
+    enough = []
+    for _ in range(200):
+        plan = plan_tasks("ab", [simulated(random, items, runs)], half_width=0.02)
+        for row in plan.plans:
+            if row.second and row.runs in (1, 4):
+                assert row.safe_items is not None
+                variance = (whole - within / 8 + within / row.runs) / row.safe_items
+                enough.append(1.96 * math.sqrt(variance) <= 0.02 * 1.01)
+    assert np.mean(enough) > 0.93
 
 
 def test_the_variances_are_those_of_the_formula() -> None:

@@ -367,3 +367,14 @@ def test_a_changed_question_is_left_out_and_a_changed_prompt_is_noted(tmp_path: 
     questions = runs([old, log("question", {"doc_hash": "x"})])
     assert questions.overall[0].items == 5
     assert "another question under the name: 1 sample (quiz/3)" in questions.notes[0]
+
+
+def test_the_guide_on_moving_from_the_harnesses_has_the_answers_of_these_logs(root: Path) -> None:
+    page = (root / "docs" / "guide" / "migrating.md").read_text(encoding="utf-8")
+    answers = []
+    for name in ("toy__large", "toy__small"):
+        [task] = [task for task in read_log_scores(HARNESS / name) if task.task == "quiz_times"]
+        answers.append([int(values[0]) for values in task.values.values()])
+    assert f"large, small = {answers[0]}, {answers[1]}" in page
+    [epochs] = read_log_scores(INSPECT / "epochs.eval")
+    assert [np.mean(values) for values in epochs.values.values()] == [0.75] * 3

@@ -80,7 +80,7 @@ def compute_metrics(prediction: Any, *, ignore: int = -100, level: float = 0.95)
     n, classes = logits.shape
     wrong = np.flatnonzero((label < 0) | (label >= classes))
     if len(wrong):
-        message = f"label {int(label[wrong[0]])} is none of {classes} classes"
+        message = f"label {int(label[wrong[0]])} is outside the {classes} classes"
         raise InputError(message, f"give labels from 0 to {classes - 1}, or {ignore}", code="parameter")
     if not np.isfinite(logits).all():
         message = "a logit is infinite or not a number"

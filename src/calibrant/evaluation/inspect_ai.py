@@ -90,7 +90,7 @@ def _computed(name: str, numbers: Any) -> dict[str, float]:
 class CalibrationSummary(Hooks):
     """Writes ``calibrant-NAME.json`` beside each log, if ``CALIBRANT_INSPECT`` is 1.
 
-    A hook must not change a log, so the summary is a file of its own. Its name begins with ``calibrant-``,
+    A hook must not change a log, so the summary is a separate file. Its name begins with ``calibrant-``,
     since inspect_ai takes a JSON file that begins with a date for a log.
     """
 

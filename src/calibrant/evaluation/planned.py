@@ -102,43 +102,47 @@ def plan_tasks(
     plans: list[PlannedRuns] = []
     pilot: list[PilotVariance] = []
     for first, second in targets:
-        variance, freedom = _variances(systems, tables, first, second)
+        variance, highest, freedom = _variances(systems, tables, (first, second), level)
         pilot.append(variance)
-        rows: list[tuple[int, int | None, str | None]] = []
-        own_runs = RUNS if variance.run_variance is not None else (max(1, round(variance.runs)),)
-        for runs in own_runs:
-            whole = variance.item_variance + (variance.run_variance or 0.0) / runs
-            if whole <= 0:
-                rows.append((runs, None, SAME))
-            elif difference is not None:
-                found = minimum_detectable_difference(
-                    math.sqrt(whole), variance.items, difference=difference, power=power, level=level,
+        share = freedom / (variance.items - 1)
+        needed: list[tuple[int, int | None, int | None]] = []
+        for runs, high in highest.items():
+            low = variance.item_variance + (variance.run_variance or 0.0) / runs
+            items, most = (
+                None
+                if own <= 0
+                else _items_of_width(own, half_width or 0.0, share, level)
+                if difference is None
+                else minimum_detectable_difference(
+                    math.sqrt(own),
+                    variance.items,
+                    difference=difference,
+                    power=power,
+                    level=level,
                     freedom=freedom,
-                )  # fmt: skip
-                rows.append((runs, found.needed, found.reason))
-            else:
-                items = _items_of_width(whole, half_width or 0.0, freedom / (variance.items - 1), level)
-                rows.append((runs, items, None if items else TOO_MANY))
-        costs = [math.inf if items is None else items * (item_cost + runs) for runs, items, _ in rows]
+                ).needed
+                for own in (low, high)
+            )
+            needed.append((runs, items, most))
+        costs = [math.inf if most is None else most * (item_cost + runs) for runs, _, most in needed]
+        alike = variance.item_variance + (variance.run_variance or 0.0) <= 0
         plans += [
             PlannedRuns(
                 first=variance.first,
                 second=variance.second,
                 runs=runs,
                 items=items,
-                answers=None if items is None else items * runs,
-                cost=None if items is None else cost,
-                cheapest=cost == min(costs) and items is not None,
-                reason=reason,
+                safe_items=most,
+                answers=None if most is None else most * runs,
+                cost=None if most is None else cost,
+                cheapest=cost == min(costs) and most is not None,
+                reason=None if items is not None else SAME if alike else TOO_MANY,
             )
-            for (runs, items, reason), cost in zip(rows, costs, strict=True)
+            for (runs, items, most), cost in zip(needed, costs, strict=True)
         ]
     assumed = ["further items and runs are like those of the pilot, and runs are independent"]
     if any(variance.run_variance is None for variance in pilot):
         assumed.append("as many runs as in the pilot: with one run per item, more runs cannot be planned")
-    few = min(variance.items for variance in pilot)
-    if few < 100:
-        assumed.append(f"the variances of {few} items, which are uncertain")
     return RunPlan(
         goal=DIFFERENCE if difference is not None else HALF_WIDTH,
         wanted=float(difference if difference is not None else half_width or 0.0),
@@ -153,9 +157,15 @@ def plan_tasks(
 
 
 def _variances(
-    systems: Sequence[str], tables: Sequence[TaskTable], first: int, second: int | None
-) -> tuple[PilotVariance, float]:
-    """Return the variances of a system or of a pair, and the degrees of freedom of the pilot's mean."""
+    systems: Sequence[str], tables: Sequence[TaskTable], pair: tuple[int, int | None], level: float
+) -> tuple[PilotVariance, dict[int, float], float]:
+    """Return the variances of a system or of a pair, with the degrees of freedom of the pilot's mean.
+
+    Between them is, for each number of runs, the upper end of the interval of the variance per item.
+    """
+    from calibrant._special import stdtrit
+
+    first, second = pair
     places = [first] if second is None else [first, second]
     values: list[Floats] = []
     noise: list[Floats] = []  # of the mean of an item's runs
@@ -189,17 +199,29 @@ def _variances(
         raise InputError(message, "give a pilot with more items", code="empty")
     within, part = np.concatenate(between), np.concatenate(noise)
     measured = not np.isnan(within).any()
-    item_variance = len(whole) * error**2
+    mean_runs = float(np.concatenate(runs, axis=1).mean())
+    item_variance = len(whole) * error**2 - (float(part.mean()) if measured else 0.0)
+    run_variance = float(within.mean()) if measured else None
+    # The variance is a mean of squares, of clusters or items, less that of runs: it has a mean's error.
+    _, owner = np.unique(np.concatenate(clusters), return_inverse=True)
+    count = int(owner.max()) + 1
+    squares = np.bincount(owner, whole - whole.mean(), count) ** 2
+    highest: dict[int, float] = {}
+    for number in RUNS if measured else (max(1, round(mean_runs)),):
+        less = part - within / number if measured else np.zeros(len(whole))
+        sums = (squares - np.bincount(owner, less, count)) * count / len(whole)
+        half = float(stdtrit(count - 1, 0.5 + level / 2) * sums.std(ddof=1)) / math.sqrt(count)
+        highest[number] = max(0.0, item_variance) + (run_variance or 0.0) / number + half
     variances = PilotVariance(
         first=systems[first],
         second="" if second is None else systems[second],
         items=len(whole),
-        runs=float(np.concatenate(runs, axis=1).mean()),
+        runs=mean_runs,
         estimate=float(whole.mean()),
-        item_variance=max(0.0, item_variance - float(part.mean())) if measured else item_variance,
-        run_variance=float(within.mean()) if measured else None,
+        item_variance=max(0.0, item_variance),
+        run_variance=run_variance,
     )
-    return variances, float(test.freedom or len(whole) - 1)
+    return variances, highest, float(test.freedom or len(whole) - 1)
 
 
 def _items_of_width(variance: float, half_width: float, share: float, level: float) -> int | None:

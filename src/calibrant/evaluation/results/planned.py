@@ -27,15 +27,24 @@ class PlannedRuns(Record, frozen=True, kw_only=True):
         int | None,
         number("Items", "Smallest number of items that reaches the goal.", group=NEEDED, headline=True),
     ]
+    safe_items: Annotated[
+        int | None,
+        number(
+            "Safe items",
+            "Items that are needed if the variance is at the upper end of its interval from the pilot.",
+            group=NEEDED,
+            headline=True,
+        ),
+    ]
     answers: Annotated[
         int | None,
-        number("Answers", "Items times runs: answers of each system.", group=NEEDED, headline=True),
+        number("Answers", "Safe items times runs: answers of each system.", group=NEEDED, headline=True),
     ]
     cost: Annotated[
         float | None,
         number(
             "Cost",
-            "Items times (item cost + runs): the unit is one answer of each system.",
+            "Safe items times (item cost + runs): the unit is one answer of each system.",
             group=NEEDED,
             headline=True,
             digits=0,
@@ -135,9 +144,6 @@ class RunPlan(Record, frozen=True, kw_only=True):
             if self.goal == HALF_WIDTH
             else f"a difference of {self.wanted:g} with a power of {100 * self.power:g} %"
         )
-        free = (
-            " if items cost nothing"
-            if self.item_cost == 0
-            else f" if an item costs {self.item_cost:g} answers"
-        )
-        return f"{what}: {best.items:,} items with {runs} each are the cheapest way to {goal}{free}."
+        cost = f"costs {self.item_cost:g} answers" if self.item_cost else "costs nothing"
+        items = f"{best.items:,} items (to be safe, {best.safe_items:,}) with {runs} each"
+        return f"{what}: {items} are the cheapest way to {goal}, if a further item {cost}."

@@ -40,7 +40,7 @@ def plan_runs(
     difference
         Difference of two systems to detect, such as 0.02.
     item_cost
-        Cost of a further item (writing, labeling), in answers of each system; 0 if items are at hand.
+        Cost of a further item (writing, labeling), in answers of each system; 0 if there are enough items.
     system
         Column that names the system.
     item
