@@ -22,7 +22,7 @@ from calibrant.cli.options import FORMATS, Printing
 from calibrant.data import dated_documents, example
 from calibrant.io import save_recalibrator
 from calibrant.outputs import outputs
-from calibrant.records import Printed, Table
+from calibrant.records import Printed, Record, Table
 from calibrant.records.formats import ASIDE
 from calibrant.structures import predict_coreference, train_coreference, train_tagger
 from calibrant.verbs import fit
@@ -182,6 +182,7 @@ def test_every_command_prints_its_result_in_every_format(
         assert printed["tabular"] == again.to_latex(tabular=True)
         assert printed["csv"] == again.to_csv()
         assert found.to_html() == again.to_html()
+        assert isinstance(found, Record)
         flat = found.to_metrics()
         assert flat == again.to_metrics()
         assert all(type(value) is float and math.isfinite(value) for value in flat.values())

@@ -15,7 +15,8 @@ from calibrant import compare
 from calibrant.evaluation import plan_runs
 from calibrant.evaluation.planned import plan_tasks
 from calibrant.evaluation.results.planned import RunPlan
-from calibrant.evaluation.runs import RunComparison, TaskTable, compare_tasks
+from calibrant.evaluation.results.runs import RunComparison
+from calibrant.evaluation.runs import TaskTable, compare_tasks
 from calibrant.exceptions import InputError
 from tests.command_line import Run
 
