@@ -82,6 +82,9 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tagged: Path, narrat
     pq.write_table(pa.table({**single, "date": days}), "scored.parquet")
     folds = {"system": np.tile(["a", "b"], 10), "fold": np.repeat(np.arange(10), 2), "score": rng.random(20)}
     csv.write_csv(pa.table(folds), "folds.csv")
+    place = np.arange(120)
+    pilot = {"system": np.where(place < 60, "a", "b"), "item": place % 30, "run": place // 30 % 2}
+    csv.write_csv(pa.table({**pilot, "score": place * 7 % 5 % 2}), "runs.csv")
     start = np.tile(np.arange(10), 2)
     spans = {"document": np.repeat(["d1", "d2"], 10), "start": start, "end": start + 1, "type": ["A"] * 20}
     csv.write_csv(pa.table({**spans, "score": rng.random(20)}), "predicted.csv")
