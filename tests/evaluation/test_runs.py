@@ -373,8 +373,8 @@ def test_the_guide_on_moving_from_the_harnesses_has_the_answers_of_these_logs(ro
     page = (root / "docs" / "guide" / "migrating.md").read_text(encoding="utf-8")
     answers = []
     for name in ("toy__large", "toy__small"):
-        [task] = [task for task in read_log_scores(HARNESS / name) if task.task == "quiz_times"]
+        [task] = [task for task in read_log_scores(HARNESS / name).tasks if task.task == "quiz_times"]
         answers.append([int(values[0]) for values in task.values.values()])
     assert f"large, small = {answers[0]}, {answers[1]}" in page
-    [epochs] = read_log_scores(INSPECT / "epochs.eval")
+    [epochs] = read_log_scores(INSPECT / "epochs.eval").tasks
     assert [np.mean(values) for values in epochs.values.values()] == [0.75] * 3

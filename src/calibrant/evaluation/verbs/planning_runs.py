@@ -53,7 +53,8 @@ def plan_runs(
     run
         Column that numbers the runs of an item. None: ``run`` or ``epoch``, if there is one.
     cluster
-        Column of clusters, such as documents. None: ``cluster``, if there is one.
+        Column of clusters, such as documents, or field of the samples of logs. None: ``cluster``, if a table
+        has it.
     baseline
         Plan comparisons with this system only. None: all pairs.
     power
@@ -80,10 +81,10 @@ def plan_runs(
     given |= {"baseline": baseline, "power": power, "level": level, "compute": plan_tasks}
     plan: Any
     if len(several) > 1 or is_run(several[0]):
-        for name, value in {"item": item, "task": task, "run": run, "cluster": cluster}.items():
+        for name, value in {"item": item, "task": task, "run": run}.items():
             if value is not None:
                 raise InputError(f"`{name}` has no meaning for logs", "leave it out", code="parameter")
-        plan = compare_logs(several, score, **given)
+        plan = compare_logs(several, score, cluster, **given)
     else:
         columns: dict[str, Any] = {
             "system": system,
