@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +15,13 @@ import pytest
 
 from calibrant import compare
 from calibrant.evaluation.results.runs import RunComparison
-from calibrant.evaluation.runs import TaskTable, all_of_k, compare_tasks, groups_not_distinguishable
+from calibrant.evaluation.runs import (
+    TaskTable,
+    all_of_k,
+    compare_tasks,
+    groups_not_distinguishable,
+    items_note,
+)
 from calibrant.evaluation.significance import paired_t_test
 from calibrant.exceptions import InputError
 from calibrant.io.log_scores import read_log_scores
@@ -111,6 +118,109 @@ def test_systems_share_a_letter_exactly_if_they_are_not_distinguishable() -> Non
             assert bool({*letters[first]} & {*letters[second]}) == (
                 frozenset((first, second)) not in different
             )
+
+
+def test_letters_of_many_systems_are_few_and_come_in_the_order_of_the_ranking() -> None:
+    random = np.random.default_rng(6)
+    names = [f"s{place}" for place in range(60)]
+    means = np.sort(random.random(60))
+    different = {
+        frozenset((names[i], names[j])) for i, j in combinations(range(60), 2) if means[j] - means[i] > 0.1
+    }
+    letters = groups_not_distinguishable(names, different)
+    groups = [set(re.findall("[A-Za-z][0-9]*", own)) for own in letters]
+    for (first, one), (second, other) in combinations(zip(names, groups, strict=True), 2):
+        assert bool(one & other) == (frozenset((first, second)) not in different)
+    # Differences on a line need one group per system at most, that of all systems up to 0.1 above it.
+    reach = np.searchsorted(means, means + 0.1, side="right")
+    assert len(set.union(*groups)) == len(set(reach.tolist()))
+    assert letters[0] == "A"
+
+
+def of_systems(random: Any, systems: int, clusters: int, tasks: int = 1) -> list[TaskTable]:
+    tables = []
+    for number in range(tasks):
+        cluster = np.repeat(np.arange(clusters), random.integers(3, 12, clusters))
+        shared = random.normal(0, 1, len(cluster)) + random.normal(0, 0.5, clusters)[cluster]
+        own = random.normal(0, 0.7, (systems, clusters))[:, cluster]
+        right = random.random((systems, len(cluster))) < 1 / (1 + np.exp(-1 - shared - own))
+        names = np.array([f"{number}/{one}" for one in cluster], object)
+        tables.append(TaskTable(f"t{number}", "acc", right * 1.0, np.ones(right.shape, int), names))
+    return tables
+
+
+@pytest.mark.parametrize(("systems", "clusters"), [(3, 8), (6, 20)])
+def test_all_simultaneous_intervals_cover_and_letters_follow_from_them(systems: int, clusters: int) -> None:
+    random = np.random.default_rng(systems)
+    names, all_cover = [f"s{place}" for place in range(systems)], []
+    for _ in range(200):
+        found = compare_tasks(names, of_systems(random, systems, clusters))
+        letters = {row.system: {*row.letters} for row in found.systems}
+        contain = []
+        for row in found.overall:
+            ends = row.simultaneous
+            assert ends is not None
+            assert ends.low is not None
+            assert ends.high is not None
+            assert ends.low <= (row.difference.low or 0)
+            assert ends.high >= (row.difference.high or 0)
+            contain.append(ends.low <= 0 <= ends.high)
+            assert contain[-1] == bool(letters[row.first] & letters[row.second])
+            assert contain[-1] == (row.verdict == "inconclusive")
+            assert contain[-1] or (row.holm_p_value or 0) <= 0.05
+        all_cover.append(all(contain))
+    assert np.mean(all_cover) >= 0.92  # 0.95 less two standard errors
+
+
+def test_one_pair_has_no_simultaneous_interval() -> None:
+    [row, _] = compare_tasks(["a", "b"], of_systems(np.random.default_rng(1), 2, 9, tasks=2)).overall
+    assert row.simultaneous is None
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_mean_over_tasks_combines_the_tests_of_the_tasks(clustered: bool) -> None:
+    tables = of_systems(np.random.default_rng(12), 3, 15, tasks=4)
+    if not clustered:
+        tables = [TaskTable(t.task, t.metric, t.scores, t.runs) for t in tables]
+    tables[1].scores[0, :4] = np.nan
+    tables[2].scores[1] = tables[2].scores[2]  # a task on which two systems are equal
+    found = compare_tasks(["a", "b", "c"], tables)
+    for row in found.overall[3:]:
+        own = [one for one in found.tasks if (one.first, one.second) == (row.first, row.second)]
+        squares = np.array([one.difference.standard_error or 0.0 for one in own]) ** 2
+        assert row.difference.estimate == pytest.approx(np.mean([one.difference.estimate for one in own]))
+        assert row.difference.standard_error == pytest.approx(np.sqrt(squares.sum()) / 4)
+
+
+def test_scores_beyond_one_have_intervals_beyond_one_over_tasks() -> None:
+    random = np.random.default_rng(13)
+    tables = [
+        TaskTable(name, "points", random.normal([[50], [40]], 3, (2, 30)), np.ones((2, 30), int))
+        for name in "xy"
+    ]
+    ends = compare_tasks(["a", "b"], tables).overall[1].difference
+    assert ends.low is not None
+    assert ends.high is not None
+    assert ends.low < 10 < ends.high
+
+
+def test_notes_on_many_systems_are_short() -> None:
+    names = [f"s{place}" for place in range(9)]
+    note = items_note(names, [["q"] * place for place in range(9)])
+    assert note is not None
+    assert note.endswith("s3 lacks 3 items that others have (q, q, q); so do 5 other systems, up to 8 items")
+    rows = [
+        (s, t, i, 0.5)
+        for s in "abc"
+        for t in "xyz"
+        for i in range(3)
+        if (s, t) in {("a", "x"), ("b", "y")} or s == "c"
+    ]
+    table = pd.DataFrame(rows, columns=["system", "task", "item", "score"])
+    with pytest.raises(
+        InputError, match=r"run by all systems \(a: x; b: y; c: x, y, z\): .*leave out the systems"
+    ):
+        compare(table)
 
 
 def test_clusters_in_several_tasks_leave_the_mean_over_tasks_without_an_interval() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from calibrant.evaluation.significance import (
     paired_t_test,
 )
 from calibrant.exceptions import InputError
-from calibrant.metrics.tails import clopper_pearson
+from calibrant.metrics.tails import clopper_pearson, cr2, student, tail
 from calibrant.records import Quantity
 from calibrant.records.words import counted
 
@@ -124,26 +125,24 @@ def compare_tasks(
         for table in tables
         for pair in (pairs if len(systems) <= MOST_IN_FULL or baseline is not None else ())
     ]
-    tests = [(pair, over, _over_all(tables, pair, over, level)) for over in (ITEMS, TASKS) for pair in pairs]
-    overall = [
-        OverallDifference(
-            first=systems[pair[0]],
-            second=systems[pair[1]],
-            over=over,
-            items=test.n,
-            difference=test.difference,
-            p_value=test.p_value,
-            detectable=_detectable(test, level, power),
-            interval_warning=test.warning,
-        )
-        for pair, over, test in tests
-        if over == ITEMS or len(tables) > 1
-    ]
-    overall = [
-        row
-        for over in (ITEMS, TASKS)
-        for row in _judged([o for o in overall if o.over == over], level, margin, sign)
-    ]
+    joined, effects = _Joined.of(tables), dict[tuple[int, float | None], float]()
+    rows: dict[str, list[OverallDifference]] = {over: [] for over in (ITEMS, TASKS)}
+    for pair in pairs:
+        for over, test, simultaneous in joined.tests(pair, level, 1 - (1 - level) / len(pairs)):
+            rows[over].append(
+                OverallDifference(
+                    first=systems[pair[0]],
+                    second=systems[pair[1]],
+                    over=over,
+                    items=test.n,
+                    difference=test.difference,
+                    p_value=test.p_value,
+                    simultaneous=simultaneous if len(pairs) > 1 else None,
+                    detectable=_detectable(test, level, power, effects),
+                    interval_warning=test.warning,
+                )
+            )
+    overall = [row for own in rows.values() for row in _judged(own, level, margin, sign)]
     different = {
         frozenset((row.first, row.second))
         for row in overall
@@ -177,6 +176,8 @@ def compare_tasks(
 def groups_not_distinguishable(names: Sequence[str], different: Collection[frozenset[str]]) -> list[str]:
     """Return letters of groups: two names share a letter exactly if they are not in ``different``.
 
+    Each pair that is in no group so far starts one, to which names are added in order while they fit.
+
     Parameters
     ----------
     names
@@ -186,36 +187,43 @@ def groups_not_distinguishable(names: Sequence[str], different: Collection[froze
 
     References
     ----------
-    Piepho (2004), "An algorithm for a letter-based representation of all-pairwise comparisons", Journal of
-    Computational and Graphical Statistics 13: insert and absorb.
+    Gramm and others (2007), "Algorithms for compact letter displays: comparison and evaluation",
+    Computational Statistics & Data Analysis 52: letters are a cover of the pairs by cliques.
 
     Examples
     --------
     >>> groups_not_distinguishable(["a", "b", "c"], {frozenset("ac")})
     ['A', 'AB', 'B']
     """
-    groups: list[frozenset[str]] = [frozenset(names)]
-    for first, second in (tuple(pair) for pair in different):
-        split = [group - {one} for group in groups if {first, second} <= group for one in (first, second)]
-        kept = [group for group in groups if not {first, second} <= group]
-        for group in sorted(split, key=len, reverse=True):
-            if not any(group <= other for other in kept):
-                kept = [other for other in kept if not other <= group] + [group]
-        groups = kept
-    place = {name: number for number, name in enumerate(names)}
-    groups.sort(key=lambda group: sorted(place[name] for name in group))
-    return ["".join(letter(number) for number, group in enumerate(groups) if name in group) for name in names]
+    alike = ~np.array([[frozenset((one, other)) in different for other in names] for one in names], bool)
+    covered, groups = np.zeros_like(alike), []
+    for one, other in zip(*np.nonzero(np.triu(alike)), strict=True):
+        if covered[one, other]:
+            continue
+        group, open_ = [int(one), int(other)] if one != other else [int(one)], alike[one] & alike[other]
+        open_[group] = False
+        while open_.any():
+            group.append(int(open_.argmax()))
+            open_ &= alike[group[-1]]
+            open_[group] = False
+        covered[np.ix_(group, group)] = True
+        groups.append(sorted(group))
+    groups.sort()
+    return [
+        "".join(letter(number) for number, group in enumerate(groups) if place in group)
+        for place in range(len(names))
+    ]
 
 
 def letter(number: int) -> str:
-    """Return the letter of a group; after Z come letters with a number.
+    """Return the letter of a group; small letters come after Z, and letters with a number after z.
 
     Examples
     --------
-    >>> letter(0), letter(25), letter(26)
-    ('A', 'Z', 'A2')
+    >>> letter(0), letter(25), letter(26), letter(52)
+    ('A', 'Z', 'a', 'A2')
     """
-    return chr(65 + number % 26) + (str(number // 26 + 1) if number >= 26 else "")
+    return ascii_letters[(number + 26) % 52] + (str(number // 52 + 1) if number >= 52 else "")
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -254,48 +262,80 @@ def _on_task(
         second_mean=float(second.mean()),
         difference=test.difference,
         p_value=test.p_value,
-        detectable=_detectable(test, level, power),
+        detectable=_detectable(test, level, power, {}),
         interval_warning=test.warning,
     )
 
 
-def _over_all(tables: Sequence[TaskTable], pair: tuple[int, int], over: str, level: float) -> PairedTest:
-    """Return the test over all items, with the mean over tasks in place of that over items if asked."""
-    parts = [(number, *_both(table, pair)) for number, table in enumerate(tables)]
-    first, second = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
-    named = [_clusters(number, len(own), clusters) for number, own, _, clusters in parts]
-    codes = None if all(part[3] is None for part in parts) else np.concatenate(named)
-    whole = paired_t_test(first, second, clusters=codes, level=level)
-    if over == ITEMS or len(tables) < 2:
-        return whole
-    from msgspec.structs import replace
+@dataclass(frozen=True)
+class _Joined:
+    """All items of all tasks: scores (systems, n), and the task and the cluster of each item by number."""
 
-    if codes is not None and sum(len(np.unique(names)) for names in named) > len(np.unique(codes)):
-        reason = "clusters are in several tasks: read the difference over all items"
-        return replace(whole, difference=Quantity(None, reason=reason), p_value=None)
-    own = [paired_t_test(a, b, clusters=clusters, level=level) for _, a, b, clusters in parts if len(a)]
-    estimates = np.array([test.difference.estimate for test in own], np.float64)
-    squares = np.array(
-        [
-            0.0 if (a == b).all() else (test.difference.standard_error or math.nan) ** 2
-            for test, (_, a, b, _) in zip(own, parts, strict=False)
-        ]
-    )
-    freedom = np.array([max(1.0, float(test.freedom or test.n - 1)) for test in own])
-    mean = float(estimates.mean())
-    if np.isnan(squares).any() or not squares.sum():
-        reason = "the difference of a task has no standard error"
-        return replace(whole, difference=Quantity(mean, reason=reason), p_value=None)
-    variance = squares.sum() / len(own) ** 2
-    degrees = squares.sum() ** 2 / (squares**2 / freedom).sum()  # Satterthwaite's
-    from calibrant._special import stdtr, stdtrit
+    scores: Floats
+    task: Integers
+    cluster: Integers | None
 
-    error, t = math.sqrt(variance), mean / math.sqrt(variance)
-    half = float(stdtrit(degrees, 0.5 + level / 2)) * error
-    difference = Quantity(mean, max(-1.0, mean - half), min(1.0, mean + half), standard_error=error)
-    return replace(
-        whole, difference=difference, p_value=float(2 * stdtr(degrees, -abs(t))), t=t, freedom=degrees
-    )
+    @classmethod
+    def of(cls, tables: Sequence[TaskTable]) -> _Joined:
+        sizes = [table.scores.shape[1] for table in tables]
+        cluster = None
+        if any(table.clusters is not None for table in tables):
+            names = [
+                _clusters(number, size, table.clusters)
+                for number, (size, table) in enumerate(zip(sizes, tables, strict=True))
+            ]
+            cluster = np.unique(np.concatenate(names), return_inverse=True)[1]
+        task = np.repeat(np.arange(len(tables)), sizes)
+        return cls(np.concatenate([table.scores for table in tables], axis=1), task, cluster)
+
+    def tests(
+        self, pair: tuple[int, int], level: float, joint: float
+    ) -> Iterator[tuple[str, PairedTest, Quantity]]:
+        """Yield the test over all items, and that of the mean over tasks, with intervals at ``joint``."""
+        there = ~np.isnan(self.scores[[*pair]]).any(0)
+        first, second = self.scores[[*pair]][:, there]
+        cluster = None if self.cluster is None else self.cluster[there]
+        whole = paired_t_test(first, second, clusters=cluster, level=level)
+        wide = whole.difference
+        if whole.p_value is not None:
+            wide = mean_interval(first - second, clusters=cluster, level=joint).mean
+        yield ITEMS, whole, wide
+        if not self.task.any():  # of one task
+            return
+        from msgspec.structs import replace
+
+        task, gap = np.unique(self.task[there], return_inverse=True)[1], first - second
+        n = np.bincount(task)
+        if cluster is not None and len(np.unique([task, cluster], axis=1).T) > (whole.clusters or 0):
+            none = Quantity(None, reason="clusters are in several tasks: read the difference over all items")
+            yield TASKS, replace(whole, difference=none, p_value=None), none
+            return
+        means = np.bincount(task, gap) / n
+        residual = gap - means[task]
+        freedom = np.maximum(1.0, n - 1)
+        squares = np.bincount(task, residual**2) / (freedom * n)
+        if cluster is not None:
+            for number in range(len(n)):
+                own = np.unique(cluster[task == number], return_inverse=True)[1]
+                variance, degrees = cr2(np.bincount(own), np.bincount(own, residual[task == number]))
+                squares[number], freedom[number] = variance / n[number] ** 2, max(1.0, degrees)
+        # Differences that are meant to be equal leave rounding errors.
+        dust = 1e-12 * max(1.0, float(np.abs(first).max()), float(np.abs(second).max()))
+        squares[~(np.sqrt(squares) > dust) | (n < 2) | np.isinf(squares)] = np.nan
+        squares[np.bincount(task, gap != 0) == 0] = 0.0
+        mean = float(means.mean())
+        if np.isnan(squares).any() or not squares.sum():
+            none = Quantity(mean, reason="the difference of a task has no standard error")
+            yield TASKS, replace(whole, difference=none, p_value=None), none
+            return
+        error = math.sqrt(squares.sum()) / len(n)
+        degrees = float(squares.sum() ** 2 / (squares**2 / freedom).sum())  # Satterthwaite's
+        narrow, wide = (
+            Quantity(mean, *student(mean, error, degrees, own), standard_error=error)
+            for own in (level, joint)
+        )
+        p_value = tail(mean / error, degrees, "two-sided")
+        yield TASKS, replace(whole, difference=narrow, p_value=p_value, t=mean / error, freedom=degrees), wide
 
 
 def _clusters(task: int, items: int, clusters: NDArray[Any] | None) -> NDArray[Any]:
@@ -304,14 +344,19 @@ def _clusters(task: int, items: int, clusters: NDArray[Any] | None) -> NDArray[A
     return np.array(names, object)
 
 
-def _detectable(test: PairedTest, level: float, power: float) -> float | None:
+def _detectable(
+    test: PairedTest, level: float, power: float, effects: dict[tuple[int, float | None], float]
+) -> float | None:
+    """Return the detectable difference; ``effects`` keeps those in standard deviations."""
     error = test.difference.standard_error
     if not error or test.n < 2:
         return None
-    deviation = error * math.sqrt(test.n)
-    return minimum_detectable_difference(
-        deviation, test.n, power=power, level=level, freedom=test.freedom
-    ).detectable
+    size = test.n, test.freedom
+    if size not in effects:
+        effects[size] = minimum_detectable_difference(
+            1.0, test.n, power=power, level=level, freedom=test.freedom
+        ).detectable
+    return effects[size] * error * math.sqrt(test.n)
 
 
 def _judged(rows: list[Any], level: float, margin: float | None, sign: int) -> list[Any]:
@@ -331,10 +376,15 @@ def _judged(rows: list[Any], level: float, margin: float | None, sign: int) -> l
 
 
 def _verdict(row: Any, p_value: float | None, level: float, margin: float | None, sign: int) -> str:
-    """Return the verdict; ``sign`` is -1 if lower scores are better."""
-    if row.difference.low is None or row.difference.high is None:
+    """Return the verdict; ``sign`` is -1 if lower scores are better.
+
+    Of several pairs it follows from the simultaneous interval alone: where that excludes 0, Holm's p-value is
+    below 1 - level too.
+    """
+    interval = getattr(row, "simultaneous", None) or row.difference
+    if interval.low is None or interval.high is None:
         return INCONCLUSIVE
-    low, high = sorted((sign * row.difference.low, sign * row.difference.high))
+    low, high = sorted((sign * interval.low, sign * interval.high))
     if p_value is not None and p_value <= 1 - level and not low <= 0 <= high:
         return str(row.first if sign * row.difference.estimate > 0 else row.second)
     if margin is None:
@@ -456,10 +506,15 @@ def items_note(names: Sequence[str], lacking: Sequence[Sequence[str]]) -> str | 
     'b lacks 2 items that others have (q/1, q/2)'
     """
     parts = []
-    for name, items in zip(names, lacking, strict=True):
+    short = [(name, items) for name, items in zip(names, lacking, strict=True) if items]
+    for name, items in short[:MOST_NAMED]:
         shown = ", ".join(_short(item) for item in items[:MOST_NAMED]) + ", ..." * (len(items) > MOST_NAMED)
-        if items:
-            parts.append(f"{name} lacks {counted(len(items), 'item')} that others have ({shown})")
+        parts.append(f"{name} lacks {counted(len(items), 'item')} that others have ({shown})")
+    if len(short) > MOST_NAMED:
+        most = max(len(items) for _, items in short[MOST_NAMED:])
+        parts.append(
+            f"so do {counted(len(short) - MOST_NAMED, 'other system')}, up to {counted(most, 'item')}"
+        )
     return "; ".join(parts) or None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, Table, name, number, rows, setting, warning
@@ -38,7 +39,8 @@ Holm = Annotated[
     float | None,
     number(
         "p-value (Holm)",
-        "The p-value adjusted for the number of comparisons in this table, on which the verdict is based.",
+        "The p-value adjusted by Holm's method for the comparisons in this table. It is below 1 - level if a "
+        "verdict names a system.",
         group=DIFFERENCE,
         unit="p-value",
         headline=True,
@@ -88,7 +90,8 @@ class RunScore(Record, frozen=True, kw_only=True):
         str,
         number(
             "Group",
-            "Letters: two systems that share a letter are not shown to differ over all items (Holm).",
+            "Letters: two systems share one exactly if the simultaneous interval of their difference over "
+            "all items contains 0.",
             group=SCORES,
             headline=True,
         ),
@@ -176,6 +179,17 @@ class OverallDifference(Record, frozen=True, kw_only=True):
     difference: Difference
     p_value: PValue
     holm_p_value: Holm = None
+    simultaneous: Annotated[
+        Quantity | None,
+        number(
+            "Simultaneous",
+            "The difference with an interval at 1 - (1 - level) / pairs (Bonferroni): all intervals "
+            "over items contain the true differences with a probability of at least the level, and so do all "
+            "intervals over tasks. Verdicts and letters follow from it. Null with one pair.",
+            group=DIFFERENCE,
+            signed=True,
+        ),
+    ] = None
     detectable: Annotated[
         float | None,
         number("Detectable", "Smallest difference that these items show with the power.", group=DIFFERENCE),
@@ -239,14 +253,15 @@ class RunComparison(Record, frozen=True, kw_only=True):
         notes = tuple(note for note in first.notes if note not in main.notes) if main is not first else ()
         from dataclasses import replace
 
-        return (replace(main, notes=(*main.notes, *notes)),)
+        return (replace(main, notes=(*main.notes, *notes), ranked=True),)
 
     def summary(self) -> str:
         """Return the verdict over all items."""
         whole = [pair for pair in self.overall if pair.over == ITEMS]
         if len(self.systems) > 2:
             best = self.systems[0]
-            equal = [row.system for row in self.systems[1:] if {*row.letters} & {*best.letters}]
+            groups = [{*re.findall("[A-Za-z][0-9]*", row.letters)} for row in self.systems]
+            equal = [own for own in groups[1:] if own & groups[0]]
             beside = f", not distinguishable from {len(equal)} others" if equal else ""
             shown = sum(pair.verdict not in ("tied", "inconclusive") for pair in whole)
             pairs = counted(len(whole), "pair")

@@ -320,12 +320,14 @@ def _compared(
         raise InputError(message, "add the log or the rows of another system", code="empty")
     common = [task for task, by_system in scores.items() if len(by_system) == len(systems)]
     if not common:
+        ran = {system: [task for task in scores if system in scores[task]] for system in systems}
         shown = "; ".join(
-            f"{system}: {', '.join(t for t in scores if system in scores[t])}" for system in systems[:3]
+            f"{system}: {', '.join(ran[system][:3])}"
+            + (len(ran[system]) > 3) * f" and {len(ran[system]) - 3} more"
+            for system in sorted(systems, key=lambda system: len(ran[system]))[:3]
         )
-        raise InputError(
-            f"no task was run by all systems ({shown})", "compare runs of the same tasks", code="empty"
-        )
+        hint = "compare runs of the same tasks, or leave out the systems that ran few of them"
+        raise InputError(f"no task was run by all systems ({shown})", hint, code="empty")
     told = [
         *notes,
         *(
