@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from string import ascii_letters
 from typing import Any
@@ -120,6 +120,7 @@ def compare_tasks(
     if margin is not None and not 0 < margin < 1:
         raise InputError(f"margin is {margin!r}", "give a difference above 0, such as 0.01", code="parameter")
     pairs, sign = _pairs(systems, baseline), 1 if higher_is_better else -1
+    tables = _coded(tables)
     tasks = [
         _on_task(table, systems, pair, level, power)
         for table in tables
@@ -154,10 +155,10 @@ def compare_tasks(
     )
     names = [row.system for row in ranked]
     letters = groups_not_distinguishable(names, different) if baseline is None else [""] * len(names)
-    from msgspec.structs import replace
+    from msgspec.structs import replace as changed
 
     return RunComparison(
-        systems=tuple(replace(row, letters=own) for row, own in zip(ranked, letters, strict=True)),
+        systems=tuple(changed(row, letters=own) for row, own in zip(ranked, letters, strict=True)),
         overall=tuple(overall),
         tasks=tuple(_judged(tasks, level, margin, sign)) if len(tables) > 1 else (),
         reliability=tuple(
@@ -302,13 +303,13 @@ class _Joined:
         yield ITEMS, whole, wide
         if not self.task.any():  # of one task
             return
-        from msgspec.structs import replace
+        from msgspec.structs import replace as changed
 
         task, gap = np.unique(self.task[there], return_inverse=True)[1], first - second
         n = np.bincount(task)
         if cluster is not None and len(np.unique([task, cluster], axis=1).T) > (whole.clusters or 0):
             none = Quantity(None, reason="clusters are in several tasks: read the difference over all items")
-            yield TASKS, replace(whole, difference=none, p_value=None), none
+            yield TASKS, changed(whole, difference=none, p_value=None), none
             return
         means = np.bincount(task, gap) / n
         residual = gap - means[task]
@@ -326,7 +327,7 @@ class _Joined:
         mean = float(means.mean())
         if np.isnan(squares).any() or not squares.sum():
             none = Quantity(mean, reason="the difference of a task has no standard error")
-            yield TASKS, replace(whole, difference=none, p_value=None), none
+            yield TASKS, changed(whole, difference=none, p_value=None), none
             return
         error = math.sqrt(squares.sum()) / len(n)
         degrees = float(squares.sum() ** 2 / (squares**2 / freedom).sum())  # Satterthwaite's
@@ -335,13 +336,22 @@ class _Joined:
             for own in (level, joint)
         )
         p_value = tail(mean / error, degrees, "two-sided")
-        yield TASKS, replace(whole, difference=narrow, p_value=p_value, t=mean / error, freedom=degrees), wide
+        yield TASKS, changed(whole, difference=narrow, p_value=p_value, t=mean / error, freedom=degrees), wide
+
+
+def _coded(tables: Sequence[TaskTable]) -> list[TaskTable]:
+    """Return the tables with numbers for the names of clusters; a name in two tables has one number."""
+    named = [table.clusters for table in tables if table.clusters is not None]
+    if not named:
+        return [*tables]
+    codes, _ = _checks.clusters_of(np.concatenate(named), "the scores", sum(map(len, named)))
+    parts = iter(np.split(np.asarray(codes), np.cumsum([len(names) for names in named])[:-1]))
+    return [replace(table, clusters=None if table.clusters is None else next(parts)) for table in tables]
 
 
 def _clusters(task: int, items: int, clusters: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the names of the clusters of a task's items; an item without one is its own cluster."""
-    names = [f"item {task}/{item}" for item in range(items)] if clusters is None else clusters
-    return np.array(names, object)
+    """Return the clusters of a task's items; an item without one is its own cluster."""
+    return -1 - (task << 32) - np.arange(items) if clusters is None else clusters
 
 
 def _detectable(
@@ -361,12 +371,12 @@ def _detectable(
 
 def _judged(rows: list[Any], level: float, margin: float | None, sign: int) -> list[Any]:
     """Return the rows with Holm's p-values and verdicts."""
-    from msgspec.structs import replace
+    from msgspec.structs import replace as changed
 
     known = [row.p_value for row in rows if row.p_value is not None]
     adjusted = iter(list(adjusted_p_values(known)) if known else [])
     return [
-        replace(
+        changed(
             row,
             holm_p_value=None if row.p_value is None else (own := next(adjusted)),
             verdict=_verdict(row, None if row.p_value is None else own, level, margin, sign),
