@@ -16,6 +16,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from run_coverage_draws import (
     Cell,
     cells,
     family,
+    family_name,
     livebench,
     measured,
 )
@@ -58,10 +60,10 @@ Each cell has {draws:,} draws, so a coverage of 95 % has a standard error of 0.5
 points. *Rejected* is the percentage of draws with a p-value of at most 5 %: where the true difference
 is 0, this is the size of the test.
 
-Of {intervals} intervals in {cells} cells, {inside} cover {low:g} to {high:g} %, {above} more than
-{high:g} % and {below} less than {low:g} %. The lowest coverage is {least:.1f} %. Of the {below},
-{unwarned} have a warning in fewer than half of the draws. The largest size of the test is
-{size:.1f} %.
+The grid has {cells} cells with {intervals} intervals. {inside} of these cover {low:g} to {high:g} %,
+{above} more than {high:g} % and {below} less than {low:g} %; the lowest coverage is {least:.1f} %. There are
+{unwarned} cells below {low:g} % with a warning in fewer than half of the draws. The largest size of the test
+is {size:.1f} %.
 
 `$(scripts/peers-venv.sh)/bin/python scripts/run_coverage.py` writes this page. Other pages have the
 coverage of [intervals in difficult situations](interval_limits.md) and of [resampled
@@ -87,8 +89,8 @@ calibrant warns, and ! marks a coverage below 93 % by more than two standard err
   difference. The interval here is that of its paired model in evalstats (`bayes_paired_diff_ci`, with
   another prior of the correlation), for single right or wrong answers without clusters.
 
-An interval that covers is better than one that does not. Of two that cover, the shorter
-is better if it is shorter by more than 2 %.
+An interval that covers is better than one that does not. If both cover, the shorter is better if
+it is shorter by more than 2 %.
 
 """
 FAMILY = """With more than two systems, `simultaneous` has intervals at 1 - 0.05 / pairs. The table
@@ -102,12 +104,12 @@ LIVE = """LiveBench publishes averages of six categories, each the mean of its t
 ({pairs:,} pairs) in {compare_seconds} seconds. Two models share a letter if the simultaneous
 interval of their difference over items contains 0.
 
-Over items {differ[items]:,} pairs differ, and over tasks {differ[tasks]:,}. Of the {gaps}
-pairs of neighbors in the published order of the {last} models below that it names,
-{neighbors[items]} differ over items and {neighbors[tasks]} over tasks. The published first differs
-from {first_differ[items]} of the other {gaps} over items, and from {first_differ[tasks]} over
-tasks. The published averages are those of the release's table, which does not name every model
-here.
+Over items {differ[items]:,} pairs differ, and over tasks {differ[tasks]:,}.
+The published table names {last} of the models below, which make {gaps} pairs of neighbors:
+{neighbors[items]} of these differ over items, and {neighbors[tasks]} over tasks.
+The published first differs from {first_differ[items]} of the other {gaps} over items,
+and from {first_differ[tasks]} over tasks.
+The published averages are those of the release's table, in which three models have other names.
 
 """
 
@@ -133,18 +135,17 @@ def main(arguments: list[str] | None = None) -> None:
     options.kept.parent.mkdir(parents=True, exist_ok=True)
     finished, small = kept(options.kept), options.cells == "small"
     peer_draws = min(PEER_DRAWS, options.draws)
-    jobs: list[tuple[str, Callable[[], dict[str, Any]]]] = [
-        (cell.name, lambda cell=cell: measured(cell, options.draws, peer_draws))  # type: ignore[misc]
-        for cell in (SMALL if small else sorted(cells(), key=lambda cell: cell.correlation != 0.5))
-    ]
+    jobs: dict[str, Callable[[], dict[str, Any]]] = {}
+    chosen = SMALL if small else sorted(cells(), key=lambda cell: cell.correlation != 0.5)
+    for cell in chosen:  # those with other libraries first
+        jobs[cell.name] = partial(measured, cell, options.draws, peer_draws)
     if not small:
         if "CALIBRANT_DATA" in os.environ:
-            jobs.append(("livebench", livebench))
-        for systems, clusters, accuracy in FAMILY_CELLS:
-            name = f"family/{systems}/{clusters}/{accuracy}"
-            count = options.draws * (FAMILIES if systems < 30 else 400) // DRAWS
-            jobs.append((name, lambda s=systems, c=clusters, a=accuracy, n=count: family(s, c, a, n)))  # type: ignore[misc]
-    for number, (name, job) in enumerate(jobs, 1):
+            jobs["livebench"] = livebench
+        for design in FAMILY_CELLS:
+            families = options.draws * (FAMILIES if design[0] < 30 else 400) // DRAWS
+            jobs[family_name(*design)] = partial(family, *design, families)
+    for number, (name, job) in enumerate(jobs.items(), 1):
         if name in finished:
             continue
         started = time.perf_counter()
@@ -311,7 +312,7 @@ def of_families(finished: dict[str, dict[str, Any]]) -> str:
     """Return the table of simultaneous intervals."""
     rows = []
     for systems, clusters, accuracy in FAMILY_CELLS:
-        row = finished.get(f"family/{systems}/{clusters}/{accuracy}")
+        row = finished.get(family_name(systems, clusters, accuracy))
         if row is not None:
             pairs = systems * (systems - 1) // 2
             rows.append(

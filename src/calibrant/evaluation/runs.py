@@ -388,8 +388,8 @@ def _judged(rows: list[Any], level: float, margin: float | None, sign: int) -> l
 def _verdict(row: Any, p_value: float | None, level: float, margin: float | None, sign: int) -> str:
     """Return the verdict; ``sign`` is -1 if lower scores are better.
 
-    Of several pairs it follows from the simultaneous interval alone: where that excludes 0, Holm's p-value is
-    below 1 - level too.
+    If there are several pairs, it follows from the simultaneous interval alone. Where that excludes 0, Holm's
+    p-value is below 1 - level too.
     """
     interval = getattr(row, "simultaneous", None) or row.difference
     if interval.low is None or interval.high is None:
