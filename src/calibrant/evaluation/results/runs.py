@@ -262,7 +262,7 @@ class RunComparison(Record, frozen=True, kw_only=True):
             best = self.systems[0]
             groups = [{*re.findall("[A-Za-z][0-9]*", row.letters)} for row in self.systems]
             equal = [own for own in groups[1:] if own & groups[0]]
-            beside = f", not distinguishable from {len(equal)} others" if equal else ""
+            beside = f", not distinguishable from {counted(len(equal), 'other')}" if equal else ""
             shown = sum(pair.verdict not in ("tied", "inconclusive") for pair in whole)
             pairs = counted(len(whole), "pair")
             return f"{best.system} has the best mean{beside}. {shown} of {pairs} differ."
