@@ -14,7 +14,7 @@ import numpy as np
 from calibrant import estimation, evaluation, metrics, recalibrate, structures
 from calibrant.recalibrate.methods import METHODS
 from calibrant.structures import posterior
-from calibrant.structures.posterior import coreference_queries, queries
+from calibrant.structures.posterior import coreference_queries, dependency_queries, queries
 
 Calls = dict[str, Callable[[], Any]]
 CLASSES = ("red", "green", "blue")
@@ -70,9 +70,10 @@ def calls() -> dict[str, Calls]:
         },
         "recalibrate": {**_recalibrators(given), **_recalibrating(given)},
         "structures": _entities(),
-        "posterior": {**_chains(), **_antecedents()},
+        "posterior": {**_chains(), **_antecedents(), **_trees()},
         "queries": _queries(),
         "coreference_queries": _entity_queries(),
+        "dependency_queries": _tree_queries(),
         "estimation": {**_propagating(given), **_counting(given)},
         "evaluation": {
             **_agreeing(),
@@ -566,6 +567,46 @@ def _antecedents() -> Calls:
         "antecedent_losses": lambda: posterior.antecedent_losses(made, ENTITIES),
         "fit_antecedent_temperature": lambda: posterior.fit_antecedent_temperature(made, ENTITIES),
         "probable_entities": lambda: posterior.probable_entities(made),
+    }
+
+
+def trees() -> posterior.DependencyPosterior:
+    """Return the posterior of two sentences with four and two words, and three labels."""
+    random = np.random.default_rng(5)
+    sizes = (4, 2)
+    arcs = [random.normal(size=(n, n + 1)).round(2) for n in sizes]
+    labels = [random.normal(size=(n, n + 1, 3)).round(2) for n in sizes]
+    return posterior.DependencyPosterior(arcs, labels, names=["nsubj", "obj", "root"])
+
+
+HEADS = [2, 0, 2, 3, 0, 1]
+
+
+def _trees() -> Calls:
+    made = trees()
+    called = ("marginals", "entropy", "best", "minimum_bayes_risk")
+    return {
+        "DependencyPosterior": lambda: made.marginals(),
+        **{f"DependencyPosterior.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
+        "DependencyPosterior.log_partition": lambda: made.log_partition,
+        "DependencyPosterior.sentence_count": lambda: made.sentence_count,
+        "DependencyPosterior.label_marginals": lambda: made.label_marginals(1),
+        "DependencyPosterior.log_probability": lambda: made.log_probability(HEADS),
+        "DependencyPosterior.best_labels": lambda: made.best_labels(HEADS),
+        "DependencyPosterior.sample": lambda: made.sample(3, seed=1),
+        "DependencyPosterior.subtree_probability": lambda: made.subtree_probability(0, [2, 3]),
+        "DependencyPosterior.check_heads": lambda: made.check_heads(HEADS),
+    }
+
+
+def _tree_queries() -> Calls:
+    made, relations = trees(), ["nsubj", "root", "obj", "obj", "root", "det"]
+    return {
+        "arcs": lambda: _asked(dependency_queries.arcs(made, HEADS)),
+        "head_of": lambda: _asked(dependency_queries.head_of(made, HEADS, clusters=["a", "a"])),
+        "labeled_arcs": lambda: _asked(
+            dependency_queries.labeled_arcs(made, HEADS, relations, threshold=0.1)
+        ),
     }
 
 

@@ -25,6 +25,7 @@ MODULES = {
     "posterior": "calibrant.structures.posterior",
     "queries": "calibrant.structures.posterior.queries",
     "coreference_queries": "calibrant.structures.posterior.coreference_queries",
+    "dependency_queries": "calibrant.structures.posterior.dependency_queries",
     "estimation": "calibrant.estimation",
     "evaluation": "calibrant.evaluation",
 }
