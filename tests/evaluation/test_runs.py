@@ -488,3 +488,23 @@ def test_the_guide_on_moving_from_the_harnesses_has_the_answers_of_these_logs(ro
     assert f"large, small = {answers[0]}, {answers[1]}" in page
     [epochs] = read_log_scores(INSPECT / "epochs.eval").tasks
     assert [np.mean(values) for values in epochs.values.values()] == [0.75] * 3
+
+
+def test_intervals_of_scores_from_0_to_1_end_where_no_mean_can_be() -> None:
+    right = np.array([[1.0] * 6, [1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0]])
+    compared = compare_tasks(["a", "b", "c"], [TaskTable("quiz", "acc", right, np.ones((3, 6), int))])
+    ends = {row.system: (row.mean.low, row.mean.high) for row in compared.systems}
+    # All right: Clopper and Pearson's interval, since Student's has no width.
+    assert ends["a"] == pytest.approx((0.025 ** (1 / 6), 1.0))
+    for low, high in ends.values():
+        assert low is not None
+        assert high is not None
+        assert 0 <= low < high <= 1
+    for row in compared.overall:
+        for interval in (row.difference, row.simultaneous):
+            assert interval is not None
+            assert interval.low is not None
+            assert interval.high is not None
+            assert -1 <= interval.low <= interval.high <= 1
+    grades = compare_tasks(["a", "b", "c"], [TaskTable("quiz", "grade", 5 * right, np.ones((3, 6), int))])
+    assert max(row.difference.high or 0 for row in grades.overall) > 1

@@ -121,8 +121,11 @@ def compare_tasks(
         raise InputError(f"margin is {margin!r}", "give a difference above 0, such as 0.01", code="parameter")
     pairs, sign = _pairs(systems, baseline), 1 if higher_is_better else -1
     tables = _coded(tables)
+    # No mean of scores in [0, 1], and no difference of two, is outside of these limits.
+    bounded = all(np.nanmin(table.scores) >= 0 and np.nanmax(table.scores) <= 1 for table in tables)
+    most = 1.0 if bounded else math.inf
     tasks = [
-        _on_task(table, systems, pair, level, power)
+        _on_task(table, systems, pair, level, power, most)
         for table in tables
         for pair in (pairs if len(systems) <= MOST_IN_FULL or baseline is not None else ())
     ]
@@ -136,9 +139,9 @@ def compare_tasks(
                     second=systems[pair[1]],
                     over=over,
                     items=test.n,
-                    difference=test.difference,
+                    difference=_within(test.difference, -most, most),
                     p_value=test.p_value,
-                    simultaneous=simultaneous if len(pairs) > 1 else None,
+                    simultaneous=_within(simultaneous, -most, most) if len(pairs) > 1 else None,
                     detectable=_detectable(test, level, power, effects),
                     interval_warning=test.warning,
                 )
@@ -150,7 +153,7 @@ def compare_tasks(
         if row.over == ITEMS and row.verdict in (row.first, row.second)
     }
     ranked = sorted(
-        (_score(place, systems, tables, level) for place in range(len(systems))),
+        (_score(place, systems, tables, level, bounded=bounded) for place in range(len(systems))),
         key=lambda row: -sign * (row.mean.estimate or 0.0),
     )
     names = [row.system for row in ranked]
@@ -244,8 +247,17 @@ def _both(table: TaskTable, pair: tuple[int, int]) -> tuple[Floats, Floats, NDAr
     return first[there], second[there], None if table.clusters is None else table.clusters[there]
 
 
+def _within(value: Quantity, low: float, high: float) -> Quantity:
+    """Return a quantity whose interval ends at the limits of what is possible."""
+    if value.low is None or value.high is None:
+        return value
+    from msgspec.structs import replace as changed
+
+    return changed(value, low=max(low, value.low), high=min(high, value.high))
+
+
 def _on_task(
-    table: TaskTable, systems: Sequence[str], pair: tuple[int, int], level: float, power: float
+    table: TaskTable, systems: Sequence[str], pair: tuple[int, int], level: float, power: float, most: float
 ) -> TaskDifference:
     first, second, clusters = _both(table, pair)
     one, other = (systems[place] for place in pair)
@@ -261,7 +273,7 @@ def _on_task(
         items=test.n,
         first_mean=float(first.mean()),
         second_mean=float(second.mean()),
-        difference=test.difference,
+        difference=_within(test.difference, -most, most),
         p_value=test.p_value,
         detectable=_detectable(test, level, power, {}),
         interval_warning=test.warning,
@@ -404,7 +416,9 @@ def _verdict(row: Any, p_value: float | None, level: float, margin: float | None
     return NOT_WORSE if low > -margin else INCONCLUSIVE
 
 
-def _score(place: int, systems: Sequence[str], tables: Sequence[TaskTable], level: float) -> RunScore:
+def _score(
+    place: int, systems: Sequence[str], tables: Sequence[TaskTable], level: float, *, bounded: bool
+) -> RunScore:
     values, runs, clusters = _of_system(place, tables)
     own = [table.scores[place][~np.isnan(table.scores[place])] for table in tables]
     between = within = None
@@ -419,18 +433,22 @@ def _score(place: int, systems: Sequence[str], tables: Sequence[TaskTable], leve
         if runs.min() > 1:
             within = float(variances.mean())
             between = max(0.0, float(values.var(ddof=1) - (variances / runs).mean()))
-    mean = mean_interval(values, unit="item", clusters=clusters, level=level)
+    if bounded:
+        mean, warning = _proportion(values, clusters, level)
+    else:
+        interval = mean_interval(values, clusters=clusters, level=level)
+        mean, warning = interval.mean, interval.warning
     return RunScore(
         system=systems[place],
         tasks=sum(len(scores) > 0 for scores in own),
         items=len(values),
         runs=float(runs.mean()),
-        mean=mean.mean,
+        mean=mean,
         task_mean=float(np.mean([scores.mean() for scores in own if len(scores)])),
         letters="",
         item_variance=between,
         run_variance=within,
-        interval_warning=mean.warning,
+        interval_warning=warning,
     )
 
 
@@ -473,7 +491,7 @@ def _proportion(values: Floats, clusters: NDArray[Any] | None, level: float) -> 
     """Return the mean of values in [0, 1] with its interval, and a warning."""
     interval = mean_interval(values, clusters=clusters, level=level)
     if clusters is not None or (interval.warning is None and interval.mean.low is not None):
-        return interval.mean, interval.warning
+        return _within(interval.mean, 0.0, 1.0), interval.warning
     # Where t covers too little, Clopper and Pearson's interval does not: no values in [0, 1] with this mean
     # vary more than those that are 0 or 1.
     mean = float(values.mean())
