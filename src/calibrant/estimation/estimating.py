@@ -25,6 +25,7 @@ from calibrant.estimation.sampling import (
     effective_clusters,
     groups_of_chances,
     known_likeness,
+    likely_labels,
     moments_of,
     variance_of,
 )
@@ -100,6 +101,7 @@ class Study:
     corpus: bool
     level: float
     lends: bool = False  # moments of all labels, to a period with few of one kind
+    trust: float = 0.0  # in the uncertainty that the scores state, of unequal probabilities
 
 
 Warned = tuple[Quantity, dict[str, str]]
@@ -218,14 +220,19 @@ def corrected_counts(
         whole.equal if sparse else all(one.equal for one in strata)
     )
     contradicted = None if inclusion_probabilities is None else _weights(whole)
+    trust = 0.0
     if not unequal:  # the numbers of labels say more than equal probabilities that someone states
         strata = [_simple(one) for one in strata]
         shares = np.array([len(one.rows) / len(one.score) for one in strata])
         whole = replace(whole, chance=shares[code[whole.rows]])
+    else:
+        likely, trust = likely_labels(whole)
+        whole = replace(whole, likely=likely)
+        strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
     group, design = groups_of_chances(whole, sampling) if unequal else (None, "simple")
     everywhere = unequal or all(len(one.rows) for one in strata)
     factor = _tuned_factor(strata, whole)
-    study = Study(whole, unequal, everywhere, group, factor, population == "corpus", level)
+    study = Study(whole, unequal, everywhere, group, factor, population == "corpus", level, trust=trust)
     cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
     if periods is not None:
         cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
@@ -500,6 +507,8 @@ def _proportion(sample: Sample, parts: Sequence[Sample], method: str, study: Stu
         return _weighted(sample, study)
     factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
     warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
+    if not equal and method == "labels" and study.group is not None and sample is study.whole:
+        return _by_groups(sample, study, 0.0)
     if not equal:
         return _by_bands(sample, study, 0.0, "whole") if method == "labels" else _undefined(UNEQUAL)
     if any(len(one.rows) < FEWEST for one in parts):
@@ -528,12 +537,18 @@ def _uncorrected(sample: Sample, study: Study) -> Warned:
 def _weighted(sample: Sample, study: Study) -> Warned:
     """Design-based supervised learning: the mean of pseudo-outcomes, with the variance of the design."""
     if study.group is not None and sample is study.whole:
-        parts = [sample.labelled(study.group == number) for number in range(study.group.max() + 1)]
-        totals = [float(one.weight.sum()) for one in parts]
-        pieces = [Piece(one, one, total) for one, total in zip(parts, totals, strict=True)]
-        return _inverted(pieces, np.array(totals) / sum(totals), sample, 1.0, study, {})
+        return _by_groups(sample, study, 1.0)
     # Independent draws; or a period of groups of fixed sizes, of which a random number is in the period.
     return _by_bands(sample, study, 1.0, "none")
+
+
+def _by_groups(sample: Sample, study: Study, factor: float) -> Warned:
+    """An estimate from a fixed number of labels in each group of documents."""
+    assert study.group is not None
+    parts = [sample.labelled(study.group == number) for number in range(study.group.max() + 1)]
+    totals = [float(one.weight.sum()) for one in parts]
+    pieces = [Piece(one, one, total) for one, total in zip(parts, totals, strict=True)]
+    return _inverted(pieces, np.array(totals) / sum(totals), sample, factor, study, {})
 
 
 def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Warned:
@@ -576,16 +591,19 @@ def _inverted(
     middle = {"part": means, "whole": np.full(len(x), size @ means), "none": np.zeros(len(x))}[center]
     residuals = [own - one for own, one in zip(x, middle, strict=True)]
     overall = (sample.kinds[1] + 0.5) / (len(sample.rows) + 1)
+    prior = [
+        overall if one.likely is None else float(np.average(one.likely, weights=one.weight)) for one in parts
+    ]
     least, most = (sample.kinds[1], sample.kinds[0]) if study.corpus else (0, 0)
     model = ShareModel(
         estimate=min(1 - most / len(sample.score), max(least / len(sample.score), estimate)),
         parts=[moments_of(one.part, one.lender, factor, one.total) for one in pieces],
         size=size.tolist(),
         start=[
-            (one.kinds[1] + overall * added) / (len(one.rows) + added)
-            for one, added in zip(parts, unknown.tolist(), strict=True)
+            (one.kinds[1] + expected * added) / (len(one.rows) + added)
+            for one, expected, added in zip(parts, prior, unknown.tolist(), strict=True)
         ],
-        tilt=(tilt / (tilt.max() or 1.0)).tolist(),
+        tilt=((tilt / (tilt.max() or 1.0)) ** (1 - study.trust) * unknown).tolist(),
         center=center,
     )
     lent = factor > 0 and not study.lends and any(one.borrows for one in pieces)

@@ -39,6 +39,9 @@ class Sample:
         (n,) selection probabilities of the labeled documents.
     cluster
         (n,) codes of clusters, or None.
+    likely
+        (n,) prior probabilities that the labeled documents are positive, from `likely_labels`. None: they
+        are all alike.
     """
 
     score: Floats
@@ -46,6 +49,7 @@ class Sample:
     label: Floats
     chance: Floats
     cluster: Integers | None
+    likely: Floats | None = None
 
     @cached_property
     def equal(self) -> bool:
@@ -90,9 +94,28 @@ class Sample:
         """Return all documents with some of the labels."""
         return Sample(self.score, self.rows[kept], *self._labelled(kept))
 
-    def _labelled(self, kept: NDArray[np.bool_]) -> tuple[Floats, Floats, Integers | None]:
+    def _labelled(
+        self, kept: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats, Integers | None, Floats | None]:
         cluster = None if self.cluster is None else self.cluster[kept]
-        return self.label[kept], self.chance[kept], cluster
+        likely = None if self.likely is None else self.likely[kept]
+        return self.label[kept], self.chance[kept], cluster, likely
+
+
+def likely_labels(sample: Sample) -> tuple[Floats, float]:
+    """Return (n,) prior probabilities that the labeled documents are positive, and the trust in the scores.
+
+    The trust, from 0 to 1, is how far labels bear out the uncertainty that the scores state: the variance
+    that they state over the squared errors. Scores of 0 and 1 state no uncertainty. The prior log-odds are
+    those of the scores, weighted by the trust, and of the frequency of positive labels.
+    """
+    weight, score = sample.weight / sample.weight.sum(), sample.scores
+    overall = (float(weight @ sample.label) * len(weight) + 0.5) / (len(weight) + 1)
+    stated, seen = float(weight @ (score * (1 - score))), float(weight @ (sample.label - score) ** 2)
+    trust = min(1.0, stated / seen) if seen else float(stated > 0)
+    odds = np.log(np.clip(score, 1e-6, 1 - 1e-6) / np.clip(1 - score, 1e-6, 1 - 1e-6))
+    likely: Floats = 1 / (1 + np.exp(-trust * odds - (1 - trust) * math.log(overall / (1 - overall))))
+    return likely, trust
 
 
 def groups_of_chances(sample: Sample, sampling: str) -> tuple[Integers | None, str]:
@@ -203,16 +226,18 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
     agrees with all labels may still disagree with others.
     """
 
-    def sums(source: Sample, chosen: NDArray[np.bool_], kind: int) -> Floats:
+    def sums(source: Sample, chosen: NDArray[np.bool_], kind: int, likely: Floats | float = 1.0) -> Floats:
         scale = float(part.weight.mean() / source.weight.mean())
-        weight, x = scale * source.weight[chosen], kind - factor * source.scores[chosen]
-        square = weight * np.maximum(0, weight - 1) / (weight.sum() * total)
+        own, x = scale * source.weight[chosen], kind - factor * source.scores[chosen]
+        weight = likely * own
+        square = weight * np.maximum(0, own - 1) / (weight.sum() * total)
         return np.array([square.sum(), square @ x, square @ x**2, weight @ x / weight.sum()])
 
     moments = []
     for kind in (0, 1):
         source = part if part.effective_kinds()[kind] >= ENOUGH else whole
-        every = sums(source, np.ones(len(source.label), np.bool_), kind)
+        likely = 1.0 if source.likely is None else source.likely if kind else 1 - source.likely
+        every = sums(source, np.ones(len(source.label), np.bool_), kind, likely)
         number = source.effective_kinds()[kind]
         own = sums(source, source.label == kind, kind) if number else every
         moments.append((number * own + PRIOR * every) / (number + PRIOR))
