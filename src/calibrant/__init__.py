@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         verbs,
     )
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.sampling import sample
     from calibrant.evaluation.verbs.evaluating import agree, compare
     from calibrant.evaluation.verbs.monitoring import monitor
     from calibrant.evaluation.verbs.protocol_steps import protocol
@@ -94,6 +95,7 @@ __all__ = [
     "records",
     "report",
     "results",
+    "sample",
     "save_tally",
     "slices",
     "structures",

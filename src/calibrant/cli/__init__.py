@@ -40,6 +40,7 @@ main = CommandGroup(
             "protocol": "calibrant.evaluation.cli.protocol",
         },
         "Estimation: counts and fractions": {
+            "sample": "calibrant.estimation.cli.sample",
             "estimate": "calibrant.estimation.cli",
         },
         "Studies": {

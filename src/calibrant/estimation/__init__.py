@@ -34,8 +34,10 @@ if TYPE_CHECKING:
         PropagatedQuantity,
         QuantileCalibration,
     )
+    from calibrant.estimation.results.designs import DrawnSample, SampledStratum
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.sampling import sample
 else:
     __getattr__, __dir__ = lazily(__name__)
 
@@ -47,6 +49,7 @@ __all__ = [
     "CorrectedMean",
     "CountDistribution",
     "CountInterval",
+    "DrawnSample",
     "Drift",
     "Exceedance",
     "LevelCoverage",
@@ -54,6 +57,7 @@ __all__ = [
     "PropagatedQuantity",
     "QuantileCalibration",
     "RefittedRecalibrator",
+    "SampledStratum",
     "Stages",
     "central_set_hits",
     "compare_counts",
@@ -67,6 +71,7 @@ __all__ = [
     "poisson_binomial",
     "propagate",
     "quantile_calibration",
+    "sample",
     "summary",
     "total_interval",
 ]

@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_of, proportion
+from calibrant.estimation.designs import Design, combine_rounds, design_of, shift_of_draws
+from calibrant.estimation.kinds import Kind, satterthwaite
 from calibrant.estimation.results import ALL, CorrectedCounts, CorrectedMean
 from calibrant.estimation.sampling import (
     ENOUGH,
     EQUAL,
-    PRIOR,
     Sample,
     ShareModel,
     bands_of_chances,
     cluster_sums,
     design_effect,
     effective_clusters,
-    groups_of_chances,
     known_likeness,
     likely_labels,
     moments_of,
@@ -96,7 +96,7 @@ class Study:
     whole: Sample  # all documents
     unequal: bool  # if selection probabilities differ, which periods do not account for
     everywhere: bool  # if documents of all periods were selected
-    group: Integers | None  # (n,) with a fixed number of labels; None if draws are independent or equal
+    design: Design
     factor: float | None  # the weight of the scores that makes the variance least; None with few labels
     corpus: bool
     level: float
@@ -115,6 +115,8 @@ def corrected_counts(
     *,
     periods: ArrayLike | None = None,
     inclusion_probabilities: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
+    rounds: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     methods: Sequence[str] | str | None = None,
     population: str = "corpus",
@@ -147,6 +149,12 @@ def corrected_counts(
     inclusion_probabilities
         (n,) known selection probabilities of the labeled documents. None: each document of a period had the
         same probability, n / N.
+    strata
+        (n,) strata of the labeled documents, of which a fixed number was drawn from each; the probabilities
+        of a stratum may differ. None: see ``sampling``.
+    rounds
+        (n,) numbers of the rounds in which the labeled documents were drawn. Each round draws from documents
+        without an earlier one, and its probabilities may depend on earlier labels. None: one round.
     clusters
         (n,) clusters of the labeled documents, if labels are dependent.
     methods
@@ -214,34 +222,42 @@ def corrected_counts(
     one_of(sampling, SAMPLINGS, "sampling")
     proportion(level, "level")
     whole, code, names = _sample(scores, labelled, labels, periods, inclusion_probabilities, clusters)
-    strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
-    sparse = any(len(one.rows) < FEWEST for one in strata)
+    stratum, turn = (
+        _codes(codes, name, len(whole.rows)) for codes, name in ((strata, "strata"), (rounds, "rounds"))
+    )
+    if turn is not None:
+        if inclusion_probabilities is None:
+            hint = "give the probabilities with which each round drew its documents"
+            raise InputError("rounds have no inclusion_probabilities", hint, code="parameter")
+        whole = combine_rounds(whole, turn)
+    parts = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
+    sparse = any(len(one.rows) < FEWEST for one in parts)
     unequal = inclusion_probabilities is not None and not (
-        whole.equal if sparse else all(one.equal for one in strata)
+        whole.equal if sparse else all(one.equal for one in parts)
     )
     contradicted = None if inclusion_probabilities is None else _weights(whole)
     trust = 0.0
     if not unequal:  # the numbers of labels say more than equal probabilities that someone states
-        strata = [_simple(one) for one in strata]
-        shares = np.array([len(one.rows) / len(one.score) for one in strata])
+        parts = [_simple(one) for one in parts]
+        shares = np.array([len(one.rows) / len(one.score) for one in parts])
         whole = replace(whole, chance=shares[code[whole.rows]])
     else:
         likely, trust = likely_labels(whole)
         whole = replace(whole, likely=likely)
-        strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
-    group, design = groups_of_chances(whole, sampling) if unequal else (None, "simple")
-    everywhere = unequal or all(len(one.rows) for one in strata)
-    factor = _tuned_factor(strata, whole)
-    study = Study(whole, unequal, everywhere, group, factor, population == "corpus", level, trust=trust)
-    cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
+        parts = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
+    design = design_of(whole, sampling, stratum, turn) if unequal else Design("simple")
+    everywhere = unequal or all(len(one.rows) for one in parts)
+    factor = _tuned_factor(parts, whole)
+    study = Study(whole, unequal, everywhere, design, factor, population == "corpus", level, trust=trust)
+    cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, parts)]
     if periods is not None:
-        cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
-    doubts = _doubts(strata, code, study) if "prior-shift" in named else [None] * len(cells)
+        cells += [(str(name), one, [one]) for name, one in zip(names, parts, strict=True)]
+    doubts = _doubts(parts, code, study) if "prior-shift" in named else [None] * len(cells)
     estimates = [
-        _estimate(period, one, parts, method, study, doubt)
-        for (period, one, parts), doubt in zip(cells, doubts, strict=False)
+        _estimate(period, one, inside, method, study, doubt)
+        for (period, one, inside), doubt in zip(cells, doubts, strict=False)
         for method in named
-        if not every or method != "prior-shift" or any(len(part.rows) < FEWEST for part in parts)
+        if not every or method != "prior-shift" or any(len(part.rows) < FEWEST for part in inside)
     ]
     reported = _reported(estimates, unequal) if methods is None else None
     return CorrectedCounts(
@@ -249,12 +265,12 @@ def corrected_counts(
         labelled=len(whole.rows),
         population=population,
         clusters=None if whole.cluster is None else len(np.unique(whole.cluster)),
-        sampling=design,
-        sampling_detected=design != "simple" and sampling == "detect",
+        sampling=design.name,
+        sampling_detected=design.name != "simple" and sampling == "detect",
         level=level,
         command=None,
         selection_warning=contradicted
-        or (None if unequal else _selection([_simple(whole)] if sparse else strata)),
+        or (None if unequal else _selection([_simple(whole)] if sparse else parts)),
         estimates=tuple(estimates),
         reported=reported,
         reported_because=None if reported is None else REASONS[reported],
@@ -266,6 +282,18 @@ def _reported(estimates: Sequence[CorrectedMean], unequal: bool) -> str | None:
     defined = {one.method for one in estimates if one.period == ALL and one.share.estimate is not None}
     order = ("dsl", "labels") if unequal else ("ppi++", "labels", "prior-shift")
     return next((method for method in order if method in defined), None)
+
+
+def _codes(values: ArrayLike | None, name: str, count: int) -> Integers | None:
+    """Return codes in order of the labeled documents' strata or rounds; None if all are in one."""
+    if values is None:
+        return None
+    codes, names = _checks.cluster_codes(values, name)
+    _checks.same_length(name, len(codes), "labels", count)
+    if name == "strata":
+        return codes
+    numbers = np.asarray(values, np.float64)
+    return None if len(names) == 1 else np.unique(numbers, return_inverse=True)[1]
 
 
 def _simple(sample: Sample) -> Sample:
@@ -469,7 +497,9 @@ def _cautions(sample: Sample, method: str, study: Study) -> dict[str, str]:
     enough, limit = (ENOUGH, FEW_CLUSTERS) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL_CLUSTERS)
     if not sample.equal:
         few = FEW_UNEQUAL
-        if method == "prior-shift" or study.group is None:  # one more label may stand for the most documents
+        if (
+            method == "prior-shift" or study.design.group is None
+        ):  # one more label may stand for the most documents
             kinds = sample.effective_kinds(float(sample.weight.max()))
     warnings = {"few_warning": few} if min(kinds) < enough - 1e-9 else {}
     if sample.cluster is None:
@@ -507,7 +537,7 @@ def _proportion(sample: Sample, parts: Sequence[Sample], method: str, study: Stu
         return _weighted(sample, study)
     factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
     warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
-    if not equal and method == "labels" and study.group is not None and sample is study.whole:
+    if not equal and method == "labels" and study.design.group is not None and sample is study.whole:
         return _by_groups(sample, study, 0.0)
     if not equal:
         return _by_bands(sample, study, 0.0, "whole") if method == "labels" else _undefined(UNEQUAL)
@@ -536,7 +566,7 @@ def _uncorrected(sample: Sample, study: Study) -> Warned:
 
 def _weighted(sample: Sample, study: Study) -> Warned:
     """Design-based supervised learning: the mean of pseudo-outcomes, with the variance of the design."""
-    if study.group is not None and sample is study.whole:
+    if study.design.group is not None and sample is study.whole:
         return _by_groups(sample, study, 1.0)
     # Independent draws; or a period of groups of fixed sizes, of which a random number is in the period.
     return _by_bands(sample, study, 1.0, "none")
@@ -544,8 +574,8 @@ def _weighted(sample: Sample, study: Study) -> Warned:
 
 def _by_groups(sample: Sample, study: Study, factor: float) -> Warned:
     """An estimate from a fixed number of labels in each group of documents."""
-    assert study.group is not None
-    parts = [sample.labelled(study.group == number) for number in range(study.group.max() + 1)]
+    assert study.design.group is not None
+    parts = [sample.labelled(study.design.group == number) for number in range(study.design.group.max() + 1)]
     totals = [float(one.weight.sum()) for one in parts]
     pieces = [Piece(one, one, total) for one, total in zip(parts, totals, strict=True)]
     return _inverted(pieces, np.array(totals) / sum(totals), sample, factor, study, {})
@@ -554,6 +584,9 @@ def _by_groups(sample: Sample, study: Study, factor: float) -> Warned:
 def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Warned:
     """An estimate from independent draws with unequal probabilities, of which each band has its variance."""
     bands = bands_of_chances(sample)
+    if center == "none" and study.design.draws is not None and sample is study.whole:
+        residual = sample.label - factor * sample.scores
+        sample = replace(sample, shift=shift_of_draws(sample, residual, study.design.draws))
     represented = float(sample.weight.sum())
     every = float(len(sample.score)) if center == "none" else represented
     size = np.array([one.weight.sum() / represented for one in bands])
@@ -589,7 +622,10 @@ def _inverted(
     if sample.cluster is not None and effective < 1 + 1e-9:
         return Quantity(estimate, reason=ONE_CLUSTER), warnings
     middle = {"part": means, "whole": np.full(len(x), size @ means), "none": np.zeros(len(x))}[center]
-    residuals = [own - one for own, one in zip(x, middle, strict=True)]
+    residuals = [
+        own - one - (0.0 if part.shift is None else part.shift)
+        for own, one, part in zip(x, middle, parts, strict=True)
+    ]
     overall = (sample.kinds[1] + 0.5) / (len(sample.rows) + 1)
     prior = [
         overall if one.likely is None else float(np.average(one.likely, weights=one.weight)) for one in parts
@@ -622,38 +658,6 @@ def _inverted(
     return Quantity(estimate, low, high), warnings
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Scores of the labeled documents of one kind, with inverse selection probabilities as weights."""
-
-    mean: float
-    variance: float
-    sums: Floats  # (clusters,) contribution of each cluster, or document, to the error of the mean
-    effective: float  # number of clusters, or of documents
-
-    @classmethod
-    def of(cls, sample: Sample, kind: int, spared: Floats) -> Kind:
-        """Summarize one kind of a sample; `spared` multiplies the variance of each document."""
-        chosen = (sample.label == kind).astype(np.float64)
-        share = sample.weight * chosen / (sample.weight @ chosen)
-        mean = float(share @ sample.scores)
-        variance = float(share @ (sample.scores - mean) ** 2)
-        cluster = np.arange(len(share)) if sample.cluster is None else sample.cluster
-        held = np.bincount(cluster, share)
-        error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
-        outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
-        # Labels of a kind may all have one score: shrink as `moments_of` does, by the number of labels that
-        # equal probabilities would give, since the documents that the scores miss may be rarely labeled.
-        part = sample.weight / sample.weight.sum()
-        prior = PRIOR / (PRIOR + len(part) * float(part @ chosen))
-        every = float(part @ (sample.scores - mean) ** 2)
-        further = 1 / PRIOR + 1 / sample.effective_kinds()[kind]
-        unseen = np.zeros(2)
-        unseen[kind] = prior * math.sqrt(float(part @ spared) * every * further)
-        sums = np.append(math.sqrt(1 - prior) * error / outside, unseen)
-        return cls(mean, (1 - prior) * variance + prior * every, sums, float(1 / (held @ held)))
-
-
 def _prior_shift(sample: Sample, study: Study) -> Warned:
     """Return the proportion that explains the mean score, given the mean scores of positives and negatives.
 
@@ -665,7 +669,7 @@ def _prior_shift(sample: Sample, study: Study) -> Warned:
     if min(whole.kinds) < FEWEST:
         return _undefined("fewer than 2 labeled documents are positive, or negative")
     within = sample is whole and study.everywhere
-    spared = 1 - whole.chance if within else np.ones(len(whole.label))
+    spared = np.maximum(0, 1 - whole.chance) if within else np.ones(len(whole.label))
     negatives, positives = Kind.of(whole, 0, spared), Kind.of(whole, 1, spared)
     gap = positives.mean - negatives.mean
     if gap <= EQUAL:
@@ -679,7 +683,7 @@ def _prior_shift(sample: Sample, study: Study) -> Warned:
         for kind, own, every in zip((negatives, positives), sample.kinds, whole.kinds, strict=True)
     )
     inside = min(1.0, max(0.0, share))
-    critical = quantile(study.level, _freedom(negatives, positives, inside) + 1)
+    critical = quantile(study.level, satterthwaite(negatives, positives, inside) + 1)
 
     def excess(at: float) -> float:
         sums = (1 - at) * negatives.sums + at * positives.sums
@@ -692,14 +696,3 @@ def _prior_shift(sample: Sample, study: Study) -> Warned:
     low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
     high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
     return Quantity(share, low, high), {}
-
-
-def _freedom(negatives: Kind, positives: Kind, share: float) -> float:
-    """Return Satterthwaite's degrees of freedom of the mean score of a mixture of the two kinds."""
-    of_negatives = (1 - share) ** 2 * float(negatives.sums @ negatives.sums)
-    of_positives = share**2 * float(positives.sums @ positives.sums)
-    variance = of_negatives + of_positives
-    if not variance:
-        return min(negatives.effective, positives.effective) - 1
-    inverse = of_negatives**2 / (negatives.effective - 1) + of_positives**2 / (positives.effective - 1)
-    return variance**2 / inverse

@@ -1,8 +1,10 @@
 """The records that the commands print as JSON."""
 
 from calibrant.estimation.results import CorrectedCounts
+from calibrant.estimation.results.designs import DrawnSample
 from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
+    "sample": DrawnSample,
 }

@@ -6,20 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant.exceptions import InputError
 from calibrant.metrics.tails import effective_number, events_of_clusters
 
 ENOUGH = 10  # labels of each kind, from which on the scores are weighted, and a period's own are used
 PRIOR = 2.0  # labels that the scores of a kind are shrunken by
 ENOUGH_CLUSTERS = 20  # with labels of each kind: from then on they show the design effect
 EQUAL = 1e-9
-WHOLE = 1e-4  # relative distance from a whole number that the rounding of a probability explains
 FARTHEST = 25.0  # log-odds at which limits end; beyond, shares near 1 lose their precision
 
 
@@ -42,6 +40,9 @@ class Sample:
     likely
         (n,) prior probabilities that the labeled documents are positive, from `likely_labels`. None: they
         are all alike.
+    shift
+        (n,) part of each residual that adds nothing to the variance, because the number of draws is fixed;
+        None if it is not.
     """
 
     score: Floats
@@ -50,6 +51,7 @@ class Sample:
     chance: Floats
     cluster: Integers | None
     likely: Floats | None = None
+    shift: Floats | None = None
 
     @cached_property
     def equal(self) -> bool:
@@ -88,18 +90,16 @@ class Sample:
         place = np.full(len(self.score), -1, np.int64)
         place[documents] = np.arange(len(documents))
         kept = place[self.rows] >= 0
-        return Sample(self.score[documents], place[self.rows][kept], *self._labelled(kept))
+        return Sample(self.score[documents], place[self.rows][kept], **self._labelled(kept))
 
     def labelled(self, kept: NDArray[np.bool_]) -> Sample:
         """Return all documents with some of the labels."""
-        return Sample(self.score, self.rows[kept], *self._labelled(kept))
+        return Sample(self.score, self.rows[kept], **self._labelled(kept))
 
-    def _labelled(
-        self, kept: NDArray[np.bool_]
-    ) -> tuple[Floats, Floats, Integers | None, Floats | None]:
-        cluster = None if self.cluster is None else self.cluster[kept]
-        likely = None if self.likely is None else self.likely[kept]
-        return self.label[kept], self.chance[kept], cluster, likely
+    def _labelled(self, kept: NDArray[np.bool_]) -> dict[str, Any]:
+        parts = ("label", "chance", "cluster", "likely", "shift")
+        values = {name: getattr(self, name) for name in parts}
+        return {name: None if value is None else value[kept] for name, value in values.items()}
 
 
 def likely_labels(sample: Sample) -> tuple[Floats, float]:
@@ -116,41 +116,6 @@ def likely_labels(sample: Sample) -> tuple[Floats, float]:
     odds = np.log(np.clip(score, 1e-6, 1 - 1e-6) / np.clip(1 - score, 1e-6, 1 - 1e-6))
     likely: Floats = 1 / (1 + np.exp(-trust * odds - (1 - trust) * math.log(overall / (1 - overall))))
     return likely, trust
-
-
-def groups_of_chances(sample: Sample, sampling: str) -> tuple[Integers | None, str]:
-    """Tell a sample of fixed sizes from independent draws.
-
-    If every group of documents with one selection probability has a fixed number of labels n, then n over the
-    probability is the number of documents in the group, and the sum of these numbers is the number of all
-    documents. With independent draws, the sum is only close to it. Return the (n,) groups of the labeled
-    documents, or None for independent draws, and the name of the design.
-
-    Raises
-    ------
-    InputError
-        If fixed sizes are claimed, and the probabilities contradict that.
-    """
-    if sampling == "independent":
-        return None, "independent"
-    order = np.sort(sample.chance)
-    starts = order[np.concatenate([[True], np.diff(order) > EQUAL])]
-    group = np.searchsorted(starts, sample.chance, side="right") - 1
-    count = np.bincount(group)
-    sizes = count / starts
-    agree = abs(sizes.sum() - len(sample.score)) <= max(0.5, WHOLE * len(sample.score))
-    whole = bool((np.abs(sizes - np.rint(sizes)) <= np.maximum(WHOLE * sizes, 1e-6)).all())
-    if sampling == "fixed":
-        hint = "give the number of labels over the number of documents of each group, or state that "
-        hint += "documents were chosen independently"
-        if count.min() < 2:
-            message = f"only one label has the probability {starts[int(count.argmin())]:g}"
-            raise InputError(message, hint, code="parameter")
-        if abs(sizes.sum() - len(sample.score)) > max(0.5, 0.01 * len(sample.score)):
-            message = f"the probabilities imply {sizes.sum():,.0f} documents, and there are "
-            raise InputError(f"{message}{len(sample.score):,}", hint, code="parameter")
-        return group, "fixed"
-    return (group, "fixed") if agree and whole and count.min() >= 2 else (None, "independent")
 
 
 def bands_of_chances(sample: Sample) -> list[Sample]:
@@ -229,6 +194,7 @@ def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Mome
     def sums(source: Sample, chosen: NDArray[np.bool_], kind: int, likely: Floats | float = 1.0) -> Floats:
         scale = float(part.weight.mean() / source.weight.mean())
         own, x = scale * source.weight[chosen], kind - factor * source.scores[chosen]
+        x = x if source.shift is None else x - source.shift[chosen]
         weight = likely * own
         square = weight * np.maximum(0, own - 1) / (weight.sum() * total)
         return np.array([square.sum(), square @ x, square @ x**2, weight @ x / weight.sum()])

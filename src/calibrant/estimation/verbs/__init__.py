@@ -37,6 +37,8 @@ def estimate(
     label: str = "label",
     item: str = "item",
     inclusion_probability: str | None = None,
+    stratum: str | None = None,
+    round: str | None = None,
     cluster: str | None = None,
     command: str | None = None,
 ) -> CorrectedCounts:
@@ -77,6 +79,12 @@ def estimate(
     inclusion_probability
         Column of the probability with which a document was chosen to be labeled. None:
         ``inclusion_probability``, if there is one.
+    stratum
+        Column of strata from each of which a fixed number of documents was drawn. None: ``stratum``, if there
+        is one. Without inclusion probabilities, it is not used.
+    round
+        Column of the numbers of the rounds in which documents were drawn. None: ``round``, if there is one.
+        Without inclusion probabilities, it is not used.
     cluster
         Column of clusters of dependent labels. None: ``cluster``, if there is one.
     command
@@ -110,6 +118,8 @@ def estimate(
         Role("label", "label" if view is None else "name", label, gaps=True, how=how),
         Role(INCLUSION, "score", inclusion_probability, needed=False),
         Role("cluster", column=cluster, needed=False),
+        Role("stratum", column=stratum, needed=False),
+        Role("round", "finite", round, needed=False),
     ]
     try:
         scored = read_table(table, [Role("score", "score" if view is None else "name", score), items, time])
@@ -127,6 +137,9 @@ def estimate(
             error.hint += CLASSES
         raise
     _check_columns(scored, labeled)
+    drawn = INCLUSION in labeled
+    if drawn and "stratum" in labeled:
+        _check_strata(labeled)
     scores = scored["score"] if view is None else _is_class(scored, "score", view)
     counts = partial(
         corrected_counts,
@@ -134,6 +147,8 @@ def estimate(
         labels=labeled["label"] if view is None else _is_class(labeled, "label", view),
         periods=periods_of(scored, by if dated else None),
         inclusion_probabilities=labeled.get(INCLUSION),
+        strata=labeled.texts("stratum") if drawn and "stratum" in labeled else None,
+        rounds=labeled.get("round") if drawn else None,
         clusters=labeled.texts("cluster") if "cluster" in labeled else None,
         population=population,
         sampling=sampling,
@@ -170,6 +185,20 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
             check_inclusion(probability, "the inclusion probability of a labeled document is {probability:g}")
         except InputError as error:
             raise labels.placed(error, part=INCLUSION) from None
+
+
+def _check_strata(labels: FoundColumns) -> None:
+    """Raise if a stratum was drawn from, and none of its documents has a label."""
+    if not labels.left_out:
+        return
+    name = labels.roles["stratum"].name
+    drawn = read_table(labels.table, [Role("stratum", column=name, gaps=True)])
+    missing = set(drawn.names["stratum"]) - set(labels.names["stratum"])
+    for row, code in enumerate(drawn["stratum"].tolist()):
+        if drawn.names["stratum"][code] in missing:
+            message = f"stratum {shown(drawn.names['stratum'][code])} has no label"
+            hint = "label at least 2 of its documents: without them, there is no estimate for all documents"
+            raise drawn.error(row, message, hint, "empty", part="stratum")
 
 
 def _is_class(columns: FoundColumns, part: str, view: str) -> Any:
