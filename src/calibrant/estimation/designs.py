@@ -82,7 +82,8 @@ def combine_rounds(sample: Sample, rounds: Integers) -> Sample:
 
     Examples
     --------
-    >>> sample = Sample(np.full(8, 0.5), np.arange(4), np.zeros(4), np.array([0.25, 0.25, 1 / 3, 1 / 3]), None)
+    >>> chance = np.array([0.25, 0.25, 1 / 3, 1 / 3])
+    >>> sample = Sample(np.full(8, 0.5), np.arange(4), np.zeros(4), chance, None)
     >>> combine_rounds(sample, np.array([1, 1, 2, 2])).weight.tolist()
     [2.5, 2.5, 1.5, 1.5]
     """

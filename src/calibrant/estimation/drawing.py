@@ -73,7 +73,8 @@ def scaled(values: Floats, total: float, low: Floats | float, high: Floats | flo
     if most < total:
         raised = np.where(positive, high, low)
         room = (high - raised).sum()
-        return raised + (high - raised) * ((total - most) / room)
+        filled: Floats = raised + (high - raised) * ((total - most) / room)
+        return filled
 
     def excess(log_factor: float) -> float:
         return float(np.clip(values * np.exp(log_factor), low, high).sum()) - total
@@ -115,7 +116,7 @@ def inclusion_probabilities(spread: Floats, size: int, floor: float) -> Floats:
 
 
 def systematic(probabilities: Floats, start: float) -> Integers:
-    """Return the places of a systematic sample: the next place for each step of 1 in the summed probabilities.
+    """Return the places of a systematic sample: one for each step of 1 in the summed probabilities.
 
     If the documents are in random order (Goodman and Kish 1950; Hartley and Rao 1962), the sample has a fixed
     size, and each document is drawn with exactly its probability.
@@ -277,10 +278,7 @@ def draw(
         start = float(permanent_numbers(["start"], seed, f"{stage} start")[0])
         return np.sort(order[systematic(ordered, start)]), chance
     sizes = np.bincount(population.stratum, minlength=len(population.strata))
-    if design == "simple":
-        counts = np.array([size])
-    else:
-        counts = _counts(population, sizes, size, allocation)
+    counts = np.array([size]) if design == "simple" else _counts(population, sizes, size, allocation)
     order = np.lexsort((numbers, population.stratum))
     place = np.arange(documents) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     rows: Integers = np.sort(order[place < counts[population.stratum[order]]])

@@ -583,10 +583,10 @@ def _by_groups(sample: Sample, study: Study, factor: float) -> Warned:
 
 def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Warned:
     """An estimate from independent draws with unequal probabilities, of which each band has its variance."""
-    bands = bands_of_chances(sample)
     if center == "none" and study.design.draws is not None and sample is study.whole:
         residual = sample.label - factor * sample.scores
         sample = replace(sample, shift=shift_of_draws(sample, residual, study.design.draws))
+    bands = bands_of_chances(sample)
     represented = float(sample.weight.sum())
     every = float(len(sample.score)) if center == "none" else represented
     size = np.array([one.weight.sum() / represented for one in bands])

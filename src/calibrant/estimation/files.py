@@ -1,21 +1,25 @@
-"""Tables of documents that were drawn to be labeled."""
+"""Tables of documents that were drawn to be labeled, and groups that were labeled as a whole."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Integers
+from calibrant.exceptions import CalibrantError
 from calibrant.io.rewriting import output_format, write_batches
 from calibrant.io.roles import blocks
 from calibrant.io.tables import Table, one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+RARE = 0.001  # probability of a simple sample with the same whole groups, below which they are reported
+LONGEST = 60  # mean characters of a column of groups; longer ones are texts
 
 
 def kept_columns(table: Table, names: Sequence[str], rows: Integers) -> dict[str, pa.Array]:
@@ -77,7 +81,7 @@ def sample_table(columns: Mapping[str, NDArray[Any] | pa.Array], earlier: Table 
     """
     import pyarrow as pa
 
-    new = pa.table({name: values for name, values in columns.items()})
+    new = pa.table(dict(columns))
     if earlier is None:
         return new
     numbers = ("inclusion_probability", "round")
@@ -127,3 +131,95 @@ def check_output(output: str | os.PathLike[str] | None, *sources: Any) -> None:
         for source in sources:
             is_path = isinstance(source, (str, os.PathLike))
             output_format(os.fspath(output), os.fspath(source) if is_path else "")
+
+
+class WholeGroups(NamedTuple):
+    """A column whose labeled groups have a label for each of their documents.
+
+    Attributes
+    ----------
+    column
+        Name of the column.
+    labeled, groups
+        Number of labeled groups, and of all.
+    """
+
+    column: str
+    labeled: int
+    groups: int
+
+
+def whole_groups(table: Table, labeled: Integers, used: Collection[str]) -> WholeGroups | None:
+    """Return the column of groups of which all labeled ones were labeled as a whole; None if there is none.
+
+    A simple sample of documents has such groups by chance with a probability below 0.001. Of several columns,
+    such as threads and their authors, the one with the fewest groups is returned.
+
+    Parameters
+    ----------
+    table
+        The table of all documents.
+    labeled
+        (n,) places of the labeled documents from 0.
+    used
+        Columns that are no groups, such as scores.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from calibrant.io.roles import open_table
+    >>> table = open_table(pa.table({"author": [f"a{place // 4}" for place in range(400)]}))
+    >>> whole_groups(table, np.arange(40), ())
+    WholeGroups(column='author', labeled=10, groups=100)
+    >>> whole_groups(table, np.arange(0, 400, 10), ())
+    """
+    names = [name for name in table.columns if name not in used]
+    if not names or getattr(table, "lazy", None) is not None:
+        return None
+    try:
+        first = next(iter(blocks(table, dict.fromkeys(names, "name"))), None)
+        names = [] if first is None else [name for name in names if _may_be_groups(first.rows.column(name))]
+        parts: dict[str, list[Any]] = {name: [] for name in names}
+        for block in blocks(table, dict.fromkeys(names, "name")) if names else ():
+            for name in names:
+                parts[name].append(block.rows.column(name))
+    except CalibrantError:  # the command does not need these columns
+        return None
+    reported = None
+    for name in names:
+        groups = _whole(parts[name], name, labeled)
+        if groups is not None and (reported is None or groups.groups < reported.groups):
+            reported = groups
+    return reported
+
+
+def _may_be_groups(column: pa.Array) -> bool:
+    """Return True for names of groups: whole numbers, or short texts."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_integer(kind) or pa.types.is_date(kind):
+        return True
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return False
+    texts = column.cast(kind) if pa.types.is_dictionary(column.type) else column
+    return bool((compute.mean(compute.utf8_length(texts)).as_py() or 0) <= LONGEST)
+
+
+def _whole(columns: list[pa.Array], name: str, labeled: Integers) -> WholeGroups | None:
+    """Return the labeled groups of a column if each was labeled as a whole."""
+    import pyarrow as pa
+
+    values = pa.chunked_array(
+        [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
+    )
+    coded = values.combine_chunks().dictionary_encode(null_encoding="encode")
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    code = coded.indices.to_numpy(zero_copy_only=False)
+    size, own = np.bincount(code), np.bincount(code[labeled], minlength=len(coded.dictionary))
+    touched = own > 0
+    if (own[touched] < size[touched]).any() or len(labeled) == len(code):
+        return None
+    improbable = (len(labeled) / len(code)) ** min(float((size[touched] - 1).sum()), 1e6) < RARE
+    return WholeGroups(name, int(touched.sum()), len(size)) if improbable else None

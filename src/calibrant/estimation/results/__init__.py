@@ -95,8 +95,8 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         setting(
             "Sampling",
             "Design of the labeled sample, on which the variance depends. simple: equal probabilities in "
-            "each period; fixed: a fixed number of documents per group of equal probability; independent: "
-            "each document independently, with its probability.",
+            "each period; fixed: a fixed number of documents per stratum or group of equal probability; "
+            "independent: each document independently, with its probability.",
             headline=True,
         ),
     ]
@@ -113,6 +113,9 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         str | None, warning("The data contradict the probabilities of being labeled.")
     ]
     class_warning: Annotated[str | None, warning("Labels have classes that scores never have.")] = None
+    groups_warning: Annotated[
+        str | None, warning("Groups were labeled as a whole, and labels are treated as independent.")
+    ] = None
     command: Annotated[
         str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
     ]

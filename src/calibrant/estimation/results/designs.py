@@ -54,8 +54,8 @@ class DrawnSample(Record, frozen=True, kw_only=True):
         float | None,
         setting(
             "Relative width",
-            "Expected width of the interval of dsl, relative to that of a simple sample of as many documents, "
-            "if the scores are calibrated. Null without scores, and for clusters.",
+            "Expected width of the interval of dsl, relative to that of a simple sample of as many "
+            "documents, if the scores are calibrated. Null without scores, and for clusters.",
             headline=True,
         ),
     ]

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from calibrant._checks import Integers, shown
 from calibrant.estimation.estimating import check_inclusion, corrected_counts
+from calibrant.estimation.files import whole_groups
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
@@ -141,9 +142,10 @@ def estimate(
     if drawn and "stratum" in labeled:
         _check_strata(labeled)
     scores = scored["score"] if view is None else _is_class(scored, "score", view)
+    rows = labeled.rows - table.first_row if alone else _rows(labeled, scored)
     counts = partial(
         corrected_counts,
-        labelled=labeled.rows - table.first_row if alone else _rows(labeled, scored),
+        labelled=rows,
         labels=labeled["label"] if view is None else _is_class(labeled, "label", view),
         periods=periods_of(scored, by if dated else None),
         inclusion_probabilities=labeled.get(INCLUSION),
@@ -154,7 +156,9 @@ def estimate(
         sampling=sampling,
         level=level,
     )
-    result = counts(scores, methods=methods)
+    result = structs.replace(
+        counts(scores, methods=methods), groups_warning=_whole_groups(scored, labeled, rows)
+    )
     if view is None:
         return structs.replace(result, command=command)
     selected, code, names = result.selection_warning, scored["score"], scored.names["score"]
@@ -185,6 +189,23 @@ def _check_columns(scored: FoundColumns, labels: FoundColumns) -> None:
             check_inclusion(probability, "the inclusion probability of a labeled document is {probability:g}")
         except InputError as error:
             raise labels.placed(error, part=INCLUSION) from None
+
+
+def _whole_groups(scored: FoundColumns, labels: FoundColumns, rows: Integers) -> str | None:
+    """Return a warning of groups of which all documents are labeled, if the labels have no clusters."""
+    if "cluster" in labels:
+        return None
+    groups = [scored.roles["period"].name] if "period" in scored else []
+    parts = [*scored.roles.values(), *(labels.roles.values() if labels.table is scored.table else ())]
+    used = {role.name for role in parts}.difference(groups)
+    whole = whole_groups(scored.table, rows, used)
+    if whole is None:
+        return None
+    return (
+        f"each labeled value of the column {shown(whole.column)} ({whole.labeled:,} of {whole.groups:,}) has "
+        "labels for all its documents. If whole groups were drawn, labels depend on each other: write the "
+        "column into the table of labels, and name it as the cluster"
+    )
 
 
 def _check_strata(labels: FoundColumns) -> None:

@@ -15,6 +15,8 @@ from calibrant.estimation.results.designs import DrawnSample, SampledStratum
 from calibrant.exceptions import InputError
 from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.tables import Table
+from calibrant.seeds import Seed
+from calibrant.seeds import number as number_of
 
 ALL = "all"
 MOST_STRATA = 1000  # a column with more values is no column of strata
@@ -35,7 +37,7 @@ def sample(
     score: str | None = None,
     item: str = "item",
     keep: Sequence[str] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> DrawnSample:
     """Draw documents to label, and store the probability with which each was drawn.
 
@@ -117,8 +119,6 @@ def sample(
     if not 0 < floor <= 1:
         hint = "give a number above 0 and at most 1: without a floor, certain scores are never checked"
         raise InputError(f"floor is {floor:g}", hint, code="parameter")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed is {seed!r}", "give a whole number of at least 0", code="parameter")
     check_output(output, documents, previous)
     table = open_table(documents)
     scored = score is not None or "score" in table.columns
@@ -144,6 +144,7 @@ def sample(
     earlier = None if previous is None else open_table(previous)
     number, rest = _rest(columns, earlier, round)
     population = _population(columns, rest)
+    start = number_of(seed)
     stage = "" if number == 1 else f"round {number}"
     rows, chance = draw(
         population,
@@ -151,7 +152,7 @@ def sample(
         design,
         allocation=allocation or "proportional",
         floor=floor,
-        seed=int(seed),
+        seed=start,
         stage=stage,
     )
     places = rest[rows]
@@ -188,7 +189,7 @@ def sample(
         allocation=allocation,
         floor=floor if design == "uncertainty" else None,
         relative_width=ratio,
-        seed=int(seed),
+        seed=start,
         output=None if output is None else os.fspath(output),
         strata=tuple(
             SampledStratum(
@@ -209,14 +210,13 @@ def _design(design: str | None, by: str | None, cluster: str | None) -> str:
     if design is None:
         design = "stratified" if by is not None else "cluster" if cluster is not None else "simple"
     one_of(design, DESIGNS, "design")
-    for name, value, owner in (("by", by, "stratified"), ("cluster", cluster, "cluster")):
+    columns = ("by", by, "stratified", "strata"), ("cluster", cluster, "cluster", "clusters")
+    for name, value, owner, what in columns:
         if design == owner and value is None:
-            message = (
-                f"design is {design!r}, which needs a column of {'strata' if name == 'by' else 'clusters'}"
-            )
+            message = f"design is {design!r}, which needs a column of {what}"
             raise InputError(message, f"name it with `{name}`", code="parameter")
         if design != owner and value is not None:
-            message = f"design is {design!r}, which has no use for `{name}`"
+            message = f"design is {design!r}, which has no {what}"
             raise InputError(message, f"leave `{name}` out, or choose {owner}", code="parameter")
     return design
 
