@@ -200,8 +200,8 @@ def shown(cell: Cell | None) -> str:
 
 
 def is_low(cell: Cell) -> bool:
-    """Return True if a cell without a warning covers less than the band, by two standard errors."""
-    return cell.warned < 0.5 and cell.coverage < BAND[0] - 2 * np.sqrt(0.95 * 0.05 / CORPORA)
+    """Return True if a cell without a warning covers less than the band, by a standard error."""
+    return cell.warned < 0.5 and cell.coverage < BAND[0] - np.sqrt(0.95 * 0.05 / CORPORA)
 
 
 def design_table(design: str, corpora: int, cells: list[tuple[str, Cell]]) -> str:
@@ -242,8 +242,10 @@ def round_table(corpora: int, cells: list[tuple[str, Cell]]) -> str:
                 print(lines[-1], flush=True)
     return (
         "## Rounds\n\nOf the documents, 20 % are positive. The first round is a simple sample. For each "
-        "later one, a map (Platt with smoothing) is fitted to the labels so far, and documents are drawn by the uncertainty of the mapped "
-        "scores. The labels are divided evenly among the rounds.\n\n" + "\n".join(lines) + "\n"
+        "later one, a map (Platt with smoothing) is fitted to the labels so far, and documents are drawn "
+        "by the uncertainty of the mapped scores. The labels are divided evenly among the rounds.\n\n"
+        + "\n".join(lines)
+        + "\n"
     )
 
 
@@ -266,7 +268,7 @@ def page(corpora: int) -> str:
         f"standard error of a coverage of 95 % is {100 * error:.1f} points). *reported* is the method that "
         "`estimate` reports: `dsl`, or `ppi++` for simple samples and clusters. *w*: at least half of the "
         "samples have a warning, for example of few positive labels. **Bold**: coverage below "
-        f"{100 * BAND[0]:.0f} % by more than two standard errors, without a warning in most samples.\n\n"
+        f"{100 * BAND[0]:.0f} % by more than a standard error, without a warning in most samples.\n\n"
         "Predictions: *good*, calibrated probabilities; *useless*, the same in random order; *biased*, "
         "log-odds too high by 1, and too low by 2 in a quarter of the documents; *classes*, labels 0 and 1 "
         "that are wrong for 8 % of the positives and as many negatives.\n\n"

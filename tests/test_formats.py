@@ -34,6 +34,8 @@ COMMANDS = {
     "monitor": "{long.parquet} --time day --unit item",
     "plan": "--error 0.05",
     "estimate": "{dated.parquet} --labels {labels.parquet}",
+    "plan-estimate": "{dated.parquet} --labels {labels.parquet} --width 0.2",
+    "sample": "{dated.parquet} --size 50 -o {drawn.csv}",
     "slices": "{long.parquet} --by part --by part,day",
     "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",
     "plot": "{long.parquet} -o {a.pdf}",

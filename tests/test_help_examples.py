@@ -162,6 +162,7 @@ def write_fetched() -> None:
 MADE = {
     "agree": write_ratings,
     "estimate": write_labels,
+    "plan-estimate": write_labels,
     "data": write_fetched,
     "store": write_store,
     "en_core_web_sm": write_pipeline,

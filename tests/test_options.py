@@ -20,9 +20,10 @@ from calibrant.recalibrate.methods import SETTINGS
 from tests.command_line import Run
 
 CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply", "convert")
-AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate")
+AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate", "sample")
 VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
+    "plan-estimate": calibrant.plan_estimate,
     "plan-runs": evaluation.plan_runs,
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,

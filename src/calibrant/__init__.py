@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         verbs,
     )
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.planning import plan_estimate
     from calibrant.estimation.verbs.sampling import sample
     from calibrant.evaluation.verbs.evaluating import agree, compare
     from calibrant.evaluation.verbs.monitoring import monitor
@@ -88,6 +89,7 @@ __all__ = [
     "open_predictions",
     "pages",
     "plan",
+    "plan_estimate",
     "plot",
     "plots",
     "protocol",

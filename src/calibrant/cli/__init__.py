@@ -42,6 +42,7 @@ main = CommandGroup(
         "Estimation: counts and fractions": {
             "sample": "calibrant.estimation.cli.sample",
             "estimate": "calibrant.estimation.cli",
+            "plan-estimate": "calibrant.estimation.cli.plan_estimate",
         },
         "Studies": {
             "study": "calibrant_studies.cli.study",

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
         QuantileCalibration,
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
+    from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
+    from calibrant.estimation.verbs.planning import plan_estimate
     from calibrant.estimation.verbs.sampling import sample
 else:
     __getattr__, __dir__ = lazily(__name__)
@@ -51,8 +53,10 @@ __all__ = [
     "CountInterval",
     "DrawnSample",
     "Drift",
+    "EstimatePlan",
     "Exceedance",
     "LevelCoverage",
+    "PlannedLabels",
     "Propagated",
     "PropagatedQuantity",
     "QuantileCalibration",
@@ -68,6 +72,7 @@ __all__ = [
     "exceedance",
     "joint_probabilities",
     "number_interval",
+    "plan_estimate",
     "poisson_binomial",
     "propagate",
     "quantile_calibration",

@@ -639,7 +639,7 @@ def _inverted(
             (one.kinds[1] + expected * added) / (len(one.rows) + added)
             for one, expected, added in zip(parts, prior, unknown.tolist(), strict=True)
         ],
-        tilt=((tilt / (tilt.max() or 1.0)) ** (1 - study.trust) * unknown).tolist(),
+        tilt=((tilt / (tilt.max() or 1.0)) ** (1 - study.trust / 2) * unknown).tolist(),
         center=center,
     )
     lent = factor > 0 and not study.lends and any(one.borrows for one in pieces)

@@ -2,9 +2,11 @@
 
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
+from calibrant.estimation.results.plans import EstimatePlan
 from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
+    "plan-estimate": EstimatePlan,
     "sample": DrawnSample,
 }

@@ -15,7 +15,7 @@ from calibrant.cli.options import WRITES, Printing, printing
     "sample",
     cls=Command,
     short_help="Draw documents to label, with known probabilities.",
-    epilog="Example: calibrant sample scores.csv --size 200 --design uncertainty --keep text -o sample.csv",
+    epilog="Example: calibrant sample scores.parquet --size 200 --design uncertainty -o sample.csv",
 )
 @click.argument("documents", metavar="FILE")
 @click.option("-o", "--output", metavar="OUT", required=True, help=WRITES)

@@ -142,7 +142,7 @@ def estimate(
     if drawn and "stratum" in labeled:
         _check_strata(labeled)
     scores = scored["score"] if view is None else _is_class(scored, "score", view)
-    rows = labeled.rows - table.first_row if alone else _rows(labeled, scored)
+    rows = labeled_rows(labeled, scored, alone=alone)
     counts = partial(
         corrected_counts,
         labelled=rows,
@@ -245,8 +245,23 @@ def _strange_classes(scored: FoundColumns, labels: FoundColumns) -> str | None:
     )
 
 
-def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
-    """Return the position of each labeled item among the items with scores."""
+def labeled_rows(labels: FoundColumns, scored: FoundColumns, *, alone: bool) -> Integers:
+    """Return the position of each labeled item among the items with scores.
+
+    Parameters
+    ----------
+    labels, scored
+        Columns of the labels and of the scores, with ``item``.
+    alone
+        True if both are of one table, which needs no items.
+
+    Raises
+    ------
+    InputError
+        If an item with a label has no score.
+    """
+    if alone:
+        return labels.rows - labels.table.first_row
     place = {name: number for number, name in enumerate(scored.names["item"])}
     for row, name in enumerate(labels.names["item"]):
         if name not in place:
