@@ -2,7 +2,7 @@
 
 python scripts/sampling_coverage.py [CORPORA]     writes docs/studies/sampling_coverage.md
 
-Corpora of 4,000 documents, of which some are drawn and labeled; 200 corpora per cell, seed 0.
+Corpora of 4,000 documents, of which some are drawn and labeled; 100 corpora per cell, twice as many for rounds, seed 0.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from calibrant.records.words import counted
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "sampling_coverage.md"
 DOCUMENTS = 4000
-CORPORA = 200
+CORPORA = 100
 SPREAD = 2.0  # standard deviation of the log-odds
 LABELS = (30, 60, 200, 800)
 POSITIVES = (0.005, 0.05, 0.2, 0.5)
 PREDICTIONS = ("good", "useless", "biased", "classes")
-DESIGNS = ("model's class", "strata of scores", "uncertainty", "cluster")
+DESIGNS = ("uncertainty", "strata of scores", "model's class", "cluster")
 BAND = (0.93, 0.97)  # of coverage, from which a cell is named
 NAMES = [str(number) for number in range(DOCUMENTS)]
 QUARTERS = ["1", "2", "3", "4"]
@@ -241,7 +241,7 @@ def round_table(corpora: int, cells: list[tuple[str, Cell]]) -> str:
                 lines.append(f"| {place} | {shown(pair[0])} | {shown(pair[1])} |")
                 print(lines[-1], flush=True)
     return (
-        "## Rounds\n\nOf the documents, 20 % are positive. The first round is a simple sample. For each "
+        "## Rounds\n\nOne in five documents is positive. The first round is a simple sample. For each "
         "later one, a map (Platt with smoothing) is fitted to the labels so far, and documents are drawn "
         "by the uncertainty of the mapped scores. The labels are divided evenly among the rounds.\n\n"
         + "\n".join(lines)
@@ -253,7 +253,7 @@ def page(corpora: int) -> str:
     """Return all tables."""
     cells: list[tuple[str, Cell]] = []
     tables = [design_table(design, corpora, cells) for design in DESIGNS]
-    tables.append(round_table(corpora, cells))
+    tables.append(round_table(2 * corpora, cells))
     quiet = [(name, one) for name, one in cells if one.warned < 0.5]
     low = [f"{name}: {100 * one.coverage:.1f}" for name, one in quiet if is_low(one)]
     error = np.sqrt(0.95 * 0.05 / corpora)
@@ -264,7 +264,7 @@ def page(corpora: int) -> str:
         "The tables evaluate the 95 % intervals of [`estimate`](../guide/counts.md#with-some-labels) for "
         "documents drawn by [`sample`](../guide/counts.md#which-documents-to-label) in simulations: coverage "
         "in percent and, in parentheses, the mean width relative to the ideal width, which is 2 × 1.96 true "
-        f"standard errors of the estimate ({corpora:,} corpora of {DOCUMENTS:,} documents per cell; the "
+        f"standard errors of the estimate ({corpora:,} corpora of {DOCUMENTS:,} documents per cell, twice as many for rounds; the "
         f"standard error of a coverage of 95 % is {100 * error:.1f} points). *reported* is the method that "
         "`estimate` reports: `dsl`, or `ppi++` for simple samples and clusters. *w*: at least half of the "
         "samples have a warning, for example of few positive labels. **Bold**: coverage below "
@@ -272,7 +272,7 @@ def page(corpora: int) -> str:
         "Predictions: *good*, calibrated probabilities; *useless*, the same in random order; *biased*, "
         "log-odds too high by 1, and too low by 2 in a quarter of the documents; *classes*, labels 0 and 1 "
         "that are wrong for 8 % of the positives and as many negatives.\n\n"
-        f"Of {len(cells)} cells, {len(quiet)} have no warning in most samples; {inside} of these cover "
+        f"Most samples of {len(quiet)} of the {len(cells)} cells have no warning; {inside} of these cells cover "
         f"{100 * BAND[0]:.0f} to {100 * BAND[1]:.0f} %, give or take two standard errors, and "
         f"{len(low)} cover less. Their median width is "
         f"{np.median(ratios):.2f} of the ideal (90 % of them: {np.quantile(ratios, 0.05):.2f} to "

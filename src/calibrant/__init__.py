@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         verbs,
     )
     from calibrant.estimation.verbs import estimate
-    from calibrant.estimation.verbs.planning import plan_estimate
+    from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.sampling import sample
     from calibrant.evaluation.verbs.evaluating import agree, compare
     from calibrant.evaluation.verbs.monitoring import monitor

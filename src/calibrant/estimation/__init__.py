@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
-    from calibrant.estimation.verbs.planning import plan_estimate
+    from calibrant.estimation.verbs.label_plans import plan_estimate
     from calibrant.estimation.verbs.sampling import sample
 else:
     __getattr__, __dir__ = lazily(__name__)

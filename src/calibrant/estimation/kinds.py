@@ -18,7 +18,7 @@ class Kind:
     Attributes
     ----------
     mean, variance
-        Of the scores.
+        Mean and variance of the scores.
     sums
         (clusters,) contribution of each cluster, or document, to the error of the mean.
     effective

@@ -23,7 +23,7 @@ FLOOR = 0.25
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot shows of the documents.
+    """Summary of a pilot: sizes of groups, variances, and how far scores explain labels.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def labels_for(
     difference
         Difference of two groups to detect, with this power.
     power, level
-        Of the interval.
+        Power and level of the interval.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from calibrant.cli.options import Printing, printing
 )
 @click.argument("predictions", metavar="PRED")
 @options_of(
-    "calibrant.estimation.verbs.planning:plan_estimate",
+    "calibrant.estimation.verbs.label_plans:plan_estimate",
     leave=("predictions",),
     labels="FILE",
     **dict.fromkeys(("by", "score", "label", "item"), "NAME"),
@@ -30,7 +30,7 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     PRED is a table of all documents with scores, and --labels the labels of a pilot, as for calibrant
     estimate. The output compares labels alone, ppi++, and documents drawn by uncertainty.
     """
-    from calibrant.estimation.verbs.planning import plan_estimate
+    from calibrant.estimation.verbs.label_plans import plan_estimate
 
     record = plan_estimate(predictions, **options)
     printing.show(record, steps=["calibrant sample PRED --size LABELS -o sample.csv"])
