@@ -2,7 +2,7 @@
 
 python scripts/sampling_coverage.py [CORPORA]     writes docs/studies/sampling_coverage.md
 
-Corpora of 4,000 documents, of which some are drawn and labeled; 100 corpora per cell, twice as many for rounds, seed 0.
+Corpora of 4,000 documents, of which some are drawn and labeled: 100 per cell, 200 for rounds, seed 0.
 """
 
 from __future__ import annotations
@@ -264,7 +264,8 @@ def page(corpora: int) -> str:
         "The tables evaluate the 95 % intervals of [`estimate`](../guide/counts.md#with-some-labels) for "
         "documents drawn by [`sample`](../guide/counts.md#which-documents-to-label) in simulations: coverage "
         "in percent and, in parentheses, the mean width relative to the ideal width, which is 2 × 1.96 true "
-        f"standard errors of the estimate ({corpora:,} corpora of {DOCUMENTS:,} documents per cell, twice as many for rounds; the "
+        f"standard errors of the estimate ({corpora:,} corpora of {DOCUMENTS:,} documents per cell, "
+        "twice as many for rounds; the "
         f"standard error of a coverage of 95 % is {100 * error:.1f} points). *reported* is the method that "
         "`estimate` reports: `dsl`, or `ppi++` for simple samples and clusters. *w*: at least half of the "
         "samples have a warning, for example of few positive labels. **Bold**: coverage below "
@@ -272,7 +273,8 @@ def page(corpora: int) -> str:
         "Predictions: *good*, calibrated probabilities; *useless*, the same in random order; *biased*, "
         "log-odds too high by 1, and too low by 2 in a quarter of the documents; *classes*, labels 0 and 1 "
         "that are wrong for 8 % of the positives and as many negatives.\n\n"
-        f"Most samples of {len(quiet)} of the {len(cells)} cells have no warning; {inside} of these cells cover "
+        f"Most samples of {len(quiet)} of the {len(cells)} cells have no warning; {inside} of these cells "
+        "cover "
         f"{100 * BAND[0]:.0f} to {100 * BAND[1]:.0f} %, give or take two standard errors, and "
         f"{len(low)} cover less. Their median width is "
         f"{np.median(ratios):.2f} of the ideal (90 % of them: {np.quantile(ratios, 0.05):.2f} to "

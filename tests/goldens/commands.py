@@ -60,6 +60,9 @@ COMMANDS = {
     "plan-pilot": "plan --error 0.05 --pilot binary.csv",
     "estimate": "estimate documents.csv --labels labels.csv --by year",
     "estimate-chances": "estimate documents.csv --labels sampled.csv --sampling independent",
+    "plan-estimate": "plan-estimate documents.csv --labels labels.csv --width 0.1",
+    "sample": "sample documents.csv --size 20 --seed 1 -o drawn.csv",
+    "sample-uncertainty": "sample documents.csv --size 20 --design uncertainty -o drawn.csv",
     "estimate-undefined": "estimate documents.csv --labels labels.csv --by quarter --method ppi++ "
     "--method dsl",
     "slices": "slices parts.csv --by part --by length:3 --least 20",

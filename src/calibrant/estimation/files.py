@@ -152,8 +152,8 @@ class WholeGroups(NamedTuple):
 def whole_groups(table: Table, labeled: Integers, used: Collection[str]) -> WholeGroups | None:
     """Return the column of groups of which all labeled ones were labeled as a whole; None if there is none.
 
-    A simple sample of documents has such groups by chance with a probability below 0.001. Of several columns,
-    such as threads and their authors, the one with the fewest groups is returned.
+    A simple sample of documents has such groups by chance with a probability below 0.001. If several
+    columns have such groups, such as threads and their authors, the one with the fewest is returned.
 
     Parameters
     ----------
