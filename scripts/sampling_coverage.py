@@ -227,10 +227,7 @@ def design_table(design: str, corpora: int, cells: list[tuple[str, Cell]]) -> st
 
 def round_table(corpora: int, cells: list[tuple[str, Cell]]) -> str:
     """Return the table of 2 to 5 rounds."""
-    lines = [
-        "| predictions | positive, % | labels | rounds | labels | dsl |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    lines = ["| predictions | labels | rounds | labels alone | dsl |", "|---|---:|---:|---:|---:|"]
     for predictions in ("good", "biased"):
         for labels in (200, 800):
             for rounds in (1, 2, 3, 4, 5):
@@ -273,13 +270,12 @@ def page(corpora: int) -> str:
         "Predictions: *good*, calibrated probabilities; *useless*, the same in random order; *biased*, "
         "log-odds too high by 1, and too low by 2 in a quarter of the documents; *classes*, labels 0 and 1 "
         "that are wrong for 8 % of the positives and as many negatives.\n\n"
-        f"Most samples of {len(quiet)} of the {len(cells)} cells have no warning; {inside} of these cells "
-        "cover "
-        f"{100 * BAND[0]:.0f} to {100 * BAND[1]:.0f} %, give or take two standard errors, and "
-        f"{len(low)} cover less. Their median width is "
-        f"{np.median(ratios):.2f} of the ideal (90 % of them: {np.quantile(ratios, 0.05):.2f} to "
+        f"Most samples of {len(quiet)} of the {len(cells)} cells have no warning. The mean coverage of these "
+        f"cells is {100 * np.mean([one.coverage for _, one in quiet]):.1f} %. {inside} of them cover "
+        f"{100 * BAND[0]:.0f} to {100 * BAND[1]:.0f} %, give or take two standard errors. Their median width "
+        f"is {np.median(ratios):.2f} of the ideal (90 % of them: {np.quantile(ratios, 0.05):.2f} to "
         f"{np.quantile(ratios, 0.95):.2f}).\n\n"
-        + (f"Cells that cover less: {'; '.join(low)}.\n\n" if low else "")
+        + (f"Cells in bold: {'; '.join(low)}.\n\n" if low else "")
         + "`python scripts/sampling_coverage.py` writes this page.\n"
     )
     return "\n".join([head, *tables])
