@@ -489,6 +489,11 @@ def test_groups_that_were_labeled_as_a_whole_are_noticed() -> None:
     assert few.groups_warning is not None
     everyone = pa.table({"item": table["item"], "label": np.arange(500) % 2})
     assert estimate(table, everyone).groups_warning is None
+    simple = labels_of(sample(table, size=100).table)
+    known = set(simple["item"].to_pylist())
+    for nothing in ("", None):  # in another column of labels
+        gold = [str(place % 2) if f"d{place}" in known else nothing for place in range(500)]
+        assert estimate(table.append_column("gold", pa.array(gold)), simple).groups_warning is None
     beside = table.append_column(
         "label", pa.array([place % 2 if place < 50 else None for place in range(500)])
     )

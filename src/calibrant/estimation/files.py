@@ -117,9 +117,9 @@ def write_sample(table: pa.Table, output: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_sample(sample_table({"item": ["a"]}, None), f"{folder}/sample.csv")
+    ...     write_sample(sample_table({"round": [1]}, None), f"{folder}/sample.csv")
     ...     Path(folder, "sample.csv").read_text().split()
-    ['item', 'a']
+    ['round', '1']
     """
     name = os.fspath(output)
     write_batches(name, output_format(name, ""), iter(table.to_batches()))
@@ -214,12 +214,18 @@ def _whole(columns: list[pa.Array], name: str, labeled: Integers) -> WholeGroups
     values = pa.chunked_array(
         [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
     )
-    coded = values.combine_chunks().dictionary_encode(null_encoding="encode")
+    coded = values.combine_chunks().dictionary_encode()
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    code = coded.indices.to_numpy(zero_copy_only=False)
-    size, own = np.bincount(code), np.bincount(code[labeled], minlength=len(coded.dictionary))
+    code = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_string(coded.dictionary.type) or pa.types.is_large_string(coded.dictionary.type):
+        code[code == coded.dictionary.index("").as_py()] = -1
+    if (code[labeled] < 0).any():
+        return None
+    size = np.bincount(code[code >= 0], minlength=1)
+    own = np.bincount(code[labeled], minlength=len(size))
     touched = own > 0
-    if (own[touched] < size[touched]).any() or len(labeled) == len(code):
+    # A column that only labeled documents have a value in, such as another label, has no unlabeled groups.
+    if (own[touched] < size[touched]).any() or not (size[~touched] > 0).any():
         return None
     improbable = (len(labeled) / len(code)) ** min(float((size[touched] - 1).sum()), 1e6) < RARE
-    return WholeGroups(name, int(touched.sum()), len(size)) if improbable else None
+    return WholeGroups(name, int(touched.sum()), int((size > 0).sum())) if improbable else None
