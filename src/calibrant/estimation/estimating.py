@@ -191,6 +191,7 @@ def corrected_counts(
     size. Therefore an interval has width 0 only if all documents are labeled. Sums of clusters have the
     correction of Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
 
+    With unequal probabilities, scores are priors, as far as labels bear out the uncertainty that they state.
     ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels. With clusters, its
     weight comes from the sums of clusters, and is from 0 to 1.
 
