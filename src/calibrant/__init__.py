@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from calibrant.estimation.verbs import estimate
     from calibrant.estimation.verbs.label_plans import plan_estimate
+    from calibrant.estimation.verbs.regressing import regress
     from calibrant.estimation.verbs.sampling import sample
     from calibrant.evaluation.verbs.evaluating import agree, compare
     from calibrant.evaluation.verbs.monitoring import monitor
@@ -95,6 +96,7 @@ __all__ = [
     "protocol",
     "recalibrate",
     "records",
+    "regress",
     "report",
     "results",
     "sample",

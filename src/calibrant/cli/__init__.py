@@ -43,6 +43,7 @@ main = CommandGroup(
             "sample": "calibrant.estimation.cli.sample",
             "estimate": "calibrant.estimation.cli",
             "plan-estimate": "calibrant.estimation.cli.plan_estimate",
+            "regress": "calibrant.estimation.cli.regress",
         },
         "Studies": {
             "study": "calibrant_studies.cli.study",

@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     )
     from calibrant.estimation.results.designs import DrawnSample, SampledStratum
     from calibrant.estimation.results.plans import EstimatePlan, PlannedLabels
+    from calibrant.estimation.results.regressions import Regression, RegressionTerm
     from calibrant.estimation.total import RefittedRecalibrator, estimate_drift, total_interval
     from calibrant.estimation.verbs import estimate
     from calibrant.estimation.verbs.label_plans import plan_estimate
+    from calibrant.estimation.verbs.regressing import regress
     from calibrant.estimation.verbs.sampling import sample
 else:
     __getattr__, __dir__ = lazily(__name__)
@@ -61,6 +63,8 @@ __all__ = [
     "PropagatedQuantity",
     "QuantileCalibration",
     "RefittedRecalibrator",
+    "Regression",
+    "RegressionTerm",
     "SampledStratum",
     "Stages",
     "central_set_hits",
@@ -76,6 +80,7 @@ __all__ = [
     "poisson_binomial",
     "propagate",
     "quantile_calibration",
+    "regress",
     "sample",
     "summary",
     "total_interval",

@@ -3,10 +3,12 @@
 from calibrant.estimation.results import CorrectedCounts
 from calibrant.estimation.results.designs import DrawnSample
 from calibrant.estimation.results.plans import EstimatePlan
+from calibrant.estimation.results.regressions import Regression
 from calibrant.records import Record
 
 OUTPUTS: dict[str, type[Record]] = {
     "estimate": CorrectedCounts,
     "plan-estimate": EstimatePlan,
     "sample": DrawnSample,
+    "regress": Regression,
 }

@@ -1,0 +1,519 @@
+"""Regressions with predicted variables, corrected by labels of some rows: estimates and their variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from calibrant._checks import Floats, Integers
+from calibrant.exceptions import InputError
+
+Family = Literal["linear", "logistic", "poisson"]
+Method = Literal["recalibrated", "ppi++", "dsl", "labels", "naive"]
+METHODS = ("recalibrated", "ppi++", "dsl", "labels", "naive")
+STEPS = 60  # of Newton's method; regular problems need fewer than 15
+TOLERANCE = 1e-10  # relative size of the last step
+FARTHEST = 30.0  # linear predictor from which on a fitted probability is 0 or 1
+DEPENDENT = 1e-9  # relative length of what is left of a column after projection on the columns before it
+SATURATED = 1e-8  # 1 - leverage of a label that alone determines a coefficient
+LARGEST = 100.0  # weight of predictions, which are in other units if it is far from 1
+BLOCK = 1 << 16  # rows whose moments are in memory at one time
+
+
+def _logistic(eta: Floats) -> tuple[Floats, Floats]:
+    mean = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+    return mean, mean * (1 - mean)
+
+
+def _poisson(eta: Floats) -> tuple[Floats, Floats]:
+    mean = np.exp(np.minimum(eta, 700))
+    return mean, mean
+
+
+LINKS: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
+    "linear": lambda eta: (eta, np.ones_like(eta)),
+    "logistic": _logistic,
+    "poisson": _poisson,
+}
+"""Mean and its derivative at a linear predictor, by family; all have the canonical link."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A regression, of which some rows have gold values beside the predicted ones.
+
+    Attributes
+    ----------
+    family
+        Distribution, with its canonical link.
+    names
+        Names of the p coefficients.
+    design, outcome
+        (N, p) and (N,) covariates and outcome of all rows, from predictions.
+    rows
+        (n,) positions of the labeled rows.
+    gold_design, gold_outcome
+        (n, p) and (n,) covariates and outcome of the labeled rows, from gold values.
+    chance
+        (n,) probabilities with which these rows were chosen.
+    stratum
+        (n,) groups of which a fixed number of rows was chosen; None for independent choices.
+    cluster
+        (N,) codes of clusters; None for independent rows.
+    absorbed
+        Number of fixed effects that were subtracted from covariates and outcome.
+    """
+
+    family: Family
+    names: Sequence[str]
+    design: Floats
+    outcome: Floats
+    rows: Integers
+    gold_design: Floats
+    gold_outcome: Floats
+    chance: Floats
+    stratum: Integers | None = None
+    cluster: Integers | None = None
+    absorbed: int = 0
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(n,) number of rows that each labeled row represents."""
+        return 1 / self.chance
+
+    @cached_property
+    def units(self) -> tuple[Integers, int]:
+        """(n,) codes of the labeled rows' clusters, or of the rows themselves, and their number."""
+        if self.cluster is None:
+            return np.arange(len(self.rows)), len(self.rows)
+        names, code = np.unique(self.cluster[self.rows], return_inverse=True)
+        return code, len(names)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients with their covariance.
+
+    Attributes
+    ----------
+    coefficients
+        (p,) estimates.
+    covariance
+        (p, p) their estimated covariance.
+    freedom
+        (p,) degrees of freedom of each standard error.
+    weight
+        Weight of the predictions; None for naive.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    freedom: Floats
+    weight: float | None = None
+
+
+def solve(
+    design: Floats,
+    outcome: Floats,
+    weight: Floats | None,
+    family: Family,
+    target: Floats | None = None,
+    *,
+    of: str = "gold",
+) -> tuple[Floats, Floats]:
+    """Return coefficients whose weighted score is `target` (0), and the information there.
+
+    The score of a canonical link is the gradient of a concave function; Newton's steps are halved until it
+    increases.
+
+    Raises
+    ------
+    InputError
+        If there is no solution: the outcome is separated by the covariates.
+    """
+    link = LINKS[family]
+    width = design.shape[1]
+    aim = np.zeros(width) if target is None else target
+    beta = np.zeros(width)
+    ones = np.ones(len(outcome)) if weight is None else weight
+    if family == "poisson":
+        constant = np.flatnonzero(np.ptp(design, axis=0) == 0)
+        if len(constant) and design[0, constant[0]]:
+            level = max(float(ones @ outcome), 1e-300) / float(ones.sum())
+            beta[constant[0]] = math.log(level) / design[0, constant[0]]
+
+    def gain(eta: Floats, at: Floats) -> float:
+        inside = {
+            "linear": lambda: eta**2 / 2,
+            "logistic": lambda: np.logaddexp(0, eta),
+            "poisson": lambda: np.exp(np.minimum(eta, 700)),
+        }[family]()
+        return float(ones @ (outcome * eta - inside)) - float(aim @ at)
+
+    eta = design @ beta
+    value = gain(eta, beta)
+    for _ in range(STEPS):
+        mean, slope = link(eta)
+        score = design.T @ (ones * (outcome - mean)) - aim
+        information = design.T @ (design * (ones * slope)[:, None])
+        try:
+            step = np.linalg.solve(information, score)
+        except np.linalg.LinAlgError:
+            break
+        if not np.isfinite(step).all():
+            break
+        size = 1.0
+        while size > 1e-8:
+            new = design @ (beta + size * step)
+            after = gain(new, beta + size * step)
+            if after >= value - 1e-12 * abs(value):
+                break
+            size /= 2
+        beta, eta, value = beta + size * step, new, after
+        if np.abs(step).max() <= TOLERANCE * max(1.0, float(np.abs(beta).max())):
+            mean, slope = link(eta)
+            if family != "linear" and float(np.abs(eta).max()) > FARTHEST and _is_flat(slope, ones):
+                break
+            return beta, design.T @ (design * (ones * slope)[:, None])
+    message = f"the {family} regression of {of} outcomes has no finite solution: covariates separate them"
+    hint = "leave out the covariate that does, merge its categories, or label more rows"
+    raise InputError(message, hint, code="parameter")
+
+
+def _is_flat(slope: Floats, weight: Floats) -> bool:
+    return bool((slope[weight > 0] < 1e-9).any())
+
+
+def fit(problem: Problem, method: Method) -> Fit:
+    """Fit a regression by one method.
+
+    Parameters
+    ----------
+    problem
+        The regression.
+    method
+        ``naive``: predictions as if they were gold. ``labels``: labeled rows alone, weighted by 1 / chance.
+        ``dsl``: predictions with the correction of design-based supervised learning [1]_. ``ppi++``: the
+        same with a tuned weight of the predictions [2]_. ``recalibrated``: predictions enter by their
+        residuals from the naive regression, with a tuned weight [3]_ [4]_.
+
+    References
+    ----------
+    .. [1] Egami, Hinck, Stewart and Wei (2023), "Using imperfect surrogates for downstream inference:
+       design-based supervised learning for social science applications of large language models".
+    .. [2] Angelopoulos, Duchi and Zrnic (2023), "PPI++: efficient prediction-powered inference".
+    .. [3] Ji, Lei and Zrnic (2025), "Predictions as surrogates: revisiting surrogate outcomes in the age of
+       AI".
+    .. [4] Chen and Chen (2000), "A unified approach to regression analysis under double-sampling designs".
+    """
+    one, every = problem, problem.family
+    if method == "naive":
+        beta, information = solve(one.design, one.outcome, None, every, of="predicted")
+        return _naive(one, beta, information)
+    labels, information = solve(one.gold_design, one.gold_outcome, one.weight, every)
+    if method == "labels":
+        return _sandwich(one, labels, labels, information, 0.0)
+    if method == "recalibrated":
+        gamma, _ = solve(one.design, one.outcome, None, every, of="predicted")
+        weight = _tuned(one, labels, gamma, information)
+        residual = _residuals(one.design[one.rows], one.outcome[one.rows], gamma, every)
+        target = weight * (one.design[one.rows].T @ (one.weight * residual))
+        beta, information = solve(one.gold_design, one.gold_outcome, one.weight, every, target)
+        return _sandwich(one, beta, gamma, information, weight, tuned=True)
+    weight = 1.0
+    if method == "ppi++":
+        weight = _tuned(one, labels, labels, information)
+    beta, information = _common(one, labels, weight)
+    return _sandwich(one, beta, beta, information, weight, tuned=method == "ppi++")
+
+
+def _residuals(design: Floats, outcome: Floats, beta: Floats, family: Family) -> Floats:
+    residual: Floats = outcome - LINKS[family](design @ beta)[0]
+    return residual
+
+
+def _common(problem: Problem, start: Floats, weight: float) -> tuple[Floats, Floats]:
+    """Return the root of the corrected equation, in which one vector of coefficients is everywhere."""
+    link, beta = LINKS[problem.family], start
+    own_design, own_outcome = problem.design[problem.rows], problem.outcome[problem.rows]
+    parts = (
+        (problem.design, problem.outcome, np.full(len(problem.outcome), weight)),
+        (problem.gold_design, problem.gold_outcome, problem.weight),
+        (own_design, own_outcome, -weight * problem.weight),
+    )
+
+    def equation(at: Floats) -> tuple[Floats, Floats]:
+        score, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
+        for design, outcome, weights in parts:
+            mean, slope = link(design @ at)
+            score += design.T @ (weights * (outcome - mean))
+            information += design.T @ (design * (weights * slope)[:, None])
+        return score, information
+
+    score, information = equation(beta)
+    for _ in range(STEPS):
+        if np.linalg.eigvalsh(information)[0] <= 0:
+            break
+        step = np.linalg.solve(information, score)
+        size, before = 1.0, float(score @ step)
+        while size > 1e-6:
+            after, changed = equation(beta + size * step)
+            if float(after @ np.linalg.solve(information, after)) <= before:
+                break
+            size /= 2
+        beta, score, information = beta + size * step, after, changed
+        if np.abs(step).max() <= TOLERANCE * max(1.0, float(np.abs(beta).max())):
+            return beta, information
+    message = "the corrected equation has no solution near that of the labels"
+    raise InputError(message, "use the method recalibrated, or label more rows", code="parameter")
+
+
+def _moment_sums(problem: Problem, gamma: Floats) -> tuple[Floats, Floats]:
+    """Return the predicted moments of labeled rows (n, p), and the sum of products of all rows' (p, p).
+
+    With clusters, the second are the sums of each cluster, (clusters, p).
+    """
+    design, outcome = problem.design, problem.outcome
+    width = design.shape[1]
+    own = (
+        design[problem.rows]
+        * _residuals(design[problem.rows], outcome[problem.rows], gamma, problem.family)[:, None]
+    )
+    residual = _residuals(design, outcome, gamma, problem.family)
+    if problem.cluster is None:
+        products = np.zeros((width, width))
+        for first in range(0, len(outcome), BLOCK):
+            moment = design[first : first + BLOCK] * residual[first : first + BLOCK, None]
+            products += moment.T @ moment
+        return own, products
+    count = int(problem.cluster.max()) + 1
+    sums = [np.bincount(problem.cluster, design[:, j] * residual, minlength=count) for j in range(width)]
+    return own, np.stack(sums, axis=1)
+
+
+def _tuned(problem: Problem, beta: Floats, gamma: Floats, information: Floats) -> float:
+    """Return the weight of predictions that minimizes the sum of the coefficients' relative variances."""
+    inverse = np.linalg.inv(information)
+    own, every = _moment_sums(problem, gamma)
+    residual = _residuals(problem.gold_design, problem.gold_outcome, beta, problem.family)
+    weight = problem.weight[:, None]
+    gold = (weight * problem.gold_design * residual[:, None]) @ inverse
+    if problem.cluster is None:
+        labeled = own @ inverse
+        without = np.einsum("ij,jk,ki->i", inverse, every, inverse) - (labeled**2).sum(axis=0)
+        control = (weight - 1) * labeled
+        squares = (control**2).sum(axis=0) + np.maximum(0, without)
+    else:
+        count = len(every)
+        place = problem.cluster[problem.rows]
+        gold = _sums(gold, place, count)
+        control = (_sums(weight * own, place, count) - every) @ inverse
+        squares = (control**2).sum(axis=0)
+    variance = (gold**2).sum(axis=0)
+    known = (variance > 0) & (squares > 0)
+    top = float(((gold * control).sum(axis=0)[known] / variance[known]).sum())
+    bottom = float((squares[known] / variance[known]).sum())
+    return min(LARGEST, max(0.0, top / bottom)) if bottom else 0.0
+
+
+def _sums(values: Floats, code: Integers, count: int) -> Floats:
+    return np.stack([np.bincount(code, column, minlength=count) for column in values.T], axis=1)
+
+
+def _adjusted(problem: Problem, beta: Floats) -> tuple[Floats, Floats, Callable[[Floats], Floats]]:
+    """Return the orthonormal scaled design of labels (n, p), its scales, and CR2's adjustment of columns."""
+    slope = LINKS[problem.family](problem.gold_design @ beta)[1]
+    scale = np.sqrt(problem.weight * slope)
+    basis, _ = np.linalg.qr(problem.gold_design * scale[:, None])
+    code, count = problem.units
+    if problem.cluster is None:
+        rest = 1 - (basis**2).sum(axis=1)
+        if (rest < SATURATED).any():
+            row = int(rest.argmin())
+            j = int(np.abs(basis[row]).argmax())
+            message = f"one label alone determines the coefficient of {problem.names[j]}"
+            hint = "leave this term out, merge categories, or label more rows"
+            raise InputError(message, hint, code="parameter", row=row)
+        factor = 1 / np.sqrt(rest)
+        return basis, scale, lambda columns: columns * factor[:, None]
+    order = np.argsort(code, kind="stable")
+    grams = np.add.reduceat(
+        basis[order, :, None] * basis[order, None, :], np.searchsorted(code[order], np.arange(count)), axis=0
+    )
+    values, vectors = np.linalg.eigh(grams)
+    values = np.clip(values, 0, 1)
+    inside = 1 - values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.where(inside > SATURATED, 1 / np.sqrt(inside) - 1, -1.0) / values
+    change = np.where(values > 1e-12, change, 0.5)
+    kernel = np.einsum("gij,gj,gkj->gik", vectors, change, vectors)
+
+    def adjust(columns: Floats) -> Floats:
+        inner = np.zeros((count, basis.shape[1], columns.shape[1]))
+        for k in range(columns.shape[1]):
+            inner[:, :, k] = _sums(basis * columns[:, [k]], code, count)
+        moved = np.einsum("gij,gjk->gik", kernel, inner)
+        return columns + np.einsum("ni,nik->nk", basis, moved[code])
+
+    return basis, scale, adjust
+
+
+def _sandwich(
+    problem: Problem, beta: Floats, gamma: Floats, information: Floats, weight: float, *, tuned: bool = False
+) -> Fit:
+    """Return coefficients with their sandwich covariance (CR2) and Satterthwaite's degrees of freedom."""
+    inverse = np.linalg.inv(information)
+    basis, scale, adjust = _adjusted(problem, beta)
+    ratio = problem.weight / scale
+    error = _residuals(problem.gold_design, problem.gold_outcome, beta, problem.family)
+    predicted = _residuals(problem.design[problem.rows], problem.outcome[problem.rows], gamma, problem.family)
+    both = adjust(np.stack([error, predicted], axis=1) * ratio[:, None]) * scale[:, None]
+    if tuned:
+        both *= math.sqrt(problem.units[1] / max(1, problem.units[1] - 1))
+    labeled = problem.gold_design * both[:, [0]] - weight * problem.design[problem.rows] * both[:, [1]]
+    code, count = problem.units
+    freedom = _freedom(problem, basis, adjust(problem.gold_design * scale[:, None]) @ inverse)
+    if not weight:
+        sums = labeled if problem.cluster is None else _sums(labeled, code, count)
+        meat = sums.T @ sums
+        rows = count
+    else:
+        own, every = _moment_sums(problem, gamma)
+        if problem.cluster is None:
+            cross = weight * own.T @ labeled
+            meat = weight**2 * every + cross + cross.T + labeled.T @ labeled
+            sums, rows = labeled, len(problem.outcome)
+        else:
+            rows = len(every)
+            sums = _sums(labeled, problem.cluster[problem.rows], rows)
+            whole = weight * math.sqrt(rows / (rows - 1)) * every + sums
+            meat = whole.T @ whole
+    if problem.stratum is not None and problem.cluster is None:
+        for one in range(int(problem.stratum.max()) + 1):
+            inside = problem.stratum == one
+            n, chance = int(inside.sum()), float(problem.chance[inside][0])
+            total = labeled[inside].sum(axis=0)
+            pairs = (np.outer(total, total) - labeled[inside].T @ labeled[inside]) / (n - 1)
+            meat = meat - (1 - chance) * pairs
+    covariance = inverse @ meat @ inverse
+    alone = np.einsum("ij,jk,ki->i", inverse, sums.T @ sums, inverse)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        larger = np.where(alone > 0, np.diag(covariance) / alone, 1.0)
+    freedom = np.minimum(freedom * np.maximum(1, larger) ** 2, rows - 1)
+    return Fit(beta, covariance, freedom, weight)
+
+
+def _freedom(problem: Problem, basis: Floats, part: Floats) -> Floats:
+    """Return Satterthwaite's degrees of freedom (p,) of CR2 variances (Bell and McCaffrey 2002).
+
+    Residuals of the labels are taken as independent, with the variances of the family. The matrix whose
+    moments are needed is a diagonal plus one of low rank, so that nothing of size (n, n) is made.
+    """
+    code, count = problem.units
+    omega = problem.weight / problem.weight.mean()
+    width = basis.shape[1]
+    middle = basis.T @ (basis * omega[:, None])
+    core = np.block([[middle, -np.eye(width)], [-np.eye(width), np.zeros((width, width))]])
+    freedom = np.empty(width)
+    for j in range(width):
+        diagonal = np.bincount(code, omega * part[:, j] ** 2, minlength=count)
+        outer = basis * part[:, [j]]
+        low = np.concatenate([_sums(outer, code, count), _sums(outer * omega[:, None], code, count)], axis=1)
+        inner = core @ (low.T @ low)
+        first = diagonal.sum() + np.trace(inner)
+        second = (
+            diagonal @ diagonal + 2 * diagonal @ ((low @ core) * low).sum(axis=1) + np.trace(inner @ inner)
+        )
+        freedom[j] = first**2 / second if second > 0 else 1.0
+    return np.maximum(1.0, freedom)
+
+
+def _naive(problem: Problem, beta: Floats, information: Floats) -> Fit:
+    """Return the coefficients of the predictions with the usual sandwich covariance (HC1 or CR1)."""
+    inverse = np.linalg.inv(information)
+    _, every = _moment_sums(problem, beta)
+    n, width = problem.design.shape
+    if problem.cluster is None:
+        meat, units, factor = every, n, n / max(1, n - width)
+    else:
+        units = len(every)
+        meat = every.T @ every
+        factor = units / max(1, units - 1) * (n - 1) / max(1, n - width)
+    covariance = factor * inverse @ meat @ inverse
+    freedom = float(n - width if problem.cluster is None else units - 1)
+    return Fit(beta, covariance, np.full(width, max(1.0, freedom)))
+
+
+def check(problem: Problem) -> None:
+    """Raise if covariates are collinear, or labels or clusters are too few for the coefficients.
+
+    Raises
+    ------
+    InputError
+        Naming the first covariate that the others determine.
+    """
+    width, labels = len(problem.names), len(problem.rows)
+    hint = "leave out covariates, or label more rows"
+    if labels < width + 2:
+        message = f"{labels} labels are too few for {width} coefficients"
+        raise InputError(message, hint, code="parameter")
+    count = problem.units[1]
+    if problem.cluster is not None and count <= width:
+        message = f"the labels are from {count} clusters, too few for {width} coefficients"
+        raise InputError(message, hint, code="parameter")
+    for design, of in ((problem.design, "the rows"), (problem.gold_design, "the labeled rows")):
+        gram = design.T @ design
+        scale = np.sqrt(np.diag(gram))
+        for j in range(width):
+            message = f"the term {problem.names[j]} is a linear combination of other terms in {of}"
+            if scale[j] == 0:
+                raise InputError(message, "leave it out of the formula", code="parameter")
+            if not j:
+                continue
+            before = design[:, :j] / scale[:j]
+            left = design[:, j] / scale[j]
+            left = (
+                left
+                - before
+                @ np.linalg.lstsq(gram[:j, :j] / np.outer(scale[:j], scale[:j]), before.T @ left, rcond=None)[
+                    0
+                ]
+            )
+            if float(left @ left) < DEPENDENT:
+                raise InputError(message, "leave it out of the formula", code="parameter")
+
+
+def adjusted_outcome(problem: Problem, method: Method, naive: Floats, best: Fit) -> Floats:
+    """Return the outcome (N,) whose ordinary regression has the corrected coefficients.
+
+    It is a recalibrated prediction, plus the error of this prediction / chance in labeled rows. Only the
+    outcome may be predicted.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.stack([np.ones(100), rng.normal(size=100)], axis=1)
+    >>> y, rows = x @ [1, 2] + rng.normal(size=100), np.arange(30)
+    >>> problem = Problem("linear", ["1", "x"], x, 0.5 * y, rows, x[rows], y[rows], np.full(30, 0.3))
+    >>> best = fit(problem, "recalibrated")
+    >>> adjusted = adjusted_outcome(problem, "recalibrated", fit(problem, "naive").coefficients, best)
+    >>> np.allclose(np.linalg.lstsq(x, adjusted)[0], best.coefficients)
+    True
+    """
+    link, weight = LINKS[problem.family], best.weight or 0.0
+    mean = link(problem.design @ best.coefficients)[0]
+    start = link(problem.design @ naive)[0] if method == "recalibrated" else mean
+    guess = mean + weight * (problem.outcome - start)
+    adjusted: Floats = guess.copy()
+    adjusted[problem.rows] += problem.weight * (problem.gold_outcome - guess[problem.rows])
+    return adjusted
+
+
+def few_labels(problem: Problem, best: Fit) -> str | None:
+    """Return a warning if the intervals depend on few labels."""
+    return None

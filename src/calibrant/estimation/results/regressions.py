@@ -1,0 +1,155 @@
+"""Records of regressions with predicted variables."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from calibrant._checks import Floats
+from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
+from calibrant.records.words import decimal
+from calibrant.results.errors import IntervalLevel
+
+COEFFICIENTS, TEST = "Coefficients", "Test"
+
+
+class RegressionTerm(Record, frozen=True, kw_only=True):
+    """Coefficient of one term: corrected, from the labels alone, and from the predictions alone."""
+
+    term: Annotated[str, name("Term", "Term of the formula, as formulaic names it.")]
+    corrected: Annotated[
+        Quantity,
+        number(
+            "Corrected",
+            "Coefficient from all predictions, corrected by the labels; report this one.",
+            group=COEFFICIENTS,
+            headline=True,
+        ),
+    ]
+    standard_error: Annotated[
+        float,
+        number(
+            "Standard error",
+            "Standard error of the corrected coefficient, robust to heteroskedasticity (CR2), and to "
+            "dependence within clusters if these are named.",
+            group=TEST,
+            headline=True,
+            short="s.e.",
+        ),
+    ]
+    t: Annotated[
+        float,
+        number("t", "Corrected coefficient / standard error.", group=TEST, headline=True, digits=2),
+    ]
+    freedom: Annotated[
+        float,
+        number(
+            "Degrees of freedom",
+            "Satterthwaite's degrees of freedom of the standard error.",
+            group=TEST,
+            short="df",
+            digits=1,
+        ),
+    ]
+    p_value: Annotated[
+        float,
+        number(
+            "p-value",
+            "Two-sided p-value of Student's t test that the coefficient is 0.",
+            group=TEST,
+            unit="p-value",
+            headline=True,
+            short="p",
+        ),
+    ]
+    labels: Annotated[
+        Quantity,
+        number(
+            "Labels only",
+            "Coefficient from the labeled rows alone, weighted by 1 / inclusion probability.",
+            group=COEFFICIENTS,
+            headline=True,
+        ),
+    ]
+    naive: Annotated[
+        Quantity,
+        number(
+            "Naive",
+            "Coefficient from all predictions as if they were gold. Its interval ignores their errors; do "
+            "not report it.",
+            group=COEFFICIENTS,
+            headline=True,
+        ),
+    ]
+
+
+class Regression(Record, frozen=True, kw_only=True):
+    """Regression with predicted variables, corrected by gold labels of some rows."""
+
+    formula: Annotated[str, setting("Formula", "Formula of the regression.", headline=True)]
+    family: Annotated[
+        str,
+        setting("Family", "linear, logistic (coefficients are log-odds) or poisson (logarithms of rates)."),
+    ]
+    predicted: Annotated[
+        str, setting("Predicted", "Predicted variables, and the columns of their predictions.", headline=True)
+    ]
+    method: Annotated[
+        str,
+        setting("Method", "Method of the corrected coefficients: recalibrated, ppi++ or dsl.", headline=True),
+    ]
+    weight: Annotated[
+        float,
+        setting(
+            "Weight",
+            "Weight of the predictions in the correction: 0 ignores them, and 1 is the weight of dsl.",
+            headline=True,
+        ),
+    ]
+    documents: Annotated[int, setting("Rows", "Number of rows.", headline=True)]
+    labelled: Annotated[int, setting("Labeled", "Number of rows with gold values.", headline=True)]
+    clusters: Annotated[
+        int | None,
+        setting("Clusters", "Number of clusters; null if rows are treated as independent.", headline=True),
+    ]
+    fixed: Annotated[
+        str | None, setting("Fixed effects", "Column whose fixed effects are absorbed; null without.")
+    ]
+    sampling: Annotated[
+        str,
+        setting(
+            "Sampling",
+            "Design of the labeled sample. simple: all rows had the same probability of being labeled, which "
+            "is assumed if no probabilities are given; fixed: a fixed number of rows per group of equal "
+            "probability; independent: each row independently, with its probability.",
+            headline=True,
+        ),
+    ]
+    level: IntervalLevel
+    few_warning: Annotated[str | None, warning("Few labels carry the estimates.")] = None
+    clusters_warning: Annotated[str | None, warning("The labels come from few effective clusters.")] = None
+    selection_warning: Annotated[
+        str | None, warning("The data contradict the probabilities of being labeled.")
+    ] = None
+    command: Annotated[
+        str | None, setting("Command", "Command line that reproduces the result; null if there is none.")
+    ] = None
+    terms: Annotated[
+        tuple[RegressionTerm, ...], rows("Coefficients", "One entry per term, in the order of the formula.")
+    ]
+    adjusted: Annotated[Floats | None, hidden()] = None
+
+    def summary(self) -> str:
+        """Return the design, the weight of the predictions, and terms whose naive estimate misleads."""
+        wrong = [
+            one.term
+            for one in self.terms
+            if one.naive.estimate is not None
+            and one.corrected.low is not None
+            and one.corrected.high is not None
+            and not one.corrected.low <= one.naive.estimate <= one.corrected.high
+        ]
+        text = f"{self.labelled:,} of {self.documents:,} rows have gold values; sampling: {self.sampling}. "
+        text += f"Weight of the predictions: {decimal(self.weight, 2)}."
+        if wrong:
+            text += f" The naive estimate is outside the corrected interval of {', '.join(wrong)}."
+        return text
