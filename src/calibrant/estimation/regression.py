@@ -66,7 +66,8 @@ class Problem:
     cluster
         (N,) codes of clusters; None for independent rows.
     absorbed
-        Number of fixed effects that were subtracted from covariates and outcome.
+        Covariates (n, p) and outcome (n,) of the labeled rows, from predictions, without the fixed effects of
+        the labeled rows; the other arrays are without fixed effects, too. None if there are none.
     """
 
     family: Family
@@ -79,12 +80,27 @@ class Problem:
     chance: Floats
     stratum: Integers | None = None
     cluster: Integers | None = None
-    absorbed: int = 0
+    absorbed: tuple[Floats, Floats] | None = None
 
     @cached_property
     def weight(self) -> Floats:
         """(n,) number of rows that each labeled row represents."""
         return 1 / self.chance
+
+    @cached_property
+    def own_design(self) -> Floats:
+        """(n, p) covariates of the labeled rows, from predictions."""
+        return self.design[self.rows] if self.absorbed is None else self.absorbed[0]
+
+    @cached_property
+    def own_outcome(self) -> Floats:
+        """(n,) outcome of the labeled rows, from predictions."""
+        return self.outcome[self.rows] if self.absorbed is None else self.absorbed[1]
+
+    @cached_property
+    def covariates_are_predicted(self) -> bool:
+        """True if gold covariates of a labeled row differ from the predicted ones."""
+        return not np.array_equal(self.own_design, self.gold_design)
 
     @cached_property
     def units(self) -> tuple[Integers, int]:
@@ -108,13 +124,13 @@ class Fit:
     freedom
         (p,) degrees of freedom of each standard error.
     weight
-        Weight of the predictions; None for naive.
+        (p,) weights of the predictions; None for naive.
     """
 
     coefficients: Floats
     covariance: Floats
     freedom: Floats
-    weight: float | None = None
+    weight: Floats | None = None
 
 
 def solve(
@@ -148,11 +164,10 @@ def solve(
             beta[constant[0]] = math.log(level) / design[0, constant[0]]
 
     def gain(eta: Floats, at: Floats) -> float:
-        inside = {
-            "linear": lambda: eta**2 / 2,
-            "logistic": lambda: np.logaddexp(0, eta),
-            "poisson": lambda: np.exp(np.minimum(eta, 700)),
-        }[family]()
+        if family == "linear":
+            inside = eta**2 / 2
+        else:
+            inside = np.logaddexp(0, eta) if family == "logistic" else np.exp(np.minimum(eta, 700))
         return float(ones @ (outcome * eta - inside)) - float(aim @ at)
 
     eta = design @ beta
@@ -216,20 +231,26 @@ def fit(problem: Problem, method: Method) -> Fit:
         beta, information = solve(one.design, one.outcome, None, every, of="predicted")
         return _naive(one, beta, information)
     labels, information = solve(one.gold_design, one.gold_outcome, one.weight, every)
+    width = len(one.names)
     if method == "labels":
-        return _sandwich(one, labels, labels, information, 0.0)
+        return _sandwich(one, labels, labels, information, np.zeros((width, width)), np.zeros(width))
+    own, outcome = one.own_design, one.own_outcome
     if method == "recalibrated":
-        gamma, _ = solve(one.design, one.outcome, None, every, of="predicted")
-        weight = _tuned(one, labels, gamma, information)
-        residual = _residuals(one.design[one.rows], one.outcome[one.rows], gamma, every)
-        target = weight * (one.design[one.rows].T @ (one.weight * residual))
+        gamma, naive = solve(one.design, one.outcome, None, every, of="predicted")
+        weight = _tuned(one, labels, gamma, information, naive)
+        # With one weight for all, an outcome exists whose ordinary regression has the same coefficients.
+        mixing = weight[0] * np.eye(width)
+        if one.covariates_are_predicted:
+            mixing = information @ (weight[:, None] * np.linalg.inv(naive))
+        target = mixing @ (own.T @ (one.weight * _residuals(own, outcome, gamma, every)))
         beta, information = solve(one.gold_design, one.gold_outcome, one.weight, every, target)
-        return _sandwich(one, beta, gamma, information, weight, tuned=True)
-    weight = 1.0
+        return _sandwich(one, beta, gamma, information, mixing, weight, tuned=True)
+    weight = np.ones(width)
     if method == "ppi++":
-        weight = _tuned(one, labels, labels, information)
-    beta, information = _common(one, labels, weight)
-    return _sandwich(one, beta, beta, information, weight, tuned=method == "ppi++")
+        weight[:] = _tuned(one, labels, labels, information, information, shared=True)
+    beta, information = _common(one, labels, float(weight[0]))
+    mixing = weight[0] * np.eye(width)
+    return _sandwich(one, beta, beta, information, mixing, weight, tuned=method == "ppi++")
 
 
 def _residuals(design: Floats, outcome: Floats, beta: Floats, family: Family) -> Floats:
@@ -240,7 +261,7 @@ def _residuals(design: Floats, outcome: Floats, beta: Floats, family: Family) ->
 def _common(problem: Problem, start: Floats, weight: float) -> tuple[Floats, Floats]:
     """Return the root of the corrected equation, in which one vector of coefficients is everywhere."""
     link, beta = LINKS[problem.family], start
-    own_design, own_outcome = problem.design[problem.rows], problem.outcome[problem.rows]
+    own_design, own_outcome = problem.own_design, problem.own_outcome
     parts = (
         (problem.design, problem.outcome, np.full(len(problem.outcome), weight)),
         (problem.gold_design, problem.gold_outcome, problem.weight),
@@ -280,10 +301,8 @@ def _moment_sums(problem: Problem, gamma: Floats) -> tuple[Floats, Floats]:
     """
     design, outcome = problem.design, problem.outcome
     width = design.shape[1]
-    own = (
-        design[problem.rows]
-        * _residuals(design[problem.rows], outcome[problem.rows], gamma, problem.family)[:, None]
-    )
+    of_own = _residuals(problem.own_design, problem.own_outcome, gamma, problem.family)
+    own = problem.own_design * of_own[:, None]
     residual = _residuals(design, outcome, gamma, problem.family)
     if problem.cluster is None:
         products = np.zeros((width, width))
@@ -296,33 +315,50 @@ def _moment_sums(problem: Problem, gamma: Floats) -> tuple[Floats, Floats]:
     return own, np.stack(sums, axis=1)
 
 
-def _tuned(problem: Problem, beta: Floats, gamma: Floats, information: Floats) -> float:
-    """Return the weight of predictions that minimizes the sum of the coefficients' relative variances."""
+def _tuned(
+    problem: Problem,
+    beta: Floats,
+    gamma: Floats,
+    information: Floats,
+    naive: Floats,
+    *,
+    shared: bool = False,
+) -> Floats:
+    """Return weights (p,) of the predictions that minimize the variances of the coefficients.
+
+    If only the outcome is predicted, or if it is `shared`, one weight minimizes the sum of their variances
+    relative to those of the labels alone.
+    """
+    shared = shared or not problem.covariates_are_predicted
     inverse = np.linalg.inv(information)
+    inside = inverse if shared else np.linalg.inv(naive)
     own, every = _moment_sums(problem, gamma)
     residual = _residuals(problem.gold_design, problem.gold_outcome, beta, problem.family)
-    weight = problem.weight[:, None]
-    gold = (weight * problem.gold_design * residual[:, None]) @ inverse
+    gold = (problem.weight[:, None] * problem.gold_design * residual[:, None]) @ inverse
     if problem.cluster is None:
-        labeled = own @ inverse
-        without = np.einsum("ij,jk,ki->i", inverse, every, inverse) - (labeled**2).sum(axis=0)
-        control = (weight - 1) * labeled
+        labeled = own @ inside
+        without = np.einsum("ij,jk,ki->i", inside, every, inside) - (labeled**2).sum(axis=0)
+        control = (problem.weight[:, None] - 1) * labeled
         squares = (control**2).sum(axis=0) + np.maximum(0, without)
     else:
-        count = len(every)
-        place = problem.cluster[problem.rows]
+        count, place = len(every), problem.cluster[problem.rows]
         gold = _sums(gold, place, count)
-        control = (_sums(weight * own, place, count) - every) @ inverse
+        control = (_sums(problem.weight[:, None] * own, place, count) - every) @ inside
         squares = (control**2).sum(axis=0)
-    variance = (gold**2).sum(axis=0)
-    known = (variance > 0) & (squares > 0)
-    top = float(((gold * control).sum(axis=0)[known] / variance[known]).sum())
-    bottom = float((squares[known] / variance[known]).sum())
-    return min(LARGEST, max(0.0, top / bottom)) if bottom else 0.0
+    products, variance = (gold * control).sum(axis=0), (gold**2).sum(axis=0)
+    if shared:
+        known = (variance > 0) & (squares > 0)
+        products[:] = (products[known] / variance[known]).sum()
+        squares[:] = (squares[known] / variance[known]).sum()
+    weight = np.zeros(len(squares))
+    np.divide(products, squares, out=weight, where=squares > 0)
+    clipped: Floats = np.clip(weight, 0, LARGEST)
+    return clipped
 
 
 def _sums(values: Floats, code: Integers, count: int) -> Floats:
-    return np.stack([np.bincount(code, column, minlength=count) for column in values.T], axis=1)
+    sums: Floats = np.stack([np.bincount(code, column, minlength=count) for column in values.T], axis=1)
+    return sums
 
 
 def _adjusted(problem: Problem, beta: Floats) -> tuple[Floats, Floats, Callable[[Floats], Floats]]:
@@ -364,34 +400,44 @@ def _adjusted(problem: Problem, beta: Floats) -> tuple[Floats, Floats, Callable[
 
 
 def _sandwich(
-    problem: Problem, beta: Floats, gamma: Floats, information: Floats, weight: float, *, tuned: bool = False
+    problem: Problem,
+    beta: Floats,
+    gamma: Floats,
+    information: Floats,
+    mixing: Floats,
+    weight: Floats,
+    *,
+    tuned: bool = False,
 ) -> Fit:
-    """Return coefficients with their sandwich covariance (CR2) and Satterthwaite's degrees of freedom."""
+    """Return coefficients with their sandwich covariance (CR2) and Satterthwaite's degrees of freedom.
+
+    The moments of the predictions are multiplied by the matrix ``mixing`` (p, p).
+    """
     inverse = np.linalg.inv(information)
     basis, scale, adjust = _adjusted(problem, beta)
     ratio = problem.weight / scale
     error = _residuals(problem.gold_design, problem.gold_outcome, beta, problem.family)
-    predicted = _residuals(problem.design[problem.rows], problem.outcome[problem.rows], gamma, problem.family)
+    predicted = _residuals(problem.own_design, problem.own_outcome, gamma, problem.family)
     both = adjust(np.stack([error, predicted], axis=1) * ratio[:, None]) * scale[:, None]
     if tuned:
         both *= math.sqrt(problem.units[1] / max(1, problem.units[1] - 1))
-    labeled = problem.gold_design * both[:, [0]] - weight * problem.design[problem.rows] * both[:, [1]]
+    labeled = problem.gold_design * both[:, [0]] - (problem.own_design * both[:, [1]]) @ mixing.T
     code, count = problem.units
     freedom = _freedom(problem, basis, adjust(problem.gold_design * scale[:, None]) @ inverse)
-    if not weight:
+    if not mixing.any():
         sums = labeled if problem.cluster is None else _sums(labeled, code, count)
         meat = sums.T @ sums
         rows = count
     else:
         own, every = _moment_sums(problem, gamma)
         if problem.cluster is None:
-            cross = weight * own.T @ labeled
-            meat = weight**2 * every + cross + cross.T + labeled.T @ labeled
+            cross = mixing @ own.T @ labeled
+            meat = mixing @ every @ mixing.T + cross + cross.T + labeled.T @ labeled
             sums, rows = labeled, len(problem.outcome)
         else:
             rows = len(every)
             sums = _sums(labeled, problem.cluster[problem.rows], rows)
-            whole = weight * math.sqrt(rows / (rows - 1)) * every + sums
+            whole = math.sqrt(rows / (rows - 1)) * every @ mixing.T + sums
             meat = whole.T @ whole
     if problem.stratum is not None and problem.cluster is None:
         for one in range(int(problem.stratum.max()) + 1):
@@ -505,12 +551,17 @@ def adjusted_outcome(problem: Problem, method: Method, naive: Floats, best: Fit)
     >>> np.allclose(np.linalg.lstsq(x, adjusted)[0], best.coefficients)
     True
     """
-    link, weight = LINKS[problem.family], best.weight or 0.0
-    mean = link(problem.design @ best.coefficients)[0]
-    start = link(problem.design @ naive)[0] if method == "recalibrated" else mean
-    guess = mean + weight * (problem.outcome - start)
-    adjusted: Floats = guess.copy()
-    adjusted[problem.rows] += problem.weight * (problem.gold_outcome - guess[problem.rows])
+    link, weight = LINKS[problem.family], 0.0 if best.weight is None else best.weight[0]
+    start = naive if method == "recalibrated" else best.coefficients
+
+    def recalibrated(design: Floats, outcome: Floats) -> Floats:
+        mean = link(design @ best.coefficients)[0]
+        moved: Floats = mean + weight * (outcome - link(design @ start)[0])
+        return moved
+
+    adjusted = recalibrated(problem.design, problem.outcome)
+    own = recalibrated(problem.own_design, problem.own_outcome)
+    adjusted[problem.rows] += problem.weight * (problem.gold_outcome - own)
     return adjusted
 
 

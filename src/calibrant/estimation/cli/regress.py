@@ -8,7 +8,12 @@ from typing import Any
 import click
 
 from calibrant.cli.made import Command, options_of
-from calibrant.cli.options import Printing, command_line, printing
+from calibrant.cli.options import WRITES, Printing, command_line, printing
+
+ADJUSTED = (
+    "Also write the variables and the column corrected: the outcome that other programs regress to get these "
+    "coefficients."
+)
 
 
 @click.command(
@@ -20,13 +25,13 @@ from calibrant.cli.options import Printing, command_line, printing
 @click.argument("predictions", metavar="FILE")
 @options_of(
     "calibrant.estimation.verbs.regressing:regress",
-    leave=("predictions",),
+    leave=("predictions", "output"),
     formula="FORMULA",
     labels="FILE",
     predicted="NAME[=COLUMN]",
-    output="OUT",
     **dict.fromkeys(("fixed", "item", "inclusion_probability", "cluster"), "NAME"),
 )
+@click.option("-o", "--output", metavar="OUT", help=f"{ADJUSTED} {WRITES}")
 @printing
 def command(predictions: str, printing: Printing, **options: Any) -> None:
     """Fit a regression in which a model predicted the outcome, covariates or both.

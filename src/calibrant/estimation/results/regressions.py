@@ -61,6 +61,15 @@ class RegressionTerm(Record, frozen=True, kw_only=True):
             short="p",
         ),
     ]
+    weight: Annotated[
+        float,
+        number(
+            "Weight",
+            "Weight of the predictions: 0 ignores them, and 1 is the weight of dsl.",
+            group=TEST,
+            digits=2,
+        ),
+    ]
     labels: Annotated[
         Quantity,
         number(
@@ -96,14 +105,6 @@ class Regression(Record, frozen=True, kw_only=True):
     method: Annotated[
         str,
         setting("Method", "Method of the corrected coefficients: recalibrated, ppi++ or dsl.", headline=True),
-    ]
-    weight: Annotated[
-        float,
-        setting(
-            "Weight",
-            "Weight of the predictions in the correction: 0 ignores them, and 1 is the weight of dsl.",
-            headline=True,
-        ),
     ]
     documents: Annotated[int, setting("Rows", "Number of rows.", headline=True)]
     labelled: Annotated[int, setting("Labeled", "Number of rows with gold values.", headline=True)]
@@ -149,7 +150,8 @@ class Regression(Record, frozen=True, kw_only=True):
             and not one.corrected.low <= one.naive.estimate <= one.corrected.high
         ]
         text = f"{self.labelled:,} of {self.documents:,} rows have gold values; sampling: {self.sampling}. "
-        text += f"Weight of the predictions: {decimal(self.weight, 2)}."
+        weights = sorted({decimal(one.weight, 2) for one in self.terms}, key=float)
+        text += f"Weight of the predictions: {' to '.join(weights[:: max(1, len(weights) - 1)])}."
         if wrong:
             text += f" The naive estimate is outside the corrected interval of {', '.join(wrong)}."
         return text

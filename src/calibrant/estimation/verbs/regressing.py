@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +29,7 @@ INCLUSION = "inclusion_probability"
 FAMILIES = ("linear", "logistic", "poisson")
 CORRECTED = "corrected"
 EQUAL = 1e-9
+WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")  # a category of whole numbers, which are read as floats
 FAR = 5.0  # standard errors between the number of rows and that which probabilities imply
 
 
@@ -73,8 +75,8 @@ def regress(
         regressions, write ``C(NAME)`` in the formula.
     method
         ``recalibrated``: predictions enter by their residuals from the naive regression, with a tuned weight.
-        ``ppi++``: prediction-powered inference with a tuned weight. ``dsl``: design-based supervised learning,
-        with the weight 1.
+        ``ppi++``: prediction-powered inference with a tuned weight. ``dsl``: design-based supervised
+        learning, with the weight 1.
     output
         Table to write, with the variables and the column ``corrected``: the outcome that other programs
         regress to get these coefficients.
@@ -97,8 +99,8 @@ def regress(
     Raises
     ------
     InputError
-        If a table or the formula cannot be read, a labeled item is not in the table, covariates are collinear,
-        they separate a logistic outcome, or there are too few labels or clusters.
+        If a table or the formula cannot be read, a labeled item is not in the table, covariates are
+        collinear or separate a logistic outcome, or there are too few labels or clusters.
     MissingExtraError
         If formulaic is not installed.
 
@@ -112,14 +114,14 @@ def regress(
     >>> posts = pa.table({"y": gold, "pred_y": y - 0.5 * x, "x": x})
     >>> result = regress(posts, "y ~ x")
     >>> [(one.term, round(one.corrected.estimate, 1), round(one.naive.estimate, 1)) for one in result.terms]
-    [('Intercept', 1.0, 1.0), ('x', 2.0, 1.5)]
+    [('Intercept', 1.0, 1.0), ('x', 2.1, 1.6)]
     """
     one_of(family, FAMILIES, "family")
     one_of(method, ("recalibrated", "ppi++", "dsl"), "method")
     one_of(sampling, ("detect", "fixed", "independent"), "sampling")
     proportion(level, "level")
     formulaic = from_extra("formulaic", "regressions need formulaic", "estimation")
-    if not isinstance(formula, str) or "~" not in formula:
+    if "~" not in str(formula):
         hint = 'write the outcome, a tilde and the covariates, such as "topic ~ year"'
         raise InputError(f"{shown(formula)} is not a formula", hint, code="parameter")
     try:
@@ -149,9 +151,8 @@ def regress(
     given = read_table(table, roles) if find(table, roles) else None
     values = _variables(table, [name for name in variables if name not in pairs])
     guesses = _variables(table, list(pairs.values()))
-    for read in (values, guesses):
-        for column in read.values():
-            column.check_complete()
+    for variable in (*values.values(), *guesses.values()):
+        variable.check_complete()
     gold = _variables(gold_table, list(pairs))
     known = np.stack([column.known for column in gold.values()])
     some = np.flatnonzero(known.any(axis=0) & ~known.all(axis=0))
@@ -174,7 +175,7 @@ def regress(
     _check_outcome(family, outcome, gold_outcome)
     in_covariates = not np.array_equal(design[rows], gold_design)
     clusters = None if given is None or "cluster" not in given else given["cluster"]
-    effects = None
+    effects, absorbed = None, None
     if fixed is not None and given is not None:
         if family != "linear" or in_covariates:
             what = f"a {family} regression" if family != "linear" else "predicted covariates"
@@ -182,16 +183,15 @@ def regress(
             raise InputError(f"fixed effects of {what} cannot be absorbed", hint, code="parameter")
         effects = given["fixed"]
         clusters = effects if clusters is None else clusters
-        sizes = np.bincount(effects)
-        level_of = np.bincount(effects, outcome) / sizes
         keep = [j for j in range(len(names)) if np.ptp(design[:, j])]
-        names = [names[j] for j in keep]
-        design = design[:, keep]
-        means = np.stack([np.bincount(effects, column) / sizes for column in design.T], axis=1)
-        design = design - means[effects]
-        gold_design = design[rows]
-        shift = level_of[effects]
-        outcome, gold_outcome = outcome - shift, gold_outcome - shift[rows]
+        names, design = [names[j] for j in keep], design[:, keep]
+        level_of, weights = outcome, None if chance is None else 1 / chance
+        gold_design = _within(design[rows], effects[rows], weights)
+        gold_outcome = _within(gold_outcome[:, None], effects[rows], weights)[:, 0]
+        absorbed = gold_design, _within(outcome[rows, None], effects[rows], weights)[:, 0]
+        design = _within(design, effects, None)
+        outcome = _within(outcome[:, None], effects, None)[:, 0]
+        level_of = level_of - outcome
     stratum, design_name, selected = _design(chance, count, sampling, clusters is not None)
     problem = Problem(
         family=family,
@@ -204,7 +204,7 @@ def regress(
         chance=np.full(len(rows), len(rows) / count) if chance is None else chance,
         stratum=stratum,
         cluster=clusters,
-        absorbed=0 if effects is None else int(effects.max()) + 1,
+        absorbed=absorbed,
     )
     check(problem)
     naive, alone, best = (fit(problem, one) for one in ("naive", "labels", method))
@@ -212,7 +212,7 @@ def regress(
     if not in_covariates:
         adjusted = adjusted_outcome(problem, method, naive.coefficients, best)
         if effects is not None:
-            adjusted = adjusted + shift
+            adjusted = adjusted + level_of
     if output is not None:
         if adjusted is None:
             message = "there is no adjusted outcome if covariates are predicted"
@@ -220,16 +220,17 @@ def regress(
         _write(output, table, frame, pairs, given, adjusted)
     terms = []
     for j, name in enumerate(names):
-        estimate, error = float(best.coefficients[j]), float(np.sqrt(best.covariance[j, j]))
-        t = estimate / error if error else 0.0
+        estimate, spread = float(best.coefficients[j]), float(np.sqrt(best.covariance[j, j]))
+        t = estimate / spread if spread else 0.0
         terms.append(
             RegressionTerm(
                 term=name,
                 corrected=_quantity(best, j, level),
-                standard_error=error,
+                standard_error=spread,
                 t=t,
                 freedom=float(best.freedom[j]),
                 p_value=tail(t, float(best.freedom[j]), "two-sided") or 1.0,
+                weight=1.0 if best.weight is None else float(best.weight[j]),
                 labels=_quantity(alone, j, level),
                 naive=_quantity(naive, j, level),
             )
@@ -239,7 +240,6 @@ def regress(
         family=family,
         predicted=", ".join(f"{name}={column}" for name, column in pairs.items()),
         method=method,
-        weight=1.0 if best.weight is None else best.weight,
         documents=count,
         labelled=len(rows),
         clusters=None if clusters is None else int(clusters.max()) + 1,
@@ -424,7 +424,7 @@ def _frames(
     rows: Integers,
     labeled: Integers,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return all rows with predictions under the names of the formula, and the labeled rows with gold values."""
+    """Return all rows with predictions under the formula's names, and the labeled rows with gold values."""
     import pandas as pd
 
     whole: dict[str, Any] = {}
@@ -461,7 +461,7 @@ def _series(values: NDArray[Any], names: Sequence[str] | None) -> Any:
     order = np.argsort(np.array(names, dtype=object), kind="stable")
     new = np.empty(len(names), np.int64)
     new[order] = np.arange(len(names))
-    return pd.Categorical.from_codes(new[values].tolist(), [names[place] for place in order])
+    return pd.Categorical.from_codes(new[values], pd.Index([names[place] for place in order]))
 
 
 def _matrices(
@@ -480,7 +480,7 @@ def _matrices(
     if not hasattr(made, "lhs") or made.lhs.shape[1] != 1:
         message = f"the outcome of {shown(formula)} is not one column of numbers"
         raise InputError(message, "write outcomes as numbers, such as 0 and 1", code="parameter")
-    names = [str(name) for name in made.rhs.model_spec.column_names]
+    names = [WHOLE.sub(r"\1]", str(name)) for name in made.rhs.model_spec.column_names]
     arrays = [np.asarray(one, np.float64) for one in (made.rhs, made.lhs, own.rhs, own.lhs)]
     if not all(np.isfinite(one).all() for one in arrays):
         message = f"a term of {shown(formula)} is infinite or undefined in a row"
@@ -544,6 +544,15 @@ def _implied(chance: Floats, count: int) -> str | None:
     )
 
 
+def _within(values: Floats, code: Integers, weight: Floats | None) -> Floats:
+    """Return values (n, p) without the mean of their group."""
+    total = np.bincount(code, weight)
+    means = [np.bincount(code, column if weight is None else weight * column) for column in values.T]
+    with np.errstate(invalid="ignore"):
+        centered: Floats = values - (np.stack(means, axis=1) / total[:, None])[code]
+    return centered
+
+
 def _quantity(result: Fit, j: int, level: float) -> Quantity:
     estimate, error = float(result.coefficients[j]), float(np.sqrt(result.covariance[j, j]))
     half = critical_value(level, float(result.freedom[j]), "two-sided") * error
@@ -562,10 +571,11 @@ def _write(
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
-    for part in () if given is None else given.roles:
-        columns[given.roles[part].name] = pa.DictionaryArray.from_arrays(
-            pa.array(given[part], pa.int32()), pa.array(given.names[part])
-        ).dictionary_decode()
+    if given is not None:
+        for part, role in given.roles.items():
+            codes = pa.array(given[part], pa.int32())
+            texts = pa.DictionaryArray.from_arrays(codes, pa.array(given.names[part]))
+            columns[role.name] = texts.dictionary_decode()
     for name in frame.columns:
         values = frame[name]
         array = pa.array(values.astype(object) if values.dtype.name == "category" else values.to_numpy())
