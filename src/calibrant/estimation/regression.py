@@ -12,6 +12,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
+from calibrant.metrics.tails import NARROW, effective_number
 
 Family = Literal["linear", "logistic", "poisson"]
 Method = Literal["recalibrated", "ppi++", "dsl", "labels", "naive"]
@@ -19,7 +20,8 @@ METHODS = ("recalibrated", "ppi++", "dsl", "labels", "naive")
 STEPS = 60  # of Newton's method; regular problems need fewer than 15
 TOLERANCE = 1e-10  # relative size of the last step
 FARTHEST = 30.0  # linear predictor from which on a fitted probability is 0 or 1
-DEPENDENT = 1e-9  # relative length of what is left of a column after projection on the columns before it
+DEPENDENT = 1e-10  # share of a column's sum of squares that the columns before it do not explain
+FEW, FEW_CARRIERS = 10, 8  # effective labels below which results carry a warning
 SATURATED = 1e-8  # 1 - leverage of a label that alone determines a coefficient
 LARGEST = 100.0  # weight of predictions, which are in other units if it is far from 1
 BLOCK = 1 << 16  # rows whose moments are in memory at one time
@@ -98,6 +100,11 @@ class Problem:
         return self.outcome[self.rows] if self.absorbed is None else self.absorbed[1]
 
     @cached_property
+    def naive(self) -> tuple[Floats, Floats]:
+        """(p,) coefficients of the predictions, and their information (p, p)."""
+        return solve(self.design, self.outcome, None, self.family, of="predicted")
+
+    @cached_property
     def covariates_are_predicted(self) -> bool:
         """True if gold covariates of a labeled row differ from the predicted ones."""
         return not np.array_equal(self.own_design, self.gold_design)
@@ -125,12 +132,16 @@ class Fit:
         (p,) degrees of freedom of each standard error.
     weight
         (p,) weights of the predictions; None for naive.
+    carriers
+        Effective number of labels (or clusters) whose errors make up the variance: about a third of all for
+        normal errors, and the number of errors if predictions are almost always right.
     """
 
     coefficients: Floats
     covariance: Floats
     freedom: Floats
     weight: Floats | None = None
+    carriers: float = math.inf
 
 
 def solve(
@@ -228,15 +239,14 @@ def fit(problem: Problem, method: Method) -> Fit:
     """
     one, every = problem, problem.family
     if method == "naive":
-        beta, information = solve(one.design, one.outcome, None, every, of="predicted")
-        return _naive(one, beta, information)
+        return _naive(one, *one.naive)
     labels, information = solve(one.gold_design, one.gold_outcome, one.weight, every)
     width = len(one.names)
     if method == "labels":
         return _sandwich(one, labels, labels, information, np.zeros((width, width)), np.zeros(width))
     own, outcome = one.own_design, one.own_outcome
     if method == "recalibrated":
-        gamma, naive = solve(one.design, one.outcome, None, every, of="predicted")
+        gamma, naive = one.naive
         weight = _tuned(one, labels, gamma, information, naive)
         # With one weight for all, an outcome exists whose ordinary regression has the same coefficients.
         mixing = weight[0] * np.eye(width)
@@ -361,42 +371,89 @@ def _sums(values: Floats, code: Integers, count: int) -> Floats:
     return sums
 
 
-def _adjusted(problem: Problem, beta: Floats) -> tuple[Floats, Floats, Callable[[Floats], Floats]]:
-    """Return the orthonormal scaled design of labels (n, p), its scales, and CR2's adjustment of columns."""
-    slope = LINKS[problem.family](problem.gold_design @ beta)[1]
-    scale = np.sqrt(problem.weight * slope)
-    basis, _ = np.linalg.qr(problem.gold_design * scale[:, None])
-    code, count = problem.units
-    if problem.cluster is None:
-        rest = 1 - (basis**2).sum(axis=1)
-        if (rest < SATURATED).any():
-            row = int(rest.argmin())
-            j = int(np.abs(basis[row]).argmax())
-            message = f"one label alone determines the coefficient of {problem.names[j]}"
-            hint = "leave this term out, merge categories, or label more rows"
-            raise InputError(message, hint, code="parameter", row=row)
-        factor = 1 / np.sqrt(rest)
-        return basis, scale, lambda columns: columns * factor[:, None]
-    order = np.argsort(code, kind="stable")
-    grams = np.add.reduceat(
-        basis[order, :, None] * basis[order, None, :], np.searchsorted(code[order], np.arange(count)), axis=0
-    )
-    values, vectors = np.linalg.eigh(grams)
-    values = np.clip(values, 0, 1)
-    inside = 1 - values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.where(inside > SATURATED, 1 / np.sqrt(inside) - 1, -1.0) / values
-    change = np.where(values > 1e-12, change, 0.5)
-    kernel = np.einsum("gij,gj,gkj->gik", vectors, change, vectors)
+@dataclass(frozen=True)
+class _Leverage:
+    """Leverages of a weighted regression, by clusters.
 
-    def adjust(columns: Floats) -> Floats:
-        inner = np.zeros((count, basis.shape[1], columns.shape[1]))
+    Attributes
+    ----------
+    scaled
+        (n, p) covariates times the roots of the weights.
+    basis
+        (n, p) orthonormal basis of these columns.
+    code, count
+        (n,) codes of clusters, or of the rows, and their number.
+    kernel
+        (clusters, p, p) matrices of CR2's adjustment; None for independent rows.
+    """
+
+    scaled: Floats
+    basis: Floats
+    code: Integers
+    count: int
+    kernel: Floats | None
+
+    @classmethod
+    def of(cls, scaled: Floats, code: Integers, count: int, *, clustered: bool) -> _Leverage:
+        """Compute the leverages."""
+        gram = scaled.T @ scaled
+        basis = np.linalg.solve(np.linalg.cholesky(gram), scaled.T).T
+        if not clustered:
+            return cls(scaled, basis, code, count, None)
+        width = basis.shape[1]
+        grams = np.empty((count, width, width))
+        for j in range(width):
+            for k in range(j + 1):
+                grams[:, j, k] = np.bincount(code, basis[:, j] * basis[:, k], minlength=count)
+                grams[:, k, j] = grams[:, j, k]
+        values, vectors = np.linalg.eigh(grams)
+        values = np.clip(values, 0, 1)
+        inside = np.maximum(1 - values, SATURATED)
+        # A direction that a cluster alone determines has residuals 0, whose adjustment is 0 as well.
+        change = np.where(1 - values > SATURATED, 1 / np.sqrt(inside) - 1, -1.0)
+        change = np.where(values > 1e-12, change / np.maximum(values, 1e-12), 0.5)
+        return cls(scaled, basis, code, count, np.einsum("gij,gj,gkj->gik", vectors, change, vectors))
+
+    @property
+    def rest(self) -> Floats:
+        """(n,) 1 - leverage of each row."""
+        rest: Floats = 1 - (self.basis**2).sum(axis=1)
+        return rest
+
+    def adjusted(self, columns: Floats) -> Floats:
+        """Return columns (n, k) of scaled residuals with the adjustment CR2, or HC2 without clusters."""
+        if self.kernel is None:
+            return columns / np.sqrt(self.rest)[:, None]
+        result = columns.copy()
         for k in range(columns.shape[1]):
-            inner[:, :, k] = _sums(basis * columns[:, [k]], code, count)
-        moved = np.einsum("gij,gjk->gik", kernel, inner)
-        return columns + np.einsum("ni,nik->nk", basis, moved[code])
+            inner = _sums(self.basis * columns[:, [k]], self.code, self.count)
+            result[:, k] += np.einsum(
+                "ni,ni->n", self.basis, np.einsum("gij,gj->gi", self.kernel, inner)[self.code]
+            )
+        return result
 
-    return basis, scale, adjust
+    def freedom(self, inverse: Floats, omega: Floats) -> Floats:
+        """Return Satterthwaite's degrees of freedom (p,) of CR2 variances (Bell and McCaffrey 2002).
+
+        Residuals are taken as independent, with variances ``omega`` (n,). The matrix whose moments are needed
+        is a diagonal plus one of low rank, so that nothing of size (n, n) is made.
+        """
+        width = self.basis.shape[1]
+        part = self.adjusted(self.scaled) @ inverse
+        middle = self.basis.T @ (self.basis * omega[:, None])
+        core = np.block([[middle, -np.eye(width)], [-np.eye(width), np.zeros((width, width))]])
+        freedom = np.empty(width)
+        for j in range(width):
+            diagonal = np.bincount(self.code, omega * part[:, j] ** 2, minlength=self.count)
+            outer = self.basis * part[:, [j]]
+            both = [_sums(one, self.code, self.count) for one in (outer, outer * omega[:, None])]
+            low = np.concatenate(both, axis=1)
+            inner = core @ (low.T @ low)
+            first = diagonal.sum() + np.trace(inner)
+            crossed = diagonal @ ((low @ core) * low).sum(axis=1)
+            second = diagonal @ diagonal + 2 * crossed + np.trace(inner @ inner)
+            freedom[j] = first**2 / second if second > 0 else 1.0
+        return np.maximum(1.0, freedom)
 
 
 def _sandwich(
@@ -413,86 +470,85 @@ def _sandwich(
 
     The moments of the predictions are multiplied by the matrix ``mixing`` (p, p).
     """
-    inverse = np.linalg.inv(information)
-    basis, scale, adjust = _adjusted(problem, beta)
-    ratio = problem.weight / scale
+    inverse: Floats = np.linalg.inv(information)
+    code, count = problem.units
+    slope = LINKS[problem.family](problem.gold_design @ beta)[1]
+    scale = np.sqrt(problem.weight * np.maximum(slope, 1e-300))
+    of_labels = _Leverage.of(
+        problem.gold_design * scale[:, None], code, count, clustered=problem.cluster is not None
+    )
+    if problem.cluster is None and (of_labels.rest < SATURATED).any():
+        row = int(of_labels.rest.argmin())
+        j = int(np.abs(of_labels.basis[row]).argmax())
+        message = f"one label alone determines the coefficient of {problem.names[j]}"
+        hint = "leave this term out, merge categories, or label more rows"
+        raise InputError(message, hint, code="parameter")
     error = _residuals(problem.gold_design, problem.gold_outcome, beta, problem.family)
     predicted = _residuals(problem.own_design, problem.own_outcome, gamma, problem.family)
-    both = adjust(np.stack([error, predicted], axis=1) * ratio[:, None]) * scale[:, None]
+    both = np.stack([error, predicted], axis=1) * (problem.weight / scale)[:, None]
+    both = of_labels.adjusted(both) * scale[:, None]
     if tuned:
-        both *= math.sqrt(problem.units[1] / max(1, problem.units[1] - 1))
+        both *= math.sqrt(count / max(1, count - 1))
     labeled = problem.gold_design * both[:, [0]] - (problem.own_design * both[:, [1]]) @ mixing.T
-    code, count = problem.units
-    freedom = _freedom(problem, basis, adjust(problem.gold_design * scale[:, None]) @ inverse)
-    if not mixing.any():
-        sums = labeled if problem.cluster is None else _sums(labeled, code, count)
-        meat = sums.T @ sums
-        rows = count
-    else:
+    freedom = of_labels.freedom(inverse, problem.weight / problem.weight.mean())
+    sums = labeled if problem.cluster is None else _sums(labeled, code, count)
+    meat = sums.T @ sums
+    alone = np.einsum("ij,jk,ki->i", inverse, meat, inverse)
+    of_rows = np.full(len(beta), float(len(problem.outcome)))
+    if mixing.any() and problem.cluster is None:
         own, every = _moment_sums(problem, gamma)
-        if problem.cluster is None:
-            cross = mixing @ own.T @ labeled
-            meat = mixing @ every @ mixing.T + cross + cross.T + labeled.T @ labeled
-            sums, rows = labeled, len(problem.outcome)
-        else:
-            rows = len(every)
-            sums = _sums(labeled, problem.cluster[problem.rows], rows)
-            whole = math.sqrt(rows / (rows - 1)) * every @ mixing.T + sums
-            meat = whole.T @ whole
+        cross = mixing @ own.T @ labeled
+        meat = mixing @ every @ mixing.T + cross + cross.T + meat
+    elif mixing.any() and problem.cluster is not None:
+        moments, of_rows = _clustered_moments(problem, gamma)
+        whole = moments @ mixing.T + _sums(labeled, problem.cluster[problem.rows], len(moments))
+        meat = whole.T @ whole
     if problem.stratum is not None and problem.cluster is None:
+        pairs = np.zeros_like(meat)
         for one in range(int(problem.stratum.max()) + 1):
             inside = problem.stratum == one
             n, chance = int(inside.sum()), float(problem.chance[inside][0])
             total = labeled[inside].sum(axis=0)
-            pairs = (np.outer(total, total) - labeled[inside].T @ labeled[inside]) / (n - 1)
-            meat = meat - (1 - chance) * pairs
+            product = np.outer(total, total) - labeled[inside].T @ labeled[inside]
+            pairs += (1 - chance) / (n - 1) * product
+        if (np.diag(inverse @ (meat - pairs) @ inverse) > 0).all():
+            meat = meat - pairs
     covariance = inverse @ meat @ inverse
-    alone = np.einsum("ij,jk,ki->i", inverse, sums.T @ sums, inverse)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        larger = np.where(alone > 0, np.diag(covariance) / alone, 1.0)
-    freedom = np.minimum(freedom * np.maximum(1, larger) ** 2, rows - 1)
-    return Fit(beta, covariance, freedom, weight)
+    # Satterthwaite's combination of the variances from the labels and from the rows.
+    variance = np.diag(covariance)
+    rest = np.maximum(0, variance - alone)
+    freedom = np.maximum(variance, alone) ** 2 / np.maximum(alone**2 / freedom + rest**2 / of_rows, 1e-300)
+    # Squared errors per label: those of the moments, relative to those of errors of size 1.
+    size = np.einsum("ij,jk,ik->i", labeled, inverse, labeled)
+    unit = np.einsum("ij,jk,ik->i", problem.gold_design, inverse, problem.gold_design)
+    square = np.bincount(code, size / np.maximum(unit, 1e-300))
+    return Fit(beta, covariance, freedom, weight, effective_number(square) if square.any() else 0.0)
 
 
-def _freedom(problem: Problem, basis: Floats, part: Floats) -> Floats:
-    """Return Satterthwaite's degrees of freedom (p,) of CR2 variances (Bell and McCaffrey 2002).
-
-    Residuals of the labels are taken as independent, with the variances of the family. The matrix whose
-    moments are needed is a diagonal plus one of low rank, so that nothing of size (n, n) is made.
-    """
-    code, count = problem.units
-    omega = problem.weight / problem.weight.mean()
-    width = basis.shape[1]
-    middle = basis.T @ (basis * omega[:, None])
-    core = np.block([[middle, -np.eye(width)], [-np.eye(width), np.zeros((width, width))]])
-    freedom = np.empty(width)
-    for j in range(width):
-        diagonal = np.bincount(code, omega * part[:, j] ** 2, minlength=count)
-        outer = basis * part[:, [j]]
-        low = np.concatenate([_sums(outer, code, count), _sums(outer * omega[:, None], code, count)], axis=1)
-        inner = core @ (low.T @ low)
-        first = diagonal.sum() + np.trace(inner)
-        second = (
-            diagonal @ diagonal + 2 * diagonal @ ((low @ core) * low).sum(axis=1) + np.trace(inner @ inner)
-        )
-        freedom[j] = first**2 / second if second > 0 else 1.0
-    return np.maximum(1.0, freedom)
+def _clustered_moments(problem: Problem, gamma: Floats) -> tuple[Floats, Floats]:
+    """Return the clusters' sums (clusters, p) of predicted moments with CR2, and degrees of freedom (p,)."""
+    assert problem.cluster is not None
+    mean, slope = LINKS[problem.family](problem.design @ gamma)
+    scale, count = np.sqrt(np.maximum(slope, 1e-300)), int(problem.cluster.max()) + 1
+    scaled = problem.design * scale[:, None]
+    leverage = _Leverage.of(scaled, problem.cluster, count, clustered=True)
+    adjusted = leverage.adjusted(((problem.outcome - mean) / scale)[:, None])
+    moments = _sums(scaled * adjusted, problem.cluster, count)
+    inverse: Floats = np.linalg.inv(scaled.T @ scaled)
+    return moments, leverage.freedom(inverse, np.ones(len(scale)))
 
 
 def _naive(problem: Problem, beta: Floats, information: Floats) -> Fit:
-    """Return the coefficients of the predictions with the usual sandwich covariance (HC1 or CR1)."""
+    """Return the coefficients of the predictions with the usual sandwich covariance (HC1, or CR2)."""
     inverse = np.linalg.inv(information)
-    _, every = _moment_sums(problem, beta)
     n, width = problem.design.shape
     if problem.cluster is None:
-        meat, units, factor = every, n, n / max(1, n - width)
+        meat = _moment_sums(problem, beta)[1] * n / max(1, n - width)
+        freedom = np.full(width, max(1.0, n - width))
     else:
-        units = len(every)
-        meat = every.T @ every
-        factor = units / max(1, units - 1) * (n - 1) / max(1, n - width)
-    covariance = factor * inverse @ meat @ inverse
-    freedom = float(n - width if problem.cluster is None else units - 1)
-    return Fit(beta, covariance, np.full(width, max(1.0, freedom)))
+        moments, freedom = _clustered_moments(problem, beta)
+        meat = moments.T @ moments
+    return Fit(beta, inverse @ meat @ inverse, freedom)
 
 
 def check(problem: Problem) -> None:
@@ -508,6 +564,9 @@ def check(problem: Problem) -> None:
     if labels < width + 2:
         message = f"{labels} labels are too few for {width} coefficients"
         raise InputError(message, hint, code="parameter")
+    if not np.ptp(problem.gold_outcome):
+        message = f"all gold outcomes are {problem.gold_outcome[0]:g}"
+        raise InputError(message, "label more rows, until outcomes differ", code="parameter")
     count = problem.units[1]
     if problem.cluster is not None and count <= width:
         message = f"the labels are from {count} clusters, too few for {width} coefficients"
@@ -517,21 +576,14 @@ def check(problem: Problem) -> None:
         scale = np.sqrt(np.diag(gram))
         for j in range(width):
             message = f"the term {problem.names[j]} is a linear combination of other terms in {of}"
-            if scale[j] == 0:
-                raise InputError(message, "leave it out of the formula", code="parameter")
-            if not j:
-                continue
-            before = design[:, :j] / scale[:j]
-            left = design[:, j] / scale[j]
-            left = (
-                left
-                - before
-                @ np.linalg.lstsq(gram[:j, :j] / np.outer(scale[:j], scale[:j]), before.T @ left, rcond=None)[
-                    0
-                ]
-            )
-            if float(left @ left) < DEPENDENT:
-                raise InputError(message, "leave it out of the formula", code="parameter")
+            if not scale[j]:
+                message = f"the term {problem.names[j]} is 0 in all of {of}"
+            else:
+                before = gram[:j, :j] / np.outer(scale[:j], scale[:j])
+                along = gram[:j, j] / (scale[:j] * scale[j])
+                if 1 - (along @ np.linalg.solve(before, along) if j else 0.0) > DEPENDENT:
+                    continue
+            raise InputError(message, "leave it out of the formula", code="parameter")
 
 
 def adjusted_outcome(problem: Problem, method: Method, naive: Floats, best: Fit) -> Floats:
@@ -566,5 +618,21 @@ def adjusted_outcome(problem: Problem, method: Method, naive: Floats, best: Fit)
 
 
 def few_labels(problem: Problem, best: Fit) -> str | None:
-    """Return a warning if the intervals depend on few labels."""
+    """Return a warning if few labels have the rarer outcome, or few make up the variance.
+
+    In simulations, 95 % intervals then covered 60 to 93 % (linear), and 75 to 97 % (logistic).
+    """
+    outcome = problem.gold_outcome
+    groups = [outcome > 0] if problem.family == "poisson" else []
+    if set(np.unique(outcome).tolist()) == {0.0, 1.0}:
+        groups = [outcome == 0, outcome == 1]
+    effective = [effective_number(problem.weight[one]) if one.any() else 0.0 for one in groups]
+    if effective and min(effective) < FEW:
+        what = "outcomes above 0" if problem.family == "poisson" else "labels of the rarer outcome"
+        return f"the {what} count as {min(effective):.1f} equal labels, fewer than {FEW}: {NARROW}"
+    if best.carriers < FEW_CARRIERS:
+        return (
+            f"the errors of {best.carriers:.1f} effective labels, fewer than {FEW_CARRIERS}, determine the "
+            f"standard errors: {NARROW}"
+        )
     return None

@@ -1,0 +1,326 @@
+"""Measure the coverage of regressions with predicted variables, for the guide.
+
+python scripts/regression_coverage.py [CORPORA]     writes docs/studies/regression_coverage.md
+
+Corpora of 4,000 documents, of which some are labeled; 300 corpora per cell, seed 0. If ppi_py is installed,
+its intervals of the same corpora are beside.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from scipy.stats import t as student
+
+from calibrant.estimation.regression import Fit, Problem, check, few_labels, fit
+from calibrant.exceptions import InputError
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "studies" / "regression_coverage.md"
+DOCUMENTS = 4000
+CORPORA = 300
+AUTHORS = 100
+SLOPES = np.array([0.4, -0.3, 0.5])
+NAMES = ("intercept", "age", "party b", "party c")
+METHODS = ("recalibrated", "ppi++", "dsl", "labels")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One situation.
+
+    Attributes
+    ----------
+    outcome
+        ``number``, ``class`` (logistic), ``class, linear`` or ``count``.
+    labels
+        Number of labels.
+    predictions
+        ``good``, ``useless`` or ``biased`` (worse for documents of party c).
+    positive
+        Proportion of positive documents of the first party at the mean age, for classes.
+    design
+        ``simple``, ``strata`` (two thirds of the labels where the prediction is high), ``uncertainty``,
+        ``authors`` (dependent rows, simple sample) or ``whole authors`` (sampled as clusters).
+    covariate
+        True if party c is predicted, too.
+    """
+
+    outcome: str
+    labels: int
+    predictions: str = "good"
+    positive: float = 0.5
+    design: str = "simple"
+    covariate: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.outcome}, {self.labels}, {self.predictions}, {self.positive:g}, {self.design}"
+
+
+def covariates(rng: np.random.Generator, n: int) -> Floats:
+    """An intercept, a skewed age, and two of three parties."""
+    party = rng.choice(3, n, p=[0.5, 0.35, 0.15])
+    age = (rng.gamma(4.0, 1.0, n) - 4) / 2
+    return np.stack([np.ones(n), age, party == 1, party == 2], axis=1).astype(float)
+
+
+def truth(cell: Cell) -> Floats:
+    """Return the coefficients in the population that the corpora are drawn from."""
+    beta = np.array([logit(cell.positive) if cell.outcome.startswith("class") else 0.3, *SLOPES])
+    if cell.outcome != "class, linear":
+        return beta
+    design = covariates(np.random.default_rng(1), 2_000_000)
+    solution: Floats = np.linalg.solve(design.T @ design, design.T @ expit(design @ beta))
+    return solution
+
+
+def corpus(cell: Cell, rng: np.random.Generator) -> Problem:
+    """Draw a corpus, predictions and labels."""
+    n, binary = DOCUMENTS, cell.outcome.startswith("class")
+    design = covariates(rng, n)
+    author = rng.integers(0, AUTHORS, n)
+    clustered = cell.design in ("authors", "whole authors")
+    if clustered:
+        design[:, 1] = 0.7 * design[:, 1] + 0.7 * rng.normal(size=AUTHORS)[author]
+    beta = np.array([logit(cell.positive) if binary else 0.3, *SLOPES])
+    eta, third, noise = design @ beta, design[:, 3], rng.normal(size=n)
+    lottery = rng.random(n)
+    if binary:
+        uniform = rng.random(n)
+        if clustered:  # documents of an author share the number that decides, with probability 0.3
+            uniform = np.where(rng.random(n) < 0.3, rng.random(AUTHORS)[author], uniform)
+        y = (uniform < expit(eta)).astype(float)
+        right = np.where(y == 1, 0.85, 1 - 0.15 * min(1, 3 * cell.positive))
+        if cell.predictions == "biased":
+            right = np.where(third == 1, np.where(y == 1, 0.95, 1 - min(0.4, 4 * cell.positive)), right)
+        guess = np.where(lottery < right, y, 1 - y)
+        if cell.predictions == "useless":
+            guess = (lottery < cell.positive).astype(float)
+    elif cell.outcome == "count":
+        y = rng.poisson(np.exp(eta)).astype(float)
+        extra = 0.3 + 0.8 * third * (cell.predictions == "biased")
+        guess = rng.binomial(y.astype(int), 0.8) + rng.poisson(extra)
+        guess = rng.poisson(1.5, n) if cell.predictions == "useless" else guess
+        guess = guess.astype(float)
+    else:
+        shared = 0.6 * rng.normal(size=AUTHORS)[author] if clustered else 0.0
+        y = eta + shared + rng.standard_t(5, n)
+        guess = y + 0.6 * noise
+        if cell.predictions == "biased":
+            guess = 0.7 * guess + 0.6 * third - 0.2 * design[:, 1]
+        guess = noise if cell.predictions == "useless" else guess
+    predicted = design.copy()
+    if cell.covariate:
+        predicted[:, 3] = np.where(rng.random(n) < 0.1, 1 - third, third)
+        predicted[:, 2] *= 1 - predicted[:, 3]
+    stratum = None
+    if cell.design == "strata":
+        high = guess > (0.5 if binary else np.median(guess))
+        kinds = [np.flatnonzero(high), np.flatnonzero(~high)]
+        sizes = [min(2 * cell.labels // 3, len(kinds[0]) - 1)]
+        sizes.append(cell.labels - sizes[0])
+        rows = np.concatenate(
+            [rng.choice(kind, size, replace=False) for kind, size in zip(kinds, sizes, strict=True)]
+        )
+        stratum = np.repeat([0, 1], sizes)
+        chance = np.array([size / len(kind) for kind, size in zip(kinds, sizes, strict=True)])[stratum]
+    elif cell.design == "uncertainty":
+        size = 0.25 + rng.beta(0.5, 1.5, n) + 0.3 * (guess > guess.mean())
+        every = np.minimum(1, cell.labels * size / size.sum())
+        rows = np.flatnonzero(rng.random(n) < every)
+        chance = every[rows]
+    elif cell.design == "whole authors":
+        number = max(2, round(AUTHORS * cell.labels / n))
+        rows = np.flatnonzero(np.isin(author, rng.choice(AUTHORS, number, replace=False)))
+        chance = np.full(len(rows), number / AUTHORS)
+    else:
+        rows = rng.choice(n, cell.labels, replace=False)
+        chance = np.full(cell.labels, cell.labels / n)
+    family: Any = {"number": "linear", "class": "logistic", "class, linear": "linear", "count": "poisson"}
+    return Problem(
+        family[cell.outcome],
+        NAMES,
+        predicted,
+        guess,
+        rows,
+        design[rows],
+        y[rows],
+        chance,
+        stratum,
+        author if clustered else None,
+    )
+
+
+def interval(result: Fit, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals."""
+    half = np.sqrt(np.diag(result.covariance)) * student.ppf((1 + level) / 2, result.freedom)
+    return result.coefficients - half, result.coefficients + half
+
+
+def peer(problem: Problem) -> tuple[Floats, Floats]:
+    """Return the intervals of ppi_py, whose unlabeled rows are those without a label."""
+    ppi_py = import_module("ppi_py")
+
+    function = ppi_py.ppi_ols_ci if problem.family == "linear" else ppi_py.ppi_logistic_ci
+    other = np.ones(len(problem.outcome), bool)
+    other[problem.rows] = False
+    low, high = function(
+        problem.gold_design,
+        problem.gold_outcome,
+        problem.outcome[problem.rows],
+        problem.design[other],
+        problem.outcome[other],
+        alpha=0.05,
+    )
+    return np.asarray(low), np.asarray(high)
+
+
+@dataclass
+class Result:
+    """What a cell's corpora gave.
+
+    Attributes
+    ----------
+    inside, width
+        By method: (corpora, coefficients) whether the interval has the truth, and its width.
+    undefined
+        Number of corpora without an estimate, which the command refuses.
+    warned
+        Number of corpora with a warning of few labels.
+    """
+
+    inside: dict[str, list[Any]]
+    width: dict[str, list[Any]]
+    undefined: int = 0
+    warned: int = 0
+
+    def coverage(self, method: str) -> tuple[float, float]:
+        """Return the mean coverage of the coefficients, and that of the lowest one, in percent."""
+        each = 100 * np.mean(self.inside[method], axis=0)
+        return float(each.mean()), float(each.min())
+
+
+def simulate(
+    cell: Cell, corpora: int, methods: tuple[str, ...] = ("recalibrated", "labels"), seed: int = 0
+) -> Result:
+    """Draw corpora of a cell, and count how often intervals contain the truth."""
+    true, rng = truth(cell), np.random.default_rng([seed, *map(ord, str(cell))])
+    result = Result({method: [] for method in methods}, {method: [] for method in methods})
+    for _ in range(corpora):
+        problem = corpus(cell, rng)
+        try:
+            check(problem)
+            fits = {method: fit(problem, method) for method in methods if method != "ppi_py"}  # type: ignore[arg-type]
+        except InputError:
+            result.undefined += 1
+            continue
+        result.warned += few_labels(problem, fits["recalibrated"]) is not None
+        for method in methods:
+            low, high = peer(problem) if method == "ppi_py" else interval(fits[method])
+            result.inside[method].append((low <= true) & (true <= high))
+            result.width[method].append(high - low)
+    return result
+
+
+def table(cells: list[Cell], corpora: int, methods: tuple[str, ...], first: list[str]) -> Iterator[str]:
+    """Yield the lines of a table with one row per cell."""
+    heads = [*first, *methods, "warned, %", "refused, %"]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + "---|" * len(first) + "---:|" * (len(methods) + 2)
+    for cell in cells:
+        result = simulate(cell, corpora, methods)
+        known = {"positive, %": f"{100 * cell.positive:g}"}
+        texts = [known.get(name, str(getattr(cell, name, ""))) for name in first]
+        defined = corpora - result.undefined
+        for method in methods:
+            if defined < corpora / 10:
+                texts.append("-")
+                continue
+            mean, lowest = result.coverage(method)
+            ratio = np.median(np.mean(result.width[method], axis=0) / np.mean(result.width["labels"], axis=0))
+            texts.append(f"{mean:.1f} ({lowest:.1f}) {ratio:.2f}")
+        texts += [f"{100 * result.warned / max(1, defined):.0f}", f"{100 * result.undefined / corpora:.0f}"]
+        print(" | ".join(texts), flush=True)
+        yield "| " + " | ".join(texts) + " |"
+    yield ""
+
+
+KINDS = ("good", "useless", "biased")
+SIZES = (30, 60, 200, 800)
+
+
+def main(corpora: int) -> None:
+    """Write the page."""
+    methods = METHODS[:3] + (("ppi_py",) if find_spec("ppi_py") else ()) + METHODS[3:]
+    lines = [
+        "# Coverage of regressions with predicted variables",
+        "",
+        "The tables evaluate the 95 % intervals of [regressions with predicted "
+        f"variables](../guide/regress.md) by simulation: {corpora} corpora per cell, each of {DOCUMENTS:,} "
+        "documents. The regressions have four coefficients: an intercept, a skewed covariate, and two of three "
+        "parties (35 % and 15 % of the documents). Each method has the mean coverage of the four coefficients "
+        "in percent, in parentheses that of the coefficient with the lowest one, and the width of the "
+        "intervals relative to `labels` (the median of the four). The standard error of the coverage of one "
+        f"coefficient is {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points.",
+        "",
+        "*warned* is the percentage of corpora in which the command warns that few labels carry the estimates. "
+        "*refused* is the percentage in which it refuses to estimate, because there are too few labels, one "
+        "outcome does not occur, or the covariates separate the outcomes. A dash means that there are "
+        "estimates in fewer than 10 % of the corpora.",
+        "",
+        "*biased* predictions are worse for one of the parties. `ppi_py` is `ppi_ols_ci` or `ppi_logistic_ci` "
+        "of the package ppi_py with its tuned weight, on the same corpora."
+        if "ppi_py" in methods
+        else "*biased* predictions are worse for one of the parties.",
+        "",
+        "`python scripts/regression_coverage.py` writes this page.",
+        "",
+        "## Methods, simple random samples",
+        "",
+    ]
+    cells = [Cell(outcome, n, kind) for outcome in ("number", "class") for n in SIZES for kind in KINDS]
+    lines += table(cells, corpora, methods, ["outcome", "labels", "predictions"])
+    short = ("recalibrated", "labels")
+    lines += ["## Counts, and classes in a linear regression", ""]
+    cells = [Cell("count", n, kind) for n in SIZES for kind in KINDS]
+    cells += [
+        Cell("class, linear", n, kind, positive)
+        for positive in (0.5, 0.2, 0.05)
+        for n in SIZES
+        for kind in ("good", "biased")
+    ]
+    lines += table(cells, corpora, short, ["outcome", "positive, %", "labels", "predictions"])
+    lines += ["## Rare classes, logistic regression", ""]
+    cells = [
+        Cell("class", n, kind, positive)
+        for positive in (0.2, 0.05, 0.02, 0.005)
+        for n in SIZES
+        for kind in KINDS
+    ]
+    lines += table(cells, corpora, short, ["positive, %", "labels", "predictions"])
+    lines += ["## Designs", ""]
+    cells = [
+        Cell(outcome, n, "biased", 0.3, design)
+        for design in ("strata", "uncertainty", "authors", "whole authors")
+        for outcome in ("number", "class")
+        for n in ((60, 200, 800) if design != "whole authors" else (400, 800))
+    ]
+    lines += table(cells, corpora, short, ["design", "outcome", "labels"])
+    lines += ["## A predicted covariate beside the predicted outcome", ""]
+    cells = [Cell(outcome, n, "good", 0.4, covariate=True) for outcome in ("number", "class") for n in SIZES]
+    lines += table(cells, corpora, METHODS, ["outcome", "labels"])
+    TARGET.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA)
