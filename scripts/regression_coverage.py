@@ -218,15 +218,20 @@ def simulate(
     result = Result({method: [] for method in methods}, {method: [] for method in methods})
     for _ in range(corpora):
         problem = corpus(cell, rng)
-        try:
-            check(problem)
-            fits = {method: fit(problem, method) for method in methods if method != "ppi_py"}  # type: ignore[arg-type]
-        except InputError:
+        fits: dict[str, Fit | None] = {}
+        for method in methods:
+            try:
+                check(problem)
+                fits[method] = None if method == "ppi_py" else fit(problem, method)  # type: ignore[arg-type]
+            except InputError:
+                continue
+        best = fits.get("recalibrated")
+        if best is None:
             result.undefined += 1
             continue
-        result.warned += few_labels(problem, fits["recalibrated"]) is not None
-        for method in methods:
-            low, high = peer(problem) if method == "ppi_py" else interval(fits[method])
+        result.warned += few_labels(problem, best) is not None
+        for method, own in fits.items():
+            low, high = peer(problem) if own is None else interval(own)
             result.inside[method].append((low <= true) & (true <= high))
             result.width[method].append(high - low)
     return result
@@ -267,19 +272,19 @@ def main(corpora: int) -> None:
         "",
         "The tables evaluate the 95 % intervals of [regressions with predicted "
         f"variables](../guide/regress.md) by simulation: {corpora} corpora per cell, each of {DOCUMENTS:,} "
-        "documents. The regressions have four coefficients: an intercept, a skewed covariate, and two of three "
-        "parties (35 % and 15 % of the documents). Each method has the mean coverage of the four coefficients "
-        "in percent, in parentheses that of the coefficient with the lowest one, and the width of the "
-        "intervals relative to `labels` (the median of the four). The standard error of the coverage of one "
-        f"coefficient is {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points.",
+        "documents. The regressions have four coefficients: an intercept, a skewed covariate, and two of "
+        "three parties (35 % and 15 % of the documents). Each method has the mean coverage of the four "
+        "coefficients in percent, in parentheses that of the coefficient with the lowest one, and the width "
+        "of the intervals relative to `labels` (the median of the four). The standard error of the coverage "
+        f"of one coefficient is {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points.",
         "",
-        "*warned* is the percentage of corpora in which the command warns that few labels carry the estimates. "
-        "*refused* is the percentage in which it refuses to estimate, because there are too few labels, one "
-        "outcome does not occur, or the covariates separate the outcomes. A dash means that there are "
-        "estimates in fewer than 10 % of the corpora.",
+        "*warned* is the percentage of corpora in which the command warns that few labels carry the "
+        "estimates. *refused* is the percentage in which it refuses to estimate, because there are too few "
+        "labels, one outcome does not occur, or the covariates separate the outcomes. A dash means that "
+        "there are estimates in fewer than 10 % of the corpora.",
         "",
-        "*biased* predictions are worse for one of the parties. `ppi_py` is `ppi_ols_ci` or `ppi_logistic_ci` "
-        "of the package ppi_py with its tuned weight, on the same corpora."
+        "*biased* predictions are worse for one of the parties. `ppi_py` is `ppi_ols_ci` or "
+        "`ppi_logistic_ci` of the package ppi_py with its tuned weight, on the same corpora."
         if "ppi_py" in methods
         else "*biased* predictions are worse for one of the parties.",
         "",

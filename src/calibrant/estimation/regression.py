@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
@@ -288,17 +289,19 @@ def _common(problem: Problem, start: Floats, weight: float) -> tuple[Floats, Flo
 
     score, information = equation(beta)
     for _ in range(STEPS):
-        if np.linalg.eigvalsh(information)[0] <= 0:
+        if not np.isfinite(information).all() or np.linalg.eigvalsh(information)[0] <= 0:
             break
         step = np.linalg.solve(information, score)
-        size, before = 1.0, float(score @ step)
+        size = 1.0
         while size > 1e-6:
             after, changed = equation(beta + size * step)
-            if float(after @ np.linalg.solve(information, after)) <= before:
+            if float(after @ np.linalg.solve(information, after)) <= float(score @ step):
                 break
             size /= 2
         beta, score, information = beta + size * step, after, changed
         if np.abs(step).max() <= TOLERANCE * max(1.0, float(np.abs(beta).max())):
+            if np.linalg.eigvalsh(information)[0] <= DEPENDENT * np.abs(information).max():
+                break
             return beta, information
     message = "the corrected equation has no solution near that of the labels"
     raise InputError(message, "use the method recalibrated, or label more rows", code="parameter")
@@ -432,7 +435,7 @@ class _Leverage:
             )
         return result
 
-    def freedom(self, inverse: Floats, omega: Floats) -> Floats:
+    def freedom(self, inverse: NDArray[Any], omega: Floats) -> Floats:
         """Return Satterthwaite's degrees of freedom (p,) of CR2 variances (Bell and McCaffrey 2002).
 
         Residuals are taken as independent, with variances ``omega`` (n,). The matrix whose moments are needed
@@ -470,7 +473,7 @@ def _sandwich(
 
     The moments of the predictions are multiplied by the matrix ``mixing`` (p, p).
     """
-    inverse: Floats = np.linalg.inv(information)
+    inverse = np.linalg.inv(information)
     code, count = problem.units
     slope = LINKS[problem.family](problem.gold_design @ beta)[1]
     scale = np.sqrt(problem.weight * np.maximum(slope, 1e-300))
@@ -534,7 +537,7 @@ def _clustered_moments(problem: Problem, gamma: Floats) -> tuple[Floats, Floats]
     leverage = _Leverage.of(scaled, problem.cluster, count, clustered=True)
     adjusted = leverage.adjusted(((problem.outcome - mean) / scale)[:, None])
     moments = _sums(scaled * adjusted, problem.cluster, count)
-    inverse: Floats = np.linalg.inv(scaled.T @ scaled)
+    inverse = np.linalg.inv(scaled.T @ scaled)
     return moments, leverage.freedom(inverse, np.ones(len(scale)))
 
 

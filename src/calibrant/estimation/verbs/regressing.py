@@ -29,6 +29,7 @@ INCLUSION = "inclusion_probability"
 FAMILIES = ("linear", "logistic", "poisson")
 CORRECTED = "corrected"
 EQUAL = 1e-9
+COLORS = re.compile(r"\x1b\[[\d;]*m")  # formulaic marks the wrong part of a formula
 WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")  # a category of whole numbers, which are read as floats
 FAR = 5.0  # standard errors between the number of rows and that which probabilities imply
 
@@ -137,7 +138,7 @@ def regress(
         one_column(table.name, table.columns, name, "correct the formula")
     for name, column in pairs.items():
         one_column(gold_table.name, gold_table.columns, name, "name the gold column in the formula")
-        one_column(table.name, table.columns, column, f"name it with predicted: {name}=COLUMN")
+        one_column(table.name, table.columns, column, f"name it with `predicted`, such as {name}=COLUMN")
     roles = [
         Role(
             "item",
@@ -179,7 +180,7 @@ def regress(
     if fixed is not None and given is not None:
         if family != "linear" or in_covariates:
             what = f"a {family} regression" if family != "linear" else "predicted covariates"
-            hint = f"leave out fixed, and write C({fixed}) in the formula"
+            hint = f"leave out `fixed`, and write C({fixed}) in the formula"
             raise InputError(f"fixed effects of {what} cannot be absorbed", hint, code="parameter")
         effects = given["fixed"]
         clusters = effects if clusters is None else clusters
@@ -216,7 +217,7 @@ def regress(
     if output is not None:
         if adjusted is None:
             message = "there is no adjusted outcome if covariates are predicted"
-            raise InputError(message, "leave out output", code="parameter")
+            raise InputError(message, "leave out `output`", code="parameter")
         _write(output, table, frame, pairs, given, adjusted)
     terms = []
     for j, name in enumerate(names):
@@ -258,7 +259,8 @@ def regress(
 
 
 def _unreadable(formula: str, error: Exception) -> InputError:
-    reason = " ".join(str(error).split())[:160] or type(error).__name__
+    text = "".join(sign for sign in COLORS.sub("", str(error)) if sign not in "⧛⧚")
+    reason = " ".join(text.split())[:160] or type(error).__name__
     hint = 'write a formula such as "topic ~ year + C(party)"'
     return InputError(f"the formula {shown(formula)} cannot be used: {reason}", hint, code="parameter")
 
@@ -278,7 +280,7 @@ def _pairs(predicted: Any, variables: Sequence[str], table: Table) -> dict[str, 
             raise InputError(message, hint, code="parameter")
     if not pairs:
         message = "no variable of the formula is predicted"
-        hint = "name one and the column of its predictions: predicted topic=gpt_topic"
+        hint = "name it and the column of its predictions with `predicted`, such as topic=gpt_topic"
         raise InputError(message, hint, code="parameter", file=table.name)
     return pairs
 
@@ -309,7 +311,7 @@ class _Variable:
         if self.names is None:
             bad = np.flatnonzero(self.known & ~np.isfinite(self.values))
             if len(bad):
-                message = f"{self.values[bad[0]]!r} is not a finite number"
+                message = f"{self.values[bad[0]].item()!r} is not a finite number"
                 raise self.error(int(bad[0]), message, "repair it", "score-range")
 
     def error(self, row: int | None, message: str, hint: str, code: str) -> InputError:
@@ -477,9 +479,10 @@ def _matrices(
             raise
         except Exception as error:  # formulaic raises errors of several libraries
             raise _unreadable(formula, error) from None
-    if not hasattr(made, "lhs") or made.lhs.shape[1] != 1:
-        message = f"the outcome of {shown(formula)} is not one column of numbers"
-        raise InputError(message, "write outcomes as numbers, such as 0 and 1", code="parameter")
+    if not hasattr(made, "lhs") or isinstance(made.rhs, tuple) or made.lhs.shape[1] != 1:
+        message = f"{shown(formula)} is not one column of numbers before the tilde, and terms after it"
+        hint = "write outcomes as numbers, such as 0 and 1, and a formula such as topic ~ year + C(party)"
+        raise InputError(message, hint, code="parameter")
     names = [WHOLE.sub(r"\1]", str(name)) for name in made.rhs.model_spec.column_names]
     arrays = [np.asarray(one, np.float64) for one in (made.rhs, made.lhs, own.rhs, own.lhs)]
     if not all(np.isfinite(one).all() for one in arrays):
