@@ -38,7 +38,7 @@ def problem(
     rng = np.random.default_rng(seed)
     x = np.stack([np.ones(size), rng.normal(size=size), rng.random(size) < 0.4], axis=1).astype(float)
     mean = LINKS[family](x @ [0.3, 0.5, -0.4])[0]
-    y = mean + rng.normal(size=size)
+    y: Any = mean + rng.normal(size=size)
     if family != "linear":
         y = rng.poisson(mean).astype(float) if family == "poisson" else 1.0 * (rng.random(size) < mean)
     guess = np.where(rng.random(size) < 0.7, y, rng.permutation(y)) + (family == "linear") * 0.3 * x[:, 2]

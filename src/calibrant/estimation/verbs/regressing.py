@@ -300,14 +300,15 @@ class _Variable:
             for part in parts:
                 inside = np.flatnonzero(part.present())
                 code = np.full(len(part.values), -1, np.int64)
-                code[inside] = part.take(inside).codes(codes, words=True) if len(inside) else 0
+                code[inside] = part.take(inside).codes(codes, words=False) if len(inside) else 0
                 pieces.append(code)
             self.values, self.names = np.concatenate(pieces), [class_name(one) for one in codes.names]
             for place, word in enumerate(self.names):
                 if word.strip().casefold() in MISSING:
                     row = int(np.flatnonzero(self.values == place)[0])
                     message = f"{shown(word)} may be a missing value"
-                    raise self.error(row, message, "leave the field empty", "missing-value")
+                    hint = "leave the field empty if it is missing; otherwise write another name"
+                    raise self.error(row, message, hint, "missing-value")
         if self.names is None:
             bad = np.flatnonzero(self.known & ~np.isfinite(self.values))
             if len(bad):
