@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, is_list, one_of, proportion, shown
+from calibrant.estimation.formulas import frames, matrices, parsed
 from calibrant.estimation.regression import Fit, Problem, adjusted_outcome, check, few_labels, fit
+from calibrant.estimation.regression_design import absorb, labels_design
 from calibrant.estimation.results.regressions import Regression, RegressionTerm
-from calibrant.exceptions import CalibrantError, InputError
-from calibrant.io.columns import MISSING, Codes, Column, as_numpy, class_name
-from calibrant.io.rewriting import output_format, write_batches
-from calibrant.io.roles import FoundColumns, Role, blocks, find, open_table, read_table
+from calibrant.exceptions import InputError
+from calibrant.io.roles import FoundColumns, Role, find, open_table, read_table
 from calibrant.io.tables import Table, listed, one_column
-from calibrant.lazy import from_extra
+from calibrant.io.variables import Variable, read_variables, write_columns
 from calibrant.metrics.tails import critical_value, few_clusters, tail
 from calibrant.records import Quantity
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 INCLUSION = "inclusion_probability"
 FAMILIES = ("linear", "logistic", "poisson")
 CORRECTED = "corrected"
-EQUAL = 1e-9
-COLORS = re.compile(r"\x1b\[[\d;]*m")  # formulaic marks the wrong part of a formula
-WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")  # a category of whole numbers, which are read as floats
-FAR = 5.0  # standard errors between the number of rows and that which probabilities imply
 
 
 def regress(
@@ -121,15 +112,147 @@ def regress(
     one_of(method, ("recalibrated", "ppi++", "dsl"), "method")
     one_of(sampling, ("detect", "fixed", "independent"), "sampling")
     proportion(level, "level")
-    formulaic = from_extra("formulaic", "regressions need formulaic", "estimation")
-    if "~" not in str(formula):
-        hint = 'write the outcome, a tilde and the covariates, such as "topic ~ year"'
-        raise InputError(f"{shown(formula)} is not a formula", hint, code="parameter")
-    try:
-        parsed = formulaic.Formula(formula)
-        variables = sorted(map(str, parsed.required_variables))
-    except Exception as error:  # formulaic raises errors of several libraries
-        raise _unreadable(formula, error) from None
+    read, variables = parsed(formula)
+    data = _read(predictions, labels, variables, predicted, item, cluster, fixed, inclusion_probability)
+    rows, count = data.rows, data.count
+    frame, gold_frame = frames(data.values, data.guesses, data.gold, data.pairs, rows, data.labeled)
+    made = matrices(read, formula, frame, gold_frame)
+    _check_outcome(family, made.outcome, made.gold_outcome)
+    in_covariates = not np.array_equal(made.design[rows], made.gold_design)
+    if output is not None and in_covariates:
+        message = "there is no adjusted outcome if covariates are predicted"
+        raise InputError(message, "leave out `output`", code="parameter")
+    clusters, effects, absorbed, means = data.clusters, data.effects, None, None
+    if effects is not None:
+        if family != "linear" or in_covariates:
+            what = f"a {family} regression" if family != "linear" else "predicted covariates"
+            hint = f"leave out `fixed`, and write C({fixed}) in the formula"
+            raise InputError(f"fixed effects of {what} cannot be absorbed", hint, code="parameter")
+        clusters, outcome = effects if clusters is None else clusters, made.outcome
+        made, absorbed = absorb(made, rows, effects, data.chance)
+        means = outcome - made.outcome
+    design = labels_design(data.chance, count, sampling, clustered=clusters is not None)
+    problem = Problem(
+        family=family,
+        names=made.names,
+        design=made.design,
+        outcome=made.outcome,
+        rows=rows,
+        gold_design=made.gold_design,
+        gold_outcome=made.gold_outcome,
+        chance=np.full(len(rows), len(rows) / count) if data.chance is None else data.chance,
+        stratum=design.stratum,
+        cluster=clusters,
+        absorbed=absorbed,
+    )
+    check(problem)
+    naive, alone, best = (fit(problem, one) for one in ("naive", "labels", method))
+    adjusted = None
+    if not in_covariates:
+        adjusted = adjusted_outcome(problem, method, naive.coefficients, best)
+        adjusted = adjusted if means is None else adjusted + means
+    if output is not None:
+        assert adjusted is not None  # because covariates are not predicted
+        columns: dict[str, Any] = dict(data.groups)
+        for name in frame.columns:
+            columns[data.pairs.get(name, name)] = frame[name].to_numpy()
+        write_columns(output, data.table.name, {**columns, CORRECTED: adjusted})
+    few = None if clusters is None else few_clusters(np.bincount(problem.units[0], problem.weight))
+    return Regression(
+        formula=formula,
+        family=family,
+        predicted=", ".join(f"{name}={column}" for name, column in data.pairs.items()),
+        method=method,
+        documents=count,
+        labelled=len(rows),
+        clusters=None if clusters is None else int(clusters.max()) + 1,
+        fixed=fixed,
+        sampling=design.name,
+        level=level,
+        few_warning=few_labels(problem, best),
+        clusters_warning=few,
+        selection_warning=design.warning,
+        command=command,
+        terms=tuple(_term(j, name, best, alone, naive, level) for j, name in enumerate(made.names)),
+        adjusted=adjusted,
+    )
+
+
+def _term(j: int, name: str, best: Fit, alone: Fit, naive: Fit, level: float) -> RegressionTerm:
+    estimate, spread = float(best.coefficients[j]), float(np.sqrt(best.covariance[j, j]))
+    t = estimate / spread if spread else 0.0
+    return RegressionTerm(
+        term=name,
+        corrected=_quantity(best, j, level),
+        standard_error=spread,
+        t=t,
+        freedom=float(best.freedom[j]),
+        p_value=tail(t, float(best.freedom[j]), "two-sided") or 1.0,
+        weight=1.0 if best.weight is None else float(best.weight[j]),
+        labels=_quantity(alone, j, level),
+        naive=_quantity(naive, j, level),
+    )
+
+
+def _quantity(result: Fit, j: int, level: float) -> Quantity:
+    estimate, error = float(result.coefficients[j]), float(np.sqrt(result.covariance[j, j]))
+    half = critical_value(level, float(result.freedom[j]), "two-sided") * error
+    return Quantity(estimate, estimate - half, estimate + half, error)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Columns of the tables.
+
+    Attributes
+    ----------
+    table
+        The table of predictions.
+    pairs
+        Column of predictions of each predicted variable.
+    values, guesses, gold
+        Variables that are not predicted, predictions by column, and gold values.
+    labeled
+        (n,) rows of the gold values that have one.
+    rows
+        (n,) rows of the table of predictions to which these belong.
+    chance
+        (n,) inclusion probabilities; None if there are none.
+    clusters, effects
+        (N,) codes of clusters and of groups with fixed effects; None without.
+    groups
+        Names of items, clusters and these groups, by column.
+    """
+
+    table: Table
+    pairs: Mapping[str, str]
+    values: Mapping[str, Variable]
+    guesses: Mapping[str, Variable]
+    gold: Mapping[str, Variable]
+    labeled: Integers
+    rows: Integers
+    chance: Floats | None
+    clusters: Integers | None
+    effects: Integers | None
+    groups: Mapping[str, Any]
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.guesses.values())).known)
+
+
+def _read(
+    predictions: Any,
+    labels: Any,
+    variables: Sequence[str],
+    predicted: Any,
+    item: str,
+    cluster: str | None,
+    fixed: str | None,
+    inclusion: str | None,
+) -> _Data:
+    """Read the columns, and find the labeled rows."""
     table = open_table(predictions)
     pairs = _pairs(predicted, variables, table)
     apart = None if labels is None else open_table(labels)
@@ -139,22 +262,18 @@ def regress(
     for name, column in pairs.items():
         one_column(gold_table.name, gold_table.columns, name, "name the gold column in the formula")
         one_column(table.name, table.columns, column, f"name it with `predicted`, such as {name}=COLUMN")
+    items = None if apart is None and item == "item" else item
     roles = [
-        Role(
-            "item",
-            column=None if apart is None and item == "item" else item,
-            needed=apart is not None,
-            once=True,
-        ),
+        Role("item", column=items, needed=apart is not None, once=True),
         Role("cluster", column=cluster, needed=False),
-        Role("fixed", column=fixed, needed=False),
     ]
     given = read_table(table, roles) if find(table, roles) else None
-    values = _variables(table, [name for name in variables if name not in pairs])
-    guesses = _variables(table, list(pairs.values()))
+    grouped = None if fixed is None else read_table(table, [Role("fixed", column=fixed)])
+    values = read_variables(table, [name for name in variables if name not in pairs])
+    guesses = read_variables(table, list(pairs.values()))
     for variable in (*values.values(), *guesses.values()):
         variable.check_complete()
-    gold = _variables(gold_table, list(pairs))
+    gold = read_variables(gold_table, list(pairs))
     known = np.stack([column.known for column in gold.values()])
     some = np.flatnonzero(known.any(axis=0) & ~known.all(axis=0))
     if len(some):
@@ -165,104 +284,26 @@ def regress(
         raise missing.error(row, message, "fill in both, or leave both empty", "missing-value")
     labeled = np.flatnonzero(known.all(axis=0))
     if not len(labeled):
-        raise next(iter(gold.values())).error(
-            None, "there is no gold value in any row", "fill in some", "empty"
-        )
+        first = next(iter(gold.values()))
+        raise first.error(None, "there is no gold value in any row", "fill in some", "empty")
     rows = labeled if apart is None else _places(apart, item, labeled, given)
-    count = len(next(iter(guesses.values())).known)
-    chance = _chances(table, apart, inclusion_probability, labeled, rows)
-    frame, gold_frame = _frames(values, guesses, gold, pairs, rows, labeled)
-    names, design, outcome, gold_design, gold_outcome = _matrices(parsed, formula, frame, gold_frame)
-    _check_outcome(family, outcome, gold_outcome)
-    in_covariates = not np.array_equal(design[rows], gold_design)
-    clusters = None if given is None or "cluster" not in given else given["cluster"]
-    effects, absorbed = None, None
-    if fixed is not None and given is not None:
-        if family != "linear" or in_covariates:
-            what = f"a {family} regression" if family != "linear" else "predicted covariates"
-            hint = f"leave out `fixed`, and write C({fixed}) in the formula"
-            raise InputError(f"fixed effects of {what} cannot be absorbed", hint, code="parameter")
-        effects = given["fixed"]
-        clusters = effects if clusters is None else clusters
-        keep = [j for j in range(len(names)) if np.ptp(design[:, j])]
-        names, design = [names[j] for j in keep], design[:, keep]
-        level_of, weights = outcome, None if chance is None else 1 / chance
-        gold_design = _within(design[rows], effects[rows], weights)
-        gold_outcome = _within(gold_outcome[:, None], effects[rows], weights)[:, 0]
-        absorbed = gold_design, _within(outcome[rows, None], effects[rows], weights)[:, 0]
-        design = _within(design, effects, None)
-        outcome = _within(outcome[:, None], effects, None)[:, 0]
-        level_of = level_of - outcome
-    stratum, design_name, selected = _design(chance, count, sampling, clusters is not None)
-    problem = Problem(
-        family=family,
-        names=names,
-        design=design,
-        outcome=outcome,
+    groups: dict[str, Any] = {}
+    for columns in (given, grouped):
+        if columns is not None:
+            groups |= {role.name: columns.texts(part) for part, role in columns.roles.items()}
+    return _Data(
+        table=table,
+        pairs=pairs,
+        values=values,
+        guesses=guesses,
+        gold=gold,
+        labeled=labeled,
         rows=rows,
-        gold_design=gold_design,
-        gold_outcome=gold_outcome,
-        chance=np.full(len(rows), len(rows) / count) if chance is None else chance,
-        stratum=stratum,
-        cluster=clusters,
-        absorbed=absorbed,
+        chance=_chances(table, apart, inclusion, labeled, rows),
+        clusters=None if given is None else given.get("cluster"),
+        effects=None if grouped is None else grouped["fixed"],
+        groups=groups,
     )
-    check(problem)
-    naive, alone, best = (fit(problem, one) for one in ("naive", "labels", method))
-    adjusted = None
-    if not in_covariates:
-        adjusted = adjusted_outcome(problem, method, naive.coefficients, best)
-        if effects is not None:
-            adjusted = adjusted + level_of
-    if output is not None:
-        if adjusted is None:
-            message = "there is no adjusted outcome if covariates are predicted"
-            raise InputError(message, "leave out `output`", code="parameter")
-        _write(output, table, frame, pairs, given, adjusted)
-    terms = []
-    for j, name in enumerate(names):
-        estimate, spread = float(best.coefficients[j]), float(np.sqrt(best.covariance[j, j]))
-        t = estimate / spread if spread else 0.0
-        terms.append(
-            RegressionTerm(
-                term=name,
-                corrected=_quantity(best, j, level),
-                standard_error=spread,
-                t=t,
-                freedom=float(best.freedom[j]),
-                p_value=tail(t, float(best.freedom[j]), "two-sided") or 1.0,
-                weight=1.0 if best.weight is None else float(best.weight[j]),
-                labels=_quantity(alone, j, level),
-                naive=_quantity(naive, j, level),
-            )
-        )
-    return Regression(
-        formula=formula,
-        family=family,
-        predicted=", ".join(f"{name}={column}" for name, column in pairs.items()),
-        method=method,
-        documents=count,
-        labelled=len(rows),
-        clusters=None if clusters is None else int(clusters.max()) + 1,
-        fixed=fixed,
-        sampling=design_name,
-        level=level,
-        few_warning=few_labels(problem, best),
-        clusters_warning=None
-        if clusters is None
-        else few_clusters(np.bincount(problem.units[0], problem.weight)),
-        selection_warning=selected,
-        command=command,
-        terms=tuple(terms),
-        adjusted=adjusted,
-    )
-
-
-def _unreadable(formula: str, error: Exception) -> InputError:
-    text = "".join(sign for sign in COLORS.sub("", str(error)) if sign not in "⧛⧚")
-    reason = " ".join(text.split())[:160] or type(error).__name__
-    hint = 'write a formula such as "topic ~ year + C(party)"'
-    return InputError(f"the formula {shown(formula)} cannot be used: {reason}", hint, code="parameter")
 
 
 def _pairs(predicted: Any, variables: Sequence[str], table: Table) -> dict[str, str]:
@@ -283,94 +324,6 @@ def _pairs(predicted: Any, variables: Sequence[str], table: Table) -> dict[str, 
         hint = "name it and the column of its predictions with `predicted`, such as topic=gpt_topic"
         raise InputError(message, hint, code="parameter", file=table.name)
     return pairs
-
-
-class _Variable:
-    """Values of one column: numbers, or codes of names."""
-
-    def __init__(self, table: Table, name: str, parts: list[Column]) -> None:
-        self.table, self.name = table, name
-        self.known = np.concatenate([part.present() for part in parts])
-        self.names: list[str] | None = None
-        numbers = [_numbers(part) for part in parts]
-        if all(part is not None for part in numbers):
-            self.values: NDArray[Any] = np.concatenate([part for part in numbers if part is not None])
-        else:
-            codes, pieces = Codes(), []
-            for part in parts:
-                inside = np.flatnonzero(part.present())
-                code = np.full(len(part.values), -1, np.int64)
-                code[inside] = part.take(inside).codes(codes, words=False) if len(inside) else 0
-                pieces.append(code)
-            self.values, self.names = np.concatenate(pieces), [class_name(one) for one in codes.names]
-            for place, word in enumerate(self.names):
-                if word.strip().casefold() in MISSING:
-                    row = int(np.flatnonzero(self.values == place)[0])
-                    message = f"{shown(word)} may be a missing value"
-                    hint = "leave the field empty if it is missing; otherwise write another name"
-                    raise self.error(row, message, hint, "missing-value")
-        if self.names is None:
-            bad = np.flatnonzero(self.known & ~np.isfinite(self.values))
-            if len(bad):
-                message = f"{self.values[bad[0]].item()!r} is not a finite number"
-                raise self.error(int(bad[0]), message, "repair it", "score-range")
-
-    def error(self, row: int | None, message: str, hint: str, code: str) -> InputError:
-        """Make an error about a value."""
-        place = None if row is None else self.table.first_row + row
-        return InputError(message, hint, code=code, file=self.table.name, row=place, column=self.name)
-
-    def check_complete(self) -> None:
-        """Raise if a value is missing."""
-        if not self.known.all():
-            row = int(np.flatnonzero(~self.known)[0])
-            raise self.error(row, "the value is missing", "fill it in, or drop the row", "missing-value")
-
-
-def _numbers(part: Column) -> Floats | None:
-    """Return values as float64, NaN where they are missing; None if one is not a number."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    values = part.values
-    kind = values.type
-    try:
-        if pa.types.is_dictionary(kind):
-            texts = values.dictionary
-            if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
-                trimmed = compute.utf8_trim_whitespace(texts)
-                texts = compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
-            values = pa.DictionaryArray.from_arrays(values.indices, texts.cast(pa.float64()))
-            values = values.dictionary_decode()
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            trimmed = compute.utf8_trim_whitespace(values)
-            blank = compute.equal(trimmed, "")
-            values = compute.if_else(blank, pa.scalar(None, kind), trimmed).cast(pa.float64())
-        elif pa.types.is_boolean(kind):
-            values = values.cast(pa.int8()).cast(pa.float64())
-        elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            values = values.cast(pa.float64(), safe=False)
-        elif pa.types.is_decimal(kind):
-            values = values.cast(pa.string()).cast(pa.float64())
-        elif pa.types.is_null(kind):
-            return np.full(len(values), np.nan)
-        else:
-            return None
-    except pa.ArrowInvalid:
-        return None
-    numbers: Floats = as_numpy(values.fill_null(np.nan)).astype(np.float64, copy=False)
-    return numbers
-
-
-def _variables(table: Table, names: Sequence[str]) -> dict[str, _Variable]:
-    """Read columns as numbers, or as names if a value is not a number."""
-    if not names:
-        return {}
-    parts: dict[str, list[Column]] = {name: [] for name in names}
-    for block in blocks(table, dict.fromkeys(names, "name")):
-        for name in parts:
-            parts[name].append(block.column(name))
-    return {name: _Variable(table, name, columns) for name, columns in parts.items()}
 
 
 def _places(apart: Table, item: str, labeled: Integers, given: FoundColumns | None) -> Integers:
@@ -400,7 +353,7 @@ def _chances(
         if column is not None:
             one_column(table.name, table.columns, name, "correct the name of the inclusion probabilities")
         return None
-    variable = _variables(home, [name])[name]
+    variable = read_variables(home, [name])[name]
     at = labeled if home is apart else rows
     used = np.zeros(len(variable.known), np.bool_)
     used[at] = True
@@ -419,81 +372,6 @@ def _chances(
     return chance
 
 
-def _frames(
-    values: Mapping[str, _Variable],
-    guesses: Mapping[str, _Variable],
-    gold: Mapping[str, _Variable],
-    pairs: Mapping[str, str],
-    rows: Integers,
-    labeled: Integers,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return all rows with predictions under the formula's names, and the labeled rows with gold values."""
-    import pandas as pd
-
-    whole: dict[str, Any] = {}
-    part: dict[str, Any] = {}
-    for name, variable in values.items():
-        whole[name] = _series(variable.values, variable.names)
-        part[name] = whole[name].take(rows) if variable.names is not None else whole[name][rows]
-    for name, column in pairs.items():
-        guess, own = guesses[column], gold[name]
-        if own.names is None and guess.names is None:
-            whole[name], part[name] = guess.values, own.values[labeled]
-            continue
-        if own.names is None or guess.names is None:
-            kinds = ["numbers" if one.names is None else "names" for one in (own, guess)]
-            message = f"gold values are {kinds[0]} and predictions in {column!r} are {kinds[1]}"
-            raise own.error(None, message, "write both in the same way", "column-type")
-        strange = [word for word in own.names if word not in guess.names]
-        if strange:
-            row = int(np.flatnonzero(own.values == own.names.index(strange[0]))[0])
-            message = f"no prediction is the gold class {shown(strange[0])}, only {listed(guess.names)}"
-            raise own.error(row, message, "correct the label, or merge classes", "class-unknown")
-        order = np.array([guess.names.index(word) for word in own.names], np.int64)
-        whole[name] = _series(guess.values, guess.names)
-        part[name] = _series(order[own.values[labeled]], guess.names)
-    return pd.DataFrame(whole), pd.DataFrame(part)
-
-
-def _series(values: NDArray[Any], names: Sequence[str] | None) -> Any:
-    """Return numbers as they are, and names as a categorical with sorted categories."""
-    if names is None:
-        return values
-    import pandas as pd
-
-    order = np.argsort(np.array(names, dtype=object), kind="stable")
-    new = np.empty(len(names), np.int64)
-    new[order] = np.arange(len(names))
-    return pd.Categorical.from_codes(new[values], pd.Index([names[place] for place in order]))
-
-
-def _matrices(
-    parsed: Any, formula: str, frame: pd.DataFrame, gold_frame: pd.DataFrame
-) -> tuple[list[str], Floats, Floats, Floats, Floats]:
-    """Return the names of the terms, and covariates and outcome of all rows and of the labeled rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            made = parsed.get_model_matrix(frame, output="numpy", na_action="raise", context={})
-            own = made.model_spec.get_model_matrix(gold_frame, context={})
-        except CalibrantError:
-            raise
-        except Exception as error:  # formulaic raises errors of several libraries
-            raise _unreadable(formula, error) from None
-    if not hasattr(made, "lhs") or isinstance(made.rhs, tuple) or made.lhs.shape[1] != 1:
-        message = f"{shown(formula)} is not one column of numbers before the tilde, and terms after it"
-        hint = "write outcomes as numbers, such as 0 and 1, and a formula such as topic ~ year + C(party)"
-        raise InputError(message, hint, code="parameter")
-    names = [WHOLE.sub(r"\1]", str(name)) for name in made.rhs.model_spec.column_names]
-    arrays = [np.asarray(one, np.float64) for one in (made.rhs, made.lhs, own.rhs, own.lhs)]
-    if not all(np.isfinite(one).all() for one in arrays):
-        message = f"a term of {shown(formula)} is infinite or undefined in a row"
-        raise InputError(message, "correct the formula or the values", code="parameter")
-    if not names:
-        raise InputError(f"{shown(formula)} has no covariate", "add one, or an intercept", code="parameter")
-    return names, arrays[0], arrays[1][:, 0], arrays[2], arrays[3][:, 0]
-
-
 def _check_outcome(family: str, outcome: Floats, gold: Floats) -> None:
     """Raise if an outcome is impossible for the family."""
     for values, what in ((gold, "gold outcome"), (outcome, "predicted outcome")):
@@ -507,82 +385,3 @@ def _check_outcome(family: str, outcome: Floats, gold: Floats) -> None:
         if wrong.any():
             message = f"a {what} of a {family} regression is {values[wrong][0]:g}"
             raise InputError(message, hint, code="label-value")
-
-
-def _design(
-    chance: Floats | None, count: int, sampling: str, clustered: bool
-) -> tuple[Integers | None, str, str | None]:
-    """Return the strata of the labels (n,) or None, the name of the design, and a warning."""
-    if chance is None or np.ptp(chance) <= EQUAL:
-        warning = None
-        if chance is not None:
-            warning = _implied(chance, count)
-        return None, "simple", warning
-    order = np.sort(chance)
-    starts = order[np.concatenate([[True], np.diff(order) > EQUAL])]
-    group = np.searchsorted(starts, chance, side="right") - 1
-    sizes = np.bincount(group) / starts
-    fixed = np.bincount(group).min() >= 2 and abs(sizes.sum() - count) <= max(0.5, 1e-4 * count)
-    whole = bool((np.abs(sizes - np.rint(sizes)) <= np.maximum(1e-4 * sizes, 1e-6)).all())
-    if sampling == "fixed" and not fixed:
-        message = f"the probabilities imply {sizes.sum():,.0f} rows, and there are {count:,}"
-        hint = "give the number of labels over the number of rows of each group, or state independent choices"
-        raise InputError(message, hint, code="parameter")
-    if sampling != "independent" and fixed and (whole or sampling == "fixed"):
-        return (None if clustered else group), "fixed", None
-    return None, "independent", _implied(chance, count)
-
-
-def _implied(chance: Floats, count: int) -> str | None:
-    """Return a warning if the probabilities imply another number of rows."""
-    implied = float((1 / chance).sum())
-    error = float(np.sqrt(((1 - chance) / chance**2).sum()))
-    if abs(implied - count) <= max(FAR * error, 0.5):
-        return None
-    return (
-        f"the inclusion probabilities imply {implied:,.0f} rows, and there are {count:,}: they may not be "
-        "those with which the labeled rows were chosen"
-    )
-
-
-def _within(values: Floats, code: Integers, weight: Floats | None) -> Floats:
-    """Return values (n, p) without the mean of their group."""
-    total = np.bincount(code, weight)
-    means = [np.bincount(code, column if weight is None else weight * column) for column in values.T]
-    with np.errstate(invalid="ignore"):
-        centered: Floats = values - (np.stack(means, axis=1) / total[:, None])[code]
-    return centered
-
-
-def _quantity(result: Fit, j: int, level: float) -> Quantity:
-    estimate, error = float(result.coefficients[j]), float(np.sqrt(result.covariance[j, j]))
-    half = critical_value(level, float(result.freedom[j]), "two-sided") * error
-    return Quantity(estimate, estimate - half, estimate + half, error)
-
-
-def _write(
-    output: str,
-    table: Table,
-    frame: pd.DataFrame,
-    pairs: Mapping[str, str],
-    given: FoundColumns | None,
-    adjusted: Floats,
-) -> None:
-    """Write the variables, with predictions under their own names, and the adjusted outcome."""
-    import pyarrow as pa
-
-    columns: dict[str, Any] = {}
-    if given is not None:
-        for part, role in given.roles.items():
-            codes = pa.array(given[part], pa.int32())
-            texts = pa.DictionaryArray.from_arrays(codes, pa.array(given.names[part]))
-            columns[role.name] = texts.dictionary_decode()
-    for name in frame.columns:
-        values = frame[name]
-        array = pa.array(values.astype(object) if values.dtype.name == "category" else values.to_numpy())
-        columns[pairs.get(name, name)] = array
-    columns[CORRECTED] = pa.array(adjusted)
-    batch = pa.RecordBatch.from_arrays(
-        [pa.array(one) if not isinstance(one, pa.Array) else one for one in columns.values()], list(columns)
-    )
-    write_batches(output, output_format(output, table.name), iter([batch]))

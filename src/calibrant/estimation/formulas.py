@@ -1,0 +1,149 @@
+"""Formulas of regressions, read by formulaic: covariates and outcomes from columns."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Floats, Integers, shown
+from calibrant.exceptions import InputError
+from calibrant.io.tables import listed
+from calibrant.io.variables import Variable
+from calibrant.lazy import from_extra
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLORS = re.compile(r"\x1b\[[\d;]*m")  # formulaic marks the wrong part of a formula
+WHOLE = re.compile(r"(\[(?:T\.)?-?\d+)\.0\]")  # a category of whole numbers, which are read as floats
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Covariates and outcomes of a formula.
+
+    Attributes
+    ----------
+    names
+        Names of the p terms.
+    design, outcome
+        (N, p) and (N,) of all rows, from predictions.
+    gold_design, gold_outcome
+        (n, p) and (n,) of the labeled rows, from gold values.
+    """
+
+    names: list[str]
+    design: Floats
+    outcome: Floats
+    gold_design: Floats
+    gold_outcome: Floats
+
+
+def parsed(formula: str) -> tuple[Any, list[str]]:
+    """Return a formula of formulaic, and the names of its variables.
+
+    Raises
+    ------
+    InputError
+        If it is no formula.
+    MissingExtraError
+        If formulaic is not installed.
+
+    Examples
+    --------
+    >>> parsed("topic ~ log(age) + C(party)")[1]
+    ['age', 'party', 'topic']
+    """
+    formulaic = from_extra("formulaic", "regressions need formulaic", "estimation")
+    if "~" not in str(formula):
+        hint = 'write the outcome, a tilde and the covariates, such as "topic ~ year"'
+        raise InputError(f"{shown(formula)} is not a formula", hint, code="parameter")
+    try:
+        read = formulaic.Formula(formula)
+        return read, sorted(map(str, read.required_variables))
+    except Exception as error:  # formulaic raises errors of several libraries
+        raise _unreadable(formula, error) from None
+
+
+def _unreadable(formula: str, error: Exception) -> InputError:
+    text = "".join(sign for sign in COLORS.sub("", str(error)) if sign not in "⧛⧚")
+    reason = " ".join(text.split())[:160] or type(error).__name__
+    hint = 'write a formula such as "topic ~ year + C(party)"'
+    return InputError(f"the formula {shown(formula)} cannot be used: {reason}", hint, code="parameter")
+
+
+def frames(
+    values: Mapping[str, Variable],
+    guesses: Mapping[str, Variable],
+    gold: Mapping[str, Variable],
+    pairs: Mapping[str, str],
+    rows: Integers,
+    labeled: Integers,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return all rows with predictions under the formula's names, and the labeled rows with gold values."""
+    import pandas as pd
+
+    whole: dict[str, Any] = {}
+    part: dict[str, Any] = {}
+    for name, variable in values.items():
+        whole[name] = _series(variable.values, variable.names)
+        part[name] = whole[name].take(rows) if variable.names is not None else whole[name][rows]
+    for name, column in pairs.items():
+        guess, own = guesses[column], gold[name]
+        if own.names is None and guess.names is None:
+            whole[name], part[name] = guess.values, own.values[labeled]
+            continue
+        if own.names is None or guess.names is None:
+            kinds = ["numbers" if one.names is None else "names" for one in (own, guess)]
+            message = f"gold values are {kinds[0]} and predictions in {column!r} are {kinds[1]}"
+            raise own.error(None, message, "write both in the same way", "column-type")
+        strange = [word for word in own.names if word not in guess.names]
+        if strange:
+            row = int(np.flatnonzero(own.values == own.names.index(strange[0]))[0])
+            message = f"no prediction is the gold class {shown(strange[0])}, only {listed(guess.names)}"
+            raise own.error(row, message, "correct the label, or merge classes", "class-unknown")
+        order = np.array([guess.names.index(word) for word in own.names], np.int64)
+        whole[name] = _series(guess.values, guess.names)
+        part[name] = _series(order[own.values[labeled]], guess.names)
+    return pd.DataFrame(whole), pd.DataFrame(part)
+
+
+def _series(values: NDArray[Any], names: Sequence[str] | None) -> Any:
+    """Return numbers as they are, and names as a categorical with sorted categories."""
+    if names is None:
+        return values
+    import pandas as pd
+
+    order = np.argsort(np.array(names, dtype=object), kind="stable")
+    new = np.empty(len(names), np.int64)
+    new[order] = np.arange(len(names))
+    return pd.Categorical.from_codes(new[values], pd.Index([names[place] for place in order]))
+
+
+def matrices(read: Any, formula: str, frame: pd.DataFrame, gold_frame: pd.DataFrame) -> Matrices:
+    """Return the covariates and outcomes of all rows and of the labeled rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            made = read.get_model_matrix(frame, output="numpy", na_action="raise", context={})
+            own = made.model_spec.get_model_matrix(gold_frame, context={})
+        except Exception as error:  # formulaic raises errors of several libraries
+            raise _unreadable(formula, error) from None
+    if not hasattr(made, "lhs") or isinstance(made.rhs, tuple) or made.lhs.shape[1] != 1:
+        message = f"{shown(formula)} is not one column of numbers before the tilde, and terms after it"
+        hint = "write outcomes as numbers, such as 0 and 1, and a formula such as topic ~ year + C(party)"
+        raise InputError(message, hint, code="parameter")
+    names = [WHOLE.sub(r"\1]", str(name)) for name in made.rhs.model_spec.column_names]
+    arrays = [np.asarray(one, np.float64) for one in (made.rhs, made.lhs, own.rhs, own.lhs)]
+    if not all(np.isfinite(one).all() for one in arrays):
+        message = f"a term of {shown(formula)} is infinite or undefined in a row"
+        raise InputError(message, "correct the formula or the values", code="parameter")
+    if not names:
+        raise InputError(f"{shown(formula)} has no covariate", "add one, or an intercept", code="parameter")
+    return Matrices(names, arrays[0], arrays[1][:, 0], arrays[2], arrays[3][:, 0])
